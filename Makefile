@@ -1,0 +1,100 @@
+# The front door of the build: every command that a person or a machine runs here is a target below.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+JOBS := $(shell nproc)
+PYTHON := /usr/bin/python3
+RELEASE := build/release
+CXX_FILES = find $(wildcard src tests bench) -name '*.h' -o -name '*.cc'
+
+# $(call compile,<preset>): configures and builds one preset.
+define compile
+	@echo "== $(1): build"
+	@cmake --preset $(1) --log-level=WARNING >/dev/null
+	@cmake --build --preset $(1) -j $(JOBS)
+endef
+
+# $(call check,<preset>): runs the tests of one preset, which is built already.
+define check
+	@echo "== $(1): test"
+	@ctest --preset $(1) -j $(JOBS)
+endef
+
+.PHONY: help
+help: ## print this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)$$/\1\t\2/' \
+		| while IFS=$$'\t' read -r target text; do printf '  make %-12s %s\n' "$$target" "$$text"; done
+
+.PHONY: setup
+setup: ## install the Debian packages of packages.txt that are missing
+	@wanted=$$(sed -e 's/#.*//' packages.txt); \
+	present=" $$( \
+		{ dpkg-query -W -f='$${db:Status-Status} $${Package}\n' $$wanted 2>/dev/null || true; } \
+		| sed -n 's/^installed //p' | tr '\n' ' ') "; \
+	missing=""; \
+	for package in $$wanted; do \
+		[[ "$$present" == *" $$package "* ]] || missing+=" $$package"; \
+	done; \
+	if [[ -n "$$missing" ]]; then \
+		if [[ $$(id -u) -ne 0 ]]; then \
+			echo "setup: missing packages:$$missing" >&2; \
+			echo "setup: run 'make setup' as root to install them" >&2; \
+			exit 1; \
+		fi; \
+		echo "setup: installing$$missing"; \
+		apt-get update -q; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing; \
+	fi
+
+.PHONY: build
+build: setup ## build the release binary, build/release/stowage
+	$(call compile,release)
+
+.PHONY: test
+test: setup ## build and run all tests: release, then dev (sanitizers), then clang
+	$(call compile,release)
+	$(call check,release)
+	$(call compile,dev)
+	$(call check,dev)
+	$(call compile,clang)
+	$(call check,clang)
+
+.PHONY: test-release test-dev test-clang test-tsan
+test-release test-dev test-clang test-tsan: test-%: setup
+	$(call compile,$*)
+	$(call check,$*)
+
+.PHONY: bench
+bench: build ## run the engine benchmark, results in bench/results/latest.json
+	@mkdir -p bench/results
+	$(RELEASE)/bench/stowage_bench --out bench/results/latest.json
+
+.PHONY: lint
+lint: setup ## check format, layers, headers, size limits and clang-tidy
+	@echo "== lint: format"
+	@$(CXX_FILES) | xargs -r clang-format-16 --dry-run -Werror
+	@echo "== lint: layers"
+	@$(PYTHON) tools/check_layers.py
+	@echo "== lint: tidy"
+	@$(PYTHON) tools/tidy.py
+	@cmake --preset clang --log-level=WARNING >/dev/null
+	@echo "== lint: headers"
+	@$(PYTHON) tools/check_headers.py --include build/clang/generated
+	@echo "== lint: clang-tidy"
+	@run-clang-tidy-16 -quiet -j 2 -p build/clang '$(CURDIR)/src/'
+
+.PHONY: format
+format: setup ## rewrite all C++ files with clang-format
+	@$(CXX_FILES) | xargs -r clang-format-16 -i
+
+.PHONY: demo
+demo: build ## compare four policies on a synthetic trace, report in build/demo-report
+	$(RELEASE)/stowage sim --synthetic 200 --policy dual-price,fgd,best-fit,random --seed 1 \
+		--report build/demo-report
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build

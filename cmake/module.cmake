@@ -1,0 +1,101 @@
+# stowage_module: one call describes one folder under src/.
+#
+#   stowage_module(
+#     NAME core
+#     SRCS
+#       model/node.cc
+#       ledger/ledger.cc
+#     DEPS base
+#     TESTS
+#       model/node_test.cc
+#       ledger/ledger_test.cc
+#     TEST_DEPS sim
+#   )
+#
+# NAME       the folder's name. The library is stowage_<NAME>, with the alias stowage::<NAME>.
+# SRCS       every source file, by name. Without SRCS the library holds headers only.
+# DEPS       what the library uses: a module's name ("base") or a CMake target ("fmt::fmt").
+# TESTS      every test file, by name. They become one executable <NAME>_test and one ctest of that
+#            name, linked with GoogleTest (and its main) and RapidCheck.
+# TEST_DEPS  what only the tests use, written as in DEPS.
+#
+# Includes are written from src/: #include "core/model/node.h".
+
+# stowage_resolve(out name...): module names become their library targets; targets stay as they are.
+function(stowage_resolve out)
+  set(result)
+  foreach(name IN LISTS ARGN)
+    if(name MATCHES "::")
+      list(APPEND result ${name})
+    else()
+      list(APPEND result stowage::${name})
+    endif()
+  endforeach()
+  set(${out} ${result} PARENT_SCOPE)
+endfunction()
+
+# stowage_test(NAME <n> SRCS ... DEPS ... [LABELS ...]): one test executable and its ctest.
+# Tests with the label "trace" are heavy and run only in the release preset.
+function(stowage_test)
+  cmake_parse_arguments(PARSE_ARGV 0 T "" "NAME" "SRCS;DEPS;LABELS")
+  if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_SRCS)
+    message(FATAL_ERROR
+      "stowage_test: needs NAME and SRCS; not understood: ${T_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  stowage_resolve(deps ${T_DEPS})
+  add_executable(${T_NAME} ${T_SRCS})
+  target_include_directories(${T_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${T_NAME}
+    PRIVATE ${deps} stowage_flags GTest::gtest GTest::gtest_main rapidcheck)
+  add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 600)
+  if(T_LABELS)
+    set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABELS}")
+  endif()
+endfunction()
+
+function(stowage_module)
+  cmake_parse_arguments(PARSE_ARGV 0 M "" "NAME" "SRCS;DEPS;TESTS;TEST_DEPS")
+  if(M_UNPARSED_ARGUMENTS OR NOT M_NAME)
+    message(FATAL_ERROR "stowage_module: needs NAME; not understood: ${M_UNPARSED_ARGUMENTS}")
+  endif()
+  set(library stowage_${M_NAME})
+  stowage_resolve(deps ${M_DEPS})
+
+  if(M_SRCS)
+    add_library(${library} STATIC ${M_SRCS})
+    target_include_directories(${library}
+      PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+    target_link_libraries(${library} PUBLIC ${deps} PRIVATE stowage_flags)
+  else()
+    add_library(${library} INTERFACE)
+    target_include_directories(${library}
+      INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+    target_link_libraries(${library} INTERFACE ${deps})
+  endif()
+  add_library(stowage::${M_NAME} ALIAS ${library})
+
+  if(M_TESTS)
+    stowage_test(NAME ${M_NAME}_test SRCS ${M_TESTS} DEPS ${M_NAME} ${M_TEST_DEPS})
+  endif()
+endfunction()
+
+# stowage_program(NAME <n> SRCS ... DEPS ...): an executable in the root of the build folder.
+function(stowage_program)
+  cmake_parse_arguments(PARSE_ARGV 0 P "" "NAME" "SRCS;DEPS")
+  if(P_UNPARSED_ARGUMENTS OR NOT P_NAME OR NOT P_SRCS)
+    message(FATAL_ERROR
+      "stowage_program: needs NAME and SRCS; not understood: ${P_UNPARSED_ARGUMENTS}")
+  endif()
+  stowage_resolve(deps ${P_DEPS})
+  # The target is <name>_program, so that it can not be taken for the library of a module.
+  add_executable(${P_NAME}_program ${P_SRCS})
+  target_include_directories(${P_NAME}_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${P_NAME}_program PRIVATE ${deps} stowage_flags)
+  set_target_properties(${P_NAME}_program PROPERTIES
+    OUTPUT_NAME ${P_NAME}
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+endfunction()

@@ -1,0 +1,15 @@
+// What somebody may have meant who typed a word that does not exist.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stowage::cmd {
+
+// The candidate with the fewest single-letter edits to the word, the first of equals; empty if all
+// are further away than half of the word's length, and so no help.
+[[nodiscard]] std::string nearest(std::string_view word,
+                                  const std::vector<std::string>& candidates);
+
+}  // namespace stowage::cmd

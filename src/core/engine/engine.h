@@ -1,0 +1,58 @@
+// The engine: events in, commands out. A deterministic state machine on one thread, without clock
+// or I/O: the same events give the same commands, byte for byte.
+//
+//   PodPending -> Queued --fits--> Reserved --Bind command--> Binding --BindDone--> Bound
+//                   ^  |                                        |                     |
+//                   |  +--no room: Refuse; parked with its twins|BindFailed           |PodGone
+//                   +---------an event makes room---------------+                     v
+//                                                                                   Ended
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/instant.h"
+#include "core/ledger/ledger.h"
+#include "core/model/event.h"
+#include "core/policy/options.h"
+
+namespace stowage::core {
+
+class Engine {
+ public:
+  explicit Engine(PolicyOptions options);
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  // Cost of a decision: O(shapes seen lately) amortised, whatever the number of nodes.
+  [[nodiscard]] Commands handle(const Event& event, base::Instant now);
+
+  [[nodiscard]] const Ledger& ledger() const;
+
+  // Why each node would or would not take the pod, in node order. O(nodes); changes nothing.
+  struct NodeVerdict {
+    std::string node;
+    Reason reason;  // code none: fits
+  };
+  [[nodiscard]] std::vector<NodeVerdict> explain(const PodSpec& pod);
+
+  struct Counters {
+    std::uint64_t decisions = 0;      // times a pod was judged against the cluster
+    std::uint64_t bound = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t held_back = 0;      // refusals of pods that would fit (options.hold_back)
+    std::uint64_t nodes_judged = 0;   // single node judgements, the unit of work
+    std::uint64_t models_learned = 0; // times the policy's model changed
+    std::size_t waiting = 0;          // pods parked now
+    std::size_t shapes = 0;           // shapes of pods in the cache now
+  };
+  [[nodiscard]] Counters counters() const;
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace stowage::core

@@ -1,0 +1,22 @@
+// Turns refusals into words. The one place that does: the event, the condition, the command line,
+// the API and the web page all show these sentences.
+#pragma once
+
+#include <string>
+
+#include "core/model/reason.h"
+
+namespace stowage::core {
+
+// "0/20 nodes are available: 12 insufficient GPU memory (largest hole 4096 MiB, asked 8192), 8 GPU
+// model mismatch."
+[[nodiscard]] std::string render(const Refusal& refusal);
+
+// The nearest thing that would fit, e.g. "fits with memory <= 11264 MiB" or "needs 2 free cards on
+// one node; the best node has 1". Empty if no smaller request of the kind that fails would do.
+[[nodiscard]] std::string nearest_fit(const Refusal& refusal);
+
+// One node's reason, e.g. "insufficient GPU memory (largest hole 4096 MiB, asked 8192)".
+[[nodiscard]] std::string render(const Reason& reason);
+
+}  // namespace stowage::core

@@ -1,0 +1,75 @@
+// All nodes as one shape of pod sees them: the best one at once, and why the others refuse.
+//
+// One 64-bit key per node slot: a cost, or a packed reason. Keys sit in blocks of 64; each block
+// knows its best, each group of 64 blocks too. Setting a key costs O(1) typically and O(64) at
+// worst per level; the best of all is read from the top. Counts of reasons and the largest holes
+// are kept up to date with the keys, so that a refusal over 100,000 nodes costs no walk either.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/model/ids.h"
+#include "core/model/reason.h"
+#include "core/place/judge.h"
+
+namespace stowage::core {
+
+class Ranking {
+ public:
+  // Forgets everything; `slots` keys, none set. `ranks` order equal costs, lowest first; the span
+  // must stay valid and unchanged until the next reset.
+  void reset(std::size_t slots, std::span<const std::uint32_t> ranks);
+
+  void set(NodeIndex node, const Verdict& verdict);
+  void clear(NodeIndex node);  // no node in this slot
+
+  // The feasible node with the least cost; invalid if there is none.
+  [[nodiscard]] NodeIndex best() const;
+  // The same among those that `allowed` accepts. Walks blocks that could hold a better one only.
+  [[nodiscard]] NodeIndex best_if(const std::function<bool(NodeIndex)>& allowed) const;
+  // The n-th feasible node in slot order. Requires n < feasible().
+  [[nodiscard]] NodeIndex nth_feasible(std::uint64_t n) const;
+  [[nodiscard]] std::uint64_t feasible() const { return feasible_; }
+
+  // Counts of reasons over all nodes, ordered as in Refusal. Requires `asked` per code.
+  [[nodiscard]] Refusal refusal(const std::function<std::int64_t(ReasonCode)>& asked);
+
+  [[nodiscard]] std::size_t slots() const { return keys_.size(); }
+
+ private:
+  static constexpr std::size_t kFan = 64;
+  struct Winner {
+    std::uint64_t key;
+    std::uint32_t rank;
+    std::uint32_t slot;
+    [[nodiscard]] bool beats(const Winner& other) const {
+      return key != other.key ? key < other.key : rank < other.rank;
+    }
+  };
+  struct HoleStat {  // of one code, apart for nodes where nothing else stands in the way
+    std::int64_t nodes = 0;
+    std::int64_t best = 0;
+    std::int64_t at_best = 0;  // nodes that have it; 0 with nodes > 0 means: look again
+  };
+
+  void store(std::size_t slot, std::uint64_t key);
+  void count(std::uint64_t key, std::int64_t delta);
+  void look_again();
+  [[nodiscard]] Winner winner_of_leaves(std::size_t block) const;
+  static Winner winner_of(std::span<const Winner> winners);
+  void climb(std::size_t slot, const Winner& now);
+
+  std::vector<std::uint64_t> keys_;
+  std::span<const std::uint32_t> ranks_;
+  std::vector<Winner> blocks_;                       // per 64 keys
+  std::vector<Winner> groups_;                       // per 64 blocks
+  std::vector<std::uint8_t> feasible_in_block_;
+  std::uint64_t feasible_ = 0;
+  std::array<HoleStat, 2 * kReasonCodes> stats_{};
+};
+
+}  // namespace stowage::core

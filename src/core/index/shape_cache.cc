@@ -1,0 +1,147 @@
+#include "core/index/shape_cache.h"
+
+#include <algorithm>
+
+namespace stowage::core {
+namespace {
+
+JudgeContext make_context(const Ledger& ledger, const PolicyOptions& options,
+                          const PolicyModel& model) {
+  return {.ledger = &ledger,
+          .options = &options,
+          .price = model.price.get(),
+          .fgd = model.fgd.get(),
+          .draw = 0};
+}
+
+}  // namespace
+
+ShapeCache::ShapeCache(const Ledger& ledger, const PolicyOptions& options)
+    : ledger_(ledger), options_(options) {}
+
+JudgeContext ShapeCache::context(const Entry& entry) const {
+  return make_context(ledger_, options_, *entry.model);
+}
+
+ShapeCache::Entry& ShapeCache::find(const std::string& key, const std::function<Shape()>& make) {
+  const auto known = by_key_.find(key);
+  if (known != by_key_.end()) return *entries_[known->second];
+  const std::size_t most =
+      std::clamp<std::size_t>(kMaxKeys / std::max<std::size_t>(1, ledger_.node_slots()), 16, 1024);
+  if (entries_.size() >= most) evict();
+  by_key_.emplace(key, entries_.size());
+  entries_.push_back(std::make_unique<Entry>());
+  entries_.back()->shape = make();
+  return *entries_.back();
+}
+
+void ShapeCache::evict() {
+  const auto oldest = std::min_element(
+      entries_.begin(), entries_.end(),
+      [](const auto& a, const auto& b) { return a->asked_at < b->asked_at; });
+  by_key_.erase((*oldest)->shape.key);
+  if (oldest != entries_.end() - 1) {
+    *oldest = std::move(entries_.back());
+    by_key_[(*oldest)->shape.key] = static_cast<std::size_t>(oldest - entries_.begin());
+  }
+  entries_.pop_back();
+}
+
+void ShapeCache::judge_into(const Entry& entry, const PolicyModel& model, NodeIndex node,
+                            Ranking& ranking) {
+  if (!ledger_.present(node)) {
+    ranking.clear(node);
+    return;
+  }
+  ++judged_;
+  ranking.set(node, judge(make_context(ledger_, options_, model), entry.shape, node));
+}
+
+void ShapeCache::rebuild(Entry& entry) {
+  entry.next.reset();
+  entry.shape.learn_models(ledger_);
+  entry.ranking.reset(ledger_.node_slots(), ledger_.ranks());
+  for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
+    judge_into(entry, *entry.model, NodeIndex(n), entry.ranking);
+  }
+  entry.layout = ledger_.layout_version();
+  entry.seen_changes = ledger_.change_count();
+}
+
+void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
+  if (stamps_.size() < ledger_.node_slots()) stamps_.resize(ledger_.node_slots(), 0);
+  if (++stamp_ == 0) {
+    std::fill(stamps_.begin(), stamps_.end(), 0);
+    stamp_ = 1;
+  }
+  for (const NodeIndex node : changes) {
+    if (stamps_[node.at()] == stamp_) continue;
+    stamps_[node.at()] = stamp_;
+    judge_into(entry, *entry.model, node, entry.ranking);
+    if (entry.next && node.at() < entry.next->cursor) {
+      judge_into(entry, *entry.next->model, node, entry.next->ranking);
+    }
+  }
+  entry.seen_changes = ledger_.change_count();
+}
+
+void ShapeCache::refresh(Entry& entry, const std::shared_ptr<const PolicyModel>& model) {
+  entry.asked_at = ++clock_;
+  const auto changes = ledger_.changes_since(entry.seen_changes);
+  const bool small = ledger_.node_slots() <= kRebuildAtOnce;
+  if (!entry.model || entry.layout != ledger_.layout_version() || !changes ||
+      (entry.model != model && small) || changes->size() > 2 * ledger_.node_slots()) {
+    entry.model = model;
+    rebuild(entry);
+    return;
+  }
+  entry.shape.learn_models(ledger_);
+  catch_up(entry, *changes);
+  if (entry.model != model && !entry.queued) {
+    entry.queued = true;
+    if (!entry.next) {
+      entry.next = std::make_unique<Entry::Successor>();
+      entry.next->model = model;
+    }
+    queue_.push_back(entry.shape.key);
+  }
+}
+
+void ShapeCache::work() {
+  std::size_t budget = kSlice;
+  while (budget > 0 && !queue_.empty()) {
+    const auto found = by_key_.find(queue_.front());
+    Entry* entry = found == by_key_.end() ? nullptr : entries_[found->second].get();
+    if (entry == nullptr || !entry->next || entry->layout != ledger_.layout_version()) {
+      if (entry != nullptr) entry->queued = false;  // evicted, or made anew since
+      queue_.pop_front();
+      continue;
+    }
+    const auto changes = ledger_.changes_since(entry->seen_changes);
+    if (!changes) {
+      entry->model = entry->next->model;
+      entry->queued = false;
+      rebuild(*entry);
+      queue_.pop_front();
+      return;
+    }
+    Entry::Successor& next = *entry->next;
+    entry->shape.learn_models(ledger_);
+    if (next.cursor == 0) next.ranking.reset(ledger_.node_slots(), ledger_.ranks());
+    const std::size_t end = std::min(next.cursor + budget, ledger_.node_slots());
+    budget -= end - next.cursor;
+    // A slot that changed but was not caught up with yet is judged as it is now; catching up
+    // later judges it again, to the same verdict.
+    for (; next.cursor < end; ++next.cursor) {
+      judge_into(*entry, *next.model, NodeIndex(next.cursor), next.ranking);
+    }
+    if (next.cursor < ledger_.node_slots()) return;
+    entry->model = next.model;
+    entry->ranking = std::move(next.ranking);
+    entry->next.reset();
+    entry->queued = false;
+    queue_.pop_front();
+  }
+}
+
+}  // namespace stowage::core

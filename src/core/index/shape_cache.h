@@ -1,0 +1,87 @@
+// Rankings of all nodes for the shapes of pods seen lately, brought up to date lazily.
+//
+// A decision about a known shape re-judges only the nodes that changed since that shape was last
+// asked for. Nothing is sampled: every node has a verdict. A new policy model does not stop the
+// world: in a small cluster a ranking is made anew when it is next asked for; in a large one it
+// goes on with the model it was made with, while its successor is built a slice per decision.
+//
+// Bounded: at most kMaxKeys keys over all rankings; the shape asked for longest ago gives way.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>  // lookup only
+#include <vector>
+
+#include "core/index/ranking.h"
+#include "core/place/judge.h"
+#include "core/policy/fgd.h"
+#include "core/price/model.h"
+
+namespace stowage::core {
+
+// What the policy has learned, as one immutable value.
+struct PolicyModel {
+  std::shared_ptr<const PriceModel> price;
+  std::shared_ptr<const FgdModel> fgd;
+};
+
+class ShapeCache {
+ public:
+  struct Entry {
+    Shape shape;
+    std::shared_ptr<const PolicyModel> model;  // that the ranking was made with
+    Ranking ranking;
+    std::uint64_t seen_changes = 0;
+    std::uint64_t layout = 0;
+    std::uint64_t asked_at = 0;
+    bool queued = false;
+    // The ranking by a newer model, complete below `cursor`.
+    struct Successor {
+      std::shared_ptr<const PolicyModel> model;
+      Ranking ranking;
+      std::size_t cursor = 0;
+    };
+    std::unique_ptr<Successor> next;
+  };
+
+  ShapeCache(const Ledger& ledger, const PolicyOptions& options);
+
+  // The entry for pods of this shape; `make` is called if it is not there yet.
+  [[nodiscard]] Entry& find(const std::string& key, const std::function<Shape()>& make);
+  // Brings the ranking up to date with the ledger, and with the model as far as the class comment
+  // promises.
+  void refresh(Entry& entry, const std::shared_ptr<const PolicyModel>& model);
+  // A slice of the work on successors. Call once per decision.
+  void work();
+
+  [[nodiscard]] JudgeContext context(const Entry& entry) const;
+  [[nodiscard]] std::uint64_t judged() const { return judged_; }
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+ private:
+  static constexpr std::size_t kMaxKeys = std::size_t{16} << 20U;
+  static constexpr std::size_t kRebuildAtOnce = 4096;  // nodes
+  static constexpr std::size_t kSlice = 64;            // judgements per decision
+
+  void rebuild(Entry& entry);
+  void judge_into(const Entry& entry, const PolicyModel& model, NodeIndex node, Ranking& ranking);
+  void catch_up(Entry& entry, std::span<const NodeIndex> changes);
+  void evict();
+
+  const Ledger& ledger_;
+  const PolicyOptions& options_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::unordered_map<std::string, std::size_t> by_key_;  // lookup only
+  std::deque<std::string> queue_;                        // keys of entries with stale models
+  std::vector<std::uint32_t> stamps_;                    // by node slot, for change lists
+  std::uint32_t stamp_ = 0;
+  std::uint64_t clock_ = 0;
+  std::uint64_t judged_ = 0;
+};
+
+}  // namespace stowage::core

@@ -1,0 +1,430 @@
+#include "core/ledger/ledger.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+
+namespace stowage::core {
+namespace {
+
+constexpr std::uint32_t kRankGap = 4096;  // room for a dozen names between two neighbours
+constexpr std::size_t kMaxInterned = std::numeric_limits<std::uint16_t>::max();
+
+std::int32_t clamp32(std::int64_t value) {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(value, 0, std::numeric_limits<std::int32_t>::max()));
+}
+
+}  // namespace
+
+std::uint32_t Ledger::Interner::number(const std::string& name) {
+  if (names.empty()) {
+    names.emplace_back();
+    numbers.emplace("", 0);
+  }
+  const auto found = numbers.find(name);
+  if (found != numbers.end()) return found->second;
+  if (names.size() > kMaxInterned) return 0;  // no cluster has 65,535 models; call it unknown
+  const auto number = static_cast<std::uint32_t>(names.size());
+  names.push_back(name);
+  numbers.emplace(name, number);
+  return number;
+}
+
+std::uint32_t Ledger::extended_resource(const std::string& name) { return extended_.number(name); }
+
+std::int64_t Ledger::extended_free(NodeIndex node, std::uint32_t resource) const {
+  const auto& slot = nodes_[node.at()];
+  const auto at = [resource](const std::vector<std::int64_t>& v) {
+    return resource < v.size() ? v[resource] : 0;
+  };
+  return std::max<std::int64_t>(0, at(slot.extended_capacity) - at(slot.use.extended));
+}
+
+NodeIndex Ledger::find_node(std::string_view name) const {
+  const auto found = nodes_by_name_.find(name);
+  return found == nodes_by_name_.end() ? NodeIndex{} : found->second;
+}
+
+PodIndex Ledger::find_pod(const std::string& uid) const {
+  const auto found = pods_by_uid_.find(uid);
+  return found == pods_by_uid_.end() ? PodIndex{} : found->second;
+}
+
+// ---- nodes ----------------------------------------------------------------------------------
+
+NodeIndex Ledger::slot_for(const std::string& name) {
+  const NodeIndex known = find_node(name);
+  if (known.valid()) return known;
+  NodeIndex node;
+  if (free_slots_.empty()) {
+    node = NodeIndex(states_.size());
+    states_.emplace_back();
+    nodes_.emplace_back();
+    ranks_.push_back(0);
+  } else {
+    node = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  nodes_[node.at()].spec.name = name;
+  nodes_by_name_.emplace(name, node);
+  assign_rank(node);
+  ++layout_version_;
+  return node;
+}
+
+void Ledger::drop_slot_if_empty(NodeIndex node) {
+  auto& slot = nodes_[node.at()];
+  if (slot.present || !slot.pods.empty()) return;
+  nodes_by_name_.erase(slot.spec.name);
+  slot = NodeSlot{};
+  const auto first_card = states_[node.at()].first_card;
+  states_[node.at()] = NodeState{};
+  states_[node.at()].first_card = first_card;
+  free_slots_.push_back(node);
+  ++layout_version_;
+}
+
+void Ledger::assign_rank(NodeIndex node) {
+  const auto self = nodes_by_name_.find(nodes_[node.at()].spec.name);
+  const auto next = std::next(self);
+  const std::uint32_t low = self == nodes_by_name_.begin() ? 0 : ranks_[std::prev(self)->second.at()];
+  if (next == nodes_by_name_.end()) {
+    if (low > std::numeric_limits<std::uint32_t>::max() - kRankGap) return relabel();
+    ranks_[node.at()] = low + kRankGap;
+    return;
+  }
+  const std::uint32_t high = ranks_[next->second.at()];
+  if (high <= low + 1) return relabel();
+  ranks_[node.at()] = low + (high - low) / 2;
+}
+
+void Ledger::relabel() {
+  std::uint32_t rank = 0;
+  for (const auto& [name, node] : nodes_by_name_) {
+    if (nodes_[node.at()].spec.rank) continue;
+    rank += kRankGap;
+    ranks_[node.at()] = rank;
+  }
+  ++layout_version_;
+}
+
+NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
+  const NodeIndex node = slot_for(spec.name);
+  auto& slot = nodes_[node.at()];
+  if (slot.present && slot.spec == spec) return node;
+  if (spec.rank && ranks_[node.at()] != *spec.rank) {
+    ranks_[node.at()] = *spec.rank;
+    ++layout_version_;
+  }
+  place_cards(node, spec);
+  slot.spec = spec;
+  if (!slot.present) {
+    slot.present = true;
+    ++present_;
+  } else {
+    --class_nodes_[states_[node.at()].node_class];
+  }
+  slot.extended_capacity.clear();
+  for (const auto& [name, amount] : spec.allocatable.extended) {
+    const auto number = extended_.number(name);
+    if (slot.extended_capacity.size() <= number) slot.extended_capacity.resize(number + 1);
+    slot.extended_capacity[number] = amount;
+  }
+  classify(node);
+  refresh(node);
+  return node;
+}
+
+// Gives the node room for its cards and moves the charges of its pods to the cards' new positions,
+// by card id. Charges on cards that are gone are set aside until the card returns.
+void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
+  auto& slot = nodes_[node.at()];
+  auto& state = states_[node.at()];
+  const auto count = spec.cards.size();
+  if (count > state.cards) {
+    state.first_card = static_cast<std::uint32_t>(cards_.size());
+    cards_.resize(cards_.size() + count);
+  }
+  state.cards = static_cast<std::uint8_t>(count);
+
+  std::map<std::string, std::uint32_t> position;
+  for (std::size_t i = 0; i < count; ++i) position[spec.cards[i].id] = static_cast<std::uint32_t>(i);
+  for (const PodIndex pod : slot.pods) {
+    auto& record = pods_[pod.at()];
+    auto shares = std::move(record.orphans);
+    for (const auto& charge : record.charges) {
+      shares.emplace_back(slot.spec.cards[charge.card].id, charge);
+    }
+    record.charges.clear();
+    record.orphans.clear();
+    for (auto& [id, charge] : shares) {
+      const auto found = position.find(id);
+      if (found == position.end()) {
+        record.orphans.emplace_back(id, charge);
+      } else {
+        charge.card = found->second;
+        record.charges.push_back(charge);
+      }
+    }
+    std::sort(record.charges.begin(), record.charges.end(),
+              [](const CardCharge& a, const CardCharge& b) { return a.card < b.card; });
+  }
+  slot.card_use.assign(count, CardUse{});
+  NodeUse ignored;
+  for (const PodIndex pod : slot.pods) add_charges(pods_[pod.at()], 1, ignored, slot.card_use);
+}
+
+void Ledger::classify(NodeIndex node) {
+  const auto& spec = nodes_[node.at()].spec;
+  NodeClass key;
+  key.cpu_milli = spec.allocatable.cpu_milli;
+  key.memory_bytes = spec.allocatable.memory_bytes;
+  auto* card_states = cards_.data() + states_[node.at()].first_card;
+  for (std::size_t i = 0; i < spec.cards.size(); ++i) {
+    const auto model = static_cast<std::uint16_t>(models_.number(spec.cards[i].model));
+    const auto size = spec.cards[i].memory_mib;
+    auto known = std::find(memory_sizes_.begin(), memory_sizes_.end(), size);
+    if (known == memory_sizes_.end() && memory_sizes_.size() < kMaxInterned) {
+      known = memory_sizes_.insert(memory_sizes_.end(), size);
+    }
+    card_states[i].model = model;
+    card_states[i].memory_class = static_cast<std::uint16_t>(known - memory_sizes_.begin());
+    key.models.push_back(model);
+    key.memory_mib.push_back(size);
+  }
+  std::sort(key.models.begin(), key.models.end());
+  std::sort(key.memory_mib.begin(), key.memory_mib.end());
+  const auto [entry, fresh] =
+      class_numbers_.try_emplace(std::move(key), static_cast<std::uint16_t>(classes_.size()));
+  if (fresh) {
+    classes_.push_back(entry->first);
+    class_nodes_.push_back(0);
+  }
+  states_[node.at()].node_class = entry->second;
+  ++class_nodes_[entry->second];
+}
+
+void Ledger::remove_node(std::string_view name) {
+  const NodeIndex node = find_node(name);
+  if (!node.valid() || !nodes_[node.at()].present) return;
+  auto& slot = nodes_[node.at()];
+  NodeSpec gone;
+  gone.name = slot.spec.name;
+  gone.rank = slot.spec.rank;
+  place_cards(node, gone);
+  slot.spec = gone;
+  slot.present = false;
+  slot.extended_capacity.clear();
+  --class_nodes_[states_[node.at()].node_class];
+  --present_;
+  refresh(node);
+  drop_slot_if_empty(node);
+}
+
+// ---- pods -----------------------------------------------------------------------------------
+
+PodIndex Ledger::new_record(const PodSpec& pod, NodeIndex node) {
+  PodIndex index;
+  if (free_pods_.empty()) {
+    index = PodIndex(pods_.size());
+    pods_.emplace_back();
+  } else {
+    index = free_pods_.back();
+    free_pods_.pop_back();
+  }
+  auto& record = pods_[index.at()];
+  record.uid = pod.uid;
+  record.name = pod.name;
+  record.node = node;
+  record.resources = effective_resources(pod);
+  pods_by_uid_.emplace(pod.uid, index);
+  nodes_[node.at()].pods.push_back(index);
+  return index;
+}
+
+PodIndex Ledger::reserve(const PodSpec& pod, NodeIndex node, const Assignment& cards) {
+  STOWAGE_CHECK(!find_pod(pod.uid).valid());
+  STOWAGE_CHECK(present(node));
+  const PodIndex index = new_record(pod, node);
+  auto& record = pods_[index.at()];
+  record.charges = footprint(pod, cards);
+  const auto& state = states_[node.at()];
+  STOWAGE_CHECK(record.resources.cpu_milli == 0 ||
+                record.resources.cpu_milli <= state.cpu_free_milli);
+  STOWAGE_CHECK(record.resources.memory_bytes == 0 ||
+                record.resources.memory_bytes <= state.memory_free_bytes);
+  STOWAGE_CHECK(state.pods_free >= 1);
+  for (const auto& charge : record.charges) {
+    const CardState& card = this->cards(node)[charge.card];
+    STOWAGE_CHECK(charge.milli <= card.milli_free && charge.memory_mib <= card.memory_free_mib &&
+                  charge.slots <= card.slots_free);
+  }
+  record.state = PodState::reserved;
+  charge(record, 1);
+  return index;
+}
+
+void Ledger::confirm(PodIndex pod) {
+  auto& record = pods_[pod.at()];
+  if (record.state == PodState::reserved) record.state = PodState::bound;
+}
+
+void Ledger::forget(PodIndex pod) {
+  auto& record = pods_[pod.at()];
+  auto& on_node = nodes_[record.node.at()].pods;
+  const auto place = std::find(on_node.begin(), on_node.end(), pod);
+  STOWAGE_CHECK(place != on_node.end());
+  *place = on_node.back();
+  on_node.pop_back();
+  pods_by_uid_.erase(record.uid);
+  record = PodRecord{};
+  free_pods_.push_back(pod);
+}
+
+void Ledger::release(PodIndex pod) {
+  const NodeIndex node = pods_[pod.at()].node;
+  charge(pods_[pod.at()], -1);
+  forget(pod);
+  drop_slot_if_empty(node);
+}
+
+PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
+                            const std::optional<Assignment>& cards) {
+  const PodIndex known = find_pod(pod.uid);
+  if (known.valid()) {
+    const auto& record = pods_[known.at()];
+    const bool same_node = nodes_[record.node.at()].spec.name == node_name;
+    if (same_node && !cards && record.state != PodState::bound_cards_unknown) {
+      confirm(known);  // we know the cards already
+      return known;
+    }
+    release(known);
+  }
+  const NodeIndex node = slot_for(std::string(node_name));
+  const PodIndex index = new_record(pod, node);
+  auto& record = pods_[index.at()];
+  record.state = PodState::bound;
+  if (cards) {
+    const auto count = nodes_[node.at()].spec.cards.size();
+    for (const auto& charge : footprint(pod, *cards)) {
+      if (charge.card < count) record.charges.push_back(charge);
+    }
+  } else {
+    for (const auto& container : pod.containers) {
+      const GpuAsk& gpu = container.gpu;
+      if (gpu.count == 0) continue;
+      record.state = PodState::bound_cards_unknown;
+      if (gpu.whole()) {
+        record.unknown_whole += gpu.count;
+        continue;
+      }
+      const auto mib = gpu.memory_mib.value_or(0);
+      record.unknown.milli += gpu.milli.value_or(0);
+      record.unknown.memory_mib += mib == kWholeMemory ? 1 << 30U : mib;
+      record.unknown.slots += 1;
+    }
+  }
+  charge(record, 1);
+  return index;
+}
+
+void Ledger::add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
+                         std::vector<CardUse>& cards) {
+  use.cpu_milli += sign * pod.resources.cpu_milli;
+  use.memory_bytes += sign * pod.resources.memory_bytes;
+  use.ephemeral_bytes += sign * pod.resources.ephemeral_bytes;
+  use.pods += sign;
+  use.unknown.milli += sign * pod.unknown.milli;
+  use.unknown.memory_mib += sign * pod.unknown.memory_mib;
+  use.unknown.slots += sign * pod.unknown.slots;
+  use.unknown_whole += sign * pod.unknown_whole;
+  for (const auto& charge : pod.charges) {
+    auto& card = cards[charge.card];
+    card.milli += sign * charge.milli;
+    card.memory_mib += sign * charge.memory_mib;
+    card.slots += sign * charge.slots;
+  }
+}
+
+void Ledger::add_extended(const PodRecord& pod, std::int64_t sign, NodeUse& use) {
+  for (const auto& [name, amount] : pod.resources.extended) {
+    const auto number = extended_.number(name);
+    if (use.extended.size() <= number) use.extended.resize(number + 1);
+    use.extended[number] += sign * amount;
+  }
+}
+
+void Ledger::charge(const PodRecord& pod, std::int64_t sign) {
+  auto& slot = nodes_[pod.node.at()];
+  add_charges(pod, sign, slot.use, slot.card_use);
+  add_extended(pod, sign, slot.use);
+  refresh(pod.node);
+}
+
+CardState Ledger::effective(const NodeSlot& slot, std::size_t card) const {
+  const Card& spec = slot.spec.cards[card];
+  const CardUse& use = slot.card_use[card];
+  CardState state;
+  state.milli_free = clamp32(kMilliPerCard - use.milli - slot.use.unknown.milli);
+  state.memory_free_mib = clamp32(spec.memory_mib - use.memory_mib - slot.use.unknown.memory_mib);
+  state.slots_free = spec.slots == 0
+                         ? kNoSlotLimit
+                         : clamp32(spec.slots - use.slots - slot.use.unknown.slots);
+  // A pod that has whole cards, but we do not know which: any card that looks free may be its.
+  const bool looks_free = use == CardUse{};
+  if (slot.use.unknown_whole > 0 && looks_free) {
+    state.milli_free = 0;
+    state.memory_free_mib = 0;
+    state.slots_free = 0;
+  }
+  return state;
+}
+
+void Ledger::refresh(NodeIndex node) {
+  auto& slot = nodes_[node.at()];
+  auto& state = states_[node.at()];
+  const auto left = [](std::int64_t capacity, std::int64_t used) {
+    return std::max<std::int64_t>(0, capacity - used);
+  };
+  state.cpu_free_milli = left(slot.spec.allocatable.cpu_milli, slot.use.cpu_milli);
+  state.memory_free_bytes = left(slot.spec.allocatable.memory_bytes, slot.use.memory_bytes);
+  state.ephemeral_free_bytes = left(slot.spec.allocatable.ephemeral_bytes, slot.use.ephemeral_bytes);
+  state.pods_free = clamp32(slot.spec.allocatable.pods - slot.use.pods);
+  state.schedulable = slot.present && slot.spec.schedulable;
+  state.healthy = 0;
+  state.whole = 0;
+  const bool surely_free = slot.use.unknown == CardUse{} && slot.use.unknown_whole == 0;
+  auto* states = cards_.data() + state.first_card;
+  for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
+    CardState fresh = effective(slot, i);
+    fresh.model = states[i].model;
+    fresh.memory_class = states[i].memory_class;
+    states[i] = fresh;
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (!slot.spec.cards[i].healthy) continue;
+    state.healthy |= bit;
+    if (surely_free && slot.card_use[i] == CardUse{}) state.whole |= bit;
+  }
+  changed(node);
+}
+
+// ---- changes --------------------------------------------------------------------------------
+
+void Ledger::changed(NodeIndex node) {
+  if (log_.size() > 4 * states_.size() + 4096) {
+    const auto half = log_.size() / 2;
+    log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(half));
+    log_start_ += half;
+  }
+  log_.push_back(node);
+}
+
+std::optional<std::span<const NodeIndex>> Ledger::changes_since(std::uint64_t from) const {
+  if (from < log_start_) return std::nullopt;
+  const auto skip = static_cast<std::size_t>(from - log_start_);
+  return std::span<const NodeIndex>(log_).subspan(skip);
+}
+
+}  // namespace stowage::core

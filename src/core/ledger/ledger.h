@@ -1,0 +1,185 @@
+// The ledger: every card of the cluster, and who holds which share of it. The one owner of that
+// truth; pods that arrive by different doors are charged here and nowhere else.
+//
+//   reserve -> confirm -> release          the road of a pod that we place
+//   seen_bound -> release                  a pod placed by someone else, with or without cards named
+//
+// Exact integers. Nothing that others do can break it: a pod on a node we do not know, cards that
+// vanish under a pod, or more pods on a card than it holds (debt) are states, not errors.
+// Reservations of our own never exceed what is free: that is checked on every call.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>  // lookup only
+#include <vector>
+
+#include "core/ledger/state.h"
+#include "core/model/ids.h"
+#include "core/model/node.h"
+#include "core/model/pod.h"
+#include "core/place/footprint.h"
+
+namespace stowage::core {
+
+// Nodes that are alike when empty: same cards (model, memory), same CPU and memory.
+struct NodeClass {
+  std::vector<std::uint16_t> models;  // per card, sorted
+  std::vector<std::int32_t> memory_mib;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  auto operator<=>(const NodeClass&) const = default;
+};
+
+enum class PodState : std::uint8_t { reserved, bound, bound_cards_unknown };
+
+struct PodRecord {
+  std::string uid;
+  std::string name;
+  NodeIndex node;
+  PodState state = PodState::reserved;
+  Resources resources;
+  std::vector<CardCharge> charges;                          // on cards that the node has
+  std::vector<std::pair<std::string, CardCharge>> orphans;  // on cards that vanished, by card id
+  // What a pod with unknown cards may be using of any one card, and how many cards it has whole.
+  CardCharge unknown;
+  std::int32_t unknown_whole = 0;
+};
+
+class Ledger {
+ public:
+  // Adds the node or brings it up to date; pods on it stay charged. Requires: validate(spec).
+  NodeIndex upsert_node(const NodeSpec& spec);
+  // The node is gone; pods that are not yet gone keep their place in case it returns.
+  void remove_node(std::string_view name);
+
+  // Charges the pod. Requires: not known yet, the node has room for it (checked).
+  PodIndex reserve(const PodSpec& pod, NodeIndex node, const Assignment& cards);
+  void confirm(PodIndex pod);
+  void release(PodIndex pod);
+  // A pod that others placed (or that we placed before a restart). A pod that is known already is
+  // re-charged to what is said now. Never fails: what does not fit is debt.
+  PodIndex seen_bound(const PodSpec& pod, std::string_view node, const std::optional<Assignment>&);
+
+  [[nodiscard]] NodeIndex find_node(std::string_view name) const;  // invalid if absent
+  [[nodiscard]] PodIndex find_pod(const std::string& uid) const;
+
+  // Slots of nodes, used or not. Unused ones are not schedulable and have no name.
+  [[nodiscard]] std::size_t node_slots() const { return states_.size(); }
+  [[nodiscard]] std::size_t node_count() const { return present_; }
+  [[nodiscard]] std::size_t pod_count() const { return pods_by_uid_.size(); }
+  [[nodiscard]] const NodeState& state(NodeIndex node) const { return states_[node.at()]; }
+  [[nodiscard]] std::span<const CardState> cards(NodeIndex node) const {
+    const auto& s = states_[node.at()];
+    return {cards_.data() + s.first_card, s.cards};
+  }
+  [[nodiscard]] const NodeSpec& spec(NodeIndex node) const { return nodes_[node.at()].spec; }
+  [[nodiscard]] bool present(NodeIndex node) const { return nodes_[node.at()].present; }
+  [[nodiscard]] std::uint32_t rank(NodeIndex node) const { return ranks_[node.at()]; }
+  [[nodiscard]] std::span<const std::uint32_t> ranks() const { return ranks_; }
+  [[nodiscard]] std::int64_t extended_free(NodeIndex node, std::uint32_t resource) const;
+  [[nodiscard]] const PodRecord& pod(PodIndex pod) const { return pods_[pod.at()]; }
+  [[nodiscard]] std::span<const PodIndex> pods_on(NodeIndex node) const {
+    return nodes_[node.at()].pods;
+  }
+
+  // Interned names. A name keeps its number for the life of the ledger.
+  [[nodiscard]] const std::vector<std::string>& models() const { return models_.names; }
+  [[nodiscard]] std::uint32_t extended_resource(const std::string& name);
+  [[nodiscard]] const std::vector<std::string>& extended_names() const { return extended_.names; }
+  [[nodiscard]] const std::vector<NodeClass>& classes() const { return classes_; }
+  [[nodiscard]] std::size_t nodes_in_class(std::size_t c) const { return class_nodes_[c]; }
+  [[nodiscard]] const std::vector<std::int32_t>& memory_sizes() const { return memory_sizes_; }
+
+  // Nodes whose state changed, oldest first, since position `from`; unset if that is too long ago.
+  [[nodiscard]] std::optional<std::span<const NodeIndex>> changes_since(std::uint64_t from) const;
+  [[nodiscard]] std::uint64_t change_count() const { return log_start_ + log_.size(); }
+  // Changes when nodes come or go, or their order among equals does: rankings start afresh.
+  [[nodiscard]] std::uint64_t layout_version() const { return layout_version_; }
+
+  // Over-commitment made by others: how far the charges on a card exceed it.
+  struct Debt {
+    NodeIndex node;
+    CardCharge excess;
+  };
+  [[nodiscard]] std::vector<Debt> debts() const;
+
+  // Recounts everything from the pods and compares; one line per difference. Empty: all is well.
+  [[nodiscard]] std::vector<std::string> audit() const;
+
+ private:
+  struct CardUse {
+    std::int64_t milli = 0;
+    std::int64_t memory_mib = 0;
+    std::int64_t slots = 0;
+    friend bool operator==(const CardUse&, const CardUse&) = default;
+  };
+  struct NodeUse {
+    std::int64_t cpu_milli = 0;
+    std::int64_t memory_bytes = 0;
+    std::int64_t ephemeral_bytes = 0;
+    std::int64_t pods = 0;
+    std::vector<std::int64_t> extended;  // by resource number; missing means 0
+    CardUse unknown;                     // of pods with unknown cards, on any one card
+    std::int64_t unknown_whole = 0;
+    friend bool operator==(const NodeUse&, const NodeUse&) = default;
+  };
+  struct NodeSlot {
+    NodeSpec spec;
+    bool present = false;
+    NodeUse use;
+    std::vector<CardUse> card_use;
+    std::vector<PodIndex> pods;
+    std::vector<std::int64_t> extended_capacity;
+  };
+  struct Interner {
+    std::vector<std::string> names;
+    std::map<std::string, std::uint32_t, std::less<>> numbers;
+    std::uint32_t number(const std::string& name);
+  };
+
+  NodeIndex slot_for(const std::string& name);
+  void drop_slot_if_empty(NodeIndex node);
+  void place_cards(NodeIndex node, const NodeSpec& spec);
+  void classify(NodeIndex node);
+  void assign_rank(NodeIndex node);
+  void relabel();
+  void charge(const PodRecord& pod, std::int64_t sign);
+  static void add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
+                          std::vector<CardUse>& cards);
+  void add_extended(const PodRecord& pod, std::int64_t sign, NodeUse& use);
+  void refresh(NodeIndex node);
+  [[nodiscard]] CardState effective(const NodeSlot& slot, std::size_t card) const;
+  void changed(NodeIndex node);
+  PodIndex new_record(const PodSpec& pod, NodeIndex node);
+  void forget(PodIndex pod);
+  void audit_node(NodeIndex node, std::vector<std::string>& out) const;
+
+  std::vector<NodeState> states_;
+  std::vector<CardState> cards_;
+  std::vector<NodeSlot> nodes_;
+  std::vector<std::uint32_t> ranks_;
+  std::vector<NodeIndex> free_slots_;
+  std::map<std::string, NodeIndex, std::less<>> nodes_by_name_;
+  std::size_t present_ = 0;
+
+  std::vector<PodRecord> pods_;
+  std::vector<PodIndex> free_pods_;
+  std::unordered_map<std::string, PodIndex> pods_by_uid_;  // lookup only
+
+  Interner models_;
+  Interner extended_;
+  std::vector<NodeClass> classes_;
+  std::map<NodeClass, std::uint16_t> class_numbers_;
+  std::vector<std::size_t> class_nodes_;
+  std::vector<std::int32_t> memory_sizes_;
+
+  std::vector<NodeIndex> log_;
+  std::uint64_t log_start_ = 0;
+  std::uint64_t layout_version_ = 1;
+};
+
+}  // namespace stowage::core

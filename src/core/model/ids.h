@@ -1,0 +1,14 @@
+// Indexes into the ledger's tables. They are internal and never leave the engine: people and the
+// API know nodes, cards and pods by name, UUID and UID.
+#pragma once
+
+#include "base/strong_id.h"
+
+namespace stowage::core {
+
+using NodeIndex = base::StrongId<struct NodeTag>;
+using PodIndex = base::StrongId<struct PodTag>;
+using ModelIndex = base::StrongId<struct ModelTag>;
+using ShapeIndex = base::StrongId<struct ShapeTag>;
+
+}  // namespace stowage::core

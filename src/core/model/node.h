@@ -1,0 +1,67 @@
+// A node and its cards, as the ledger is told about them. Cards may differ inside a node.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/resources.h"
+
+namespace stowage::core {
+
+inline constexpr std::int32_t kMilliPerCard = 1000;
+inline constexpr std::size_t kMaxCardsPerNode = 64;  // one bit each in a card mask
+inline constexpr std::int32_t kUnknownNuma = -1;
+
+struct Card {
+  std::string id;            // UUID, or "node/index" where only a count is known
+  std::int32_t index = 0;    // the wire contract of some dialects; unique inside the node
+  std::string model;         // as reported, e.g. "NVIDIA A100-SXM4-80GB"; may be empty
+  std::int32_t memory_mib = 0;
+  std::int32_t slots = 0;    // how many containers may share the card; 0 means no limit
+  bool healthy = true;
+  std::int32_t numa = kUnknownNuma;
+
+  friend bool operator==(const Card&, const Card&) = default;
+};
+
+// How well two cards of a node are connected. Several links between one pair add up, so a matrix
+// holds sums of these; a value of at least kNvlink means that there is an NVLink.
+namespace link {
+inline constexpr std::int32_t kNone = 0;
+inline constexpr std::int32_t kCrossCpu = 10;
+inline constexpr std::int32_t kSameCpu = 20;
+inline constexpr std::int32_t kHostBridge = 30;
+inline constexpr std::int32_t kMultiSwitch = 40;
+inline constexpr std::int32_t kSingleSwitch = 50;
+inline constexpr std::int32_t kSameBoard = 60;
+inline constexpr std::int32_t kNvlink = 100;  // each
+}  // namespace link
+
+// Symmetric matrix of link sums between the cards of one node, by position in NodeSpec::cards.
+// Empty means that nothing is known about links.
+struct LinkMatrix {
+  std::int32_t cards = 0;
+  std::vector<std::int32_t> score;  // cards * cards, row by row
+
+  [[nodiscard]] bool known() const { return !score.empty(); }
+  [[nodiscard]] std::int32_t between(std::size_t a, std::size_t b) const {
+    return score[a * static_cast<std::size_t>(cards) + b];
+  }
+  friend bool operator==(const LinkMatrix&, const LinkMatrix&) = default;
+};
+
+struct NodeSpec {
+  std::string name;
+  Resources allocatable;  // allocatable.pods is the greatest number of pods
+  std::vector<Card> cards;
+  LinkMatrix links;
+  bool schedulable = true;
+  // Order among nodes that a policy finds equal. Unset: by name.
+  std::optional<std::uint32_t> rank;
+
+  friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
+};
+
+}  // namespace stowage::core

@@ -1,0 +1,160 @@
+#include "core/model/pod.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string_view>
+
+namespace stowage::core {
+namespace {
+
+constexpr std::int64_t kMaxAmount = std::int64_t{1} << 60U;
+constexpr std::int32_t kMaxCardMemoryMib = 1 << 30U;
+constexpr std::size_t kMaxContainers = 256;
+constexpr std::size_t kMaxFilterEntries = 256;
+
+std::string trimmed_lower(std::string_view text) {
+  const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
+  while (!text.empty() && blank(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && blank(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+enum class Listed : std::uint8_t { empty_list, yes, no };
+
+Listed listed(const std::vector<std::string>& list, const std::string& value,
+              CardFilter::Match match) {
+  Listed result = Listed::empty_list;
+  const std::string lower = trimmed_lower(value);
+  for (const auto& entry : list) {
+    const std::string wanted = trimmed_lower(entry);
+    if (wanted.empty()) continue;
+    const bool hit = match == CardFilter::Match::equal ? lower == wanted
+                                                       : lower.find(wanted) != std::string::npos;
+    if (hit) return Listed::yes;
+    result = Listed::no;
+  }
+  return result;
+}
+
+Status validate_amount(const std::string& what, std::int64_t amount) {
+  if (amount < 0) return fail(what + " is negative: " + std::to_string(amount));
+  if (amount > kMaxAmount) return fail(what + " is absurdly large: " + std::to_string(amount));
+  return {};
+}
+
+Status validate(const std::string& owner, const Resources& r) {
+  STOWAGE_TRY_VOID(validate_amount(owner + ": cpu", r.cpu_milli));
+  STOWAGE_TRY_VOID(validate_amount(owner + ": memory", r.memory_bytes));
+  STOWAGE_TRY_VOID(validate_amount(owner + ": ephemeral storage", r.ephemeral_bytes));
+  STOWAGE_TRY_VOID(validate_amount(owner + ": pods", r.pods));
+  for (const auto& [name, amount] : r.extended) {
+    STOWAGE_TRY_VOID(validate_amount(owner + ": " + name, amount));
+  }
+  return {};
+}
+
+Status validate(const std::string& owner, const GpuAsk& gpu) {
+  if (gpu.count < 0) return fail(owner + ": card count is negative");
+  if (gpu.count > static_cast<std::int32_t>(kMaxCardsPerNode)) {
+    return fail(owner + " asks for " + std::to_string(gpu.count) + " cards; a node has at most " +
+                std::to_string(kMaxCardsPerNode));
+  }
+  if (gpu.count == 0 && (gpu.milli || gpu.memory_mib)) {
+    return fail(owner + " asks for a share of a card but for no card");
+  }
+  if (gpu.milli && (*gpu.milli < 0 || *gpu.milli > kMilliPerCard)) {
+    return fail(owner + " asks for " + std::to_string(*gpu.milli) +
+                " milli of a card; ask for 1 to 1000 milli, or for more cards");
+  }
+  if (gpu.memory_mib && (*gpu.memory_mib < kWholeMemory || *gpu.memory_mib > kMaxCardMemoryMib)) {
+    return fail(owner + " asks for " + std::to_string(*gpu.memory_mib) + " MiB of card memory");
+  }
+  const auto& f = gpu.filter;
+  if (std::max({f.models_any.size(), f.models_none.size(), f.ids_any.size(), f.ids_none.size()}) >
+      kMaxFilterEntries) {
+    return fail(owner + ": a list of models or card ids has more than 256 entries");
+  }
+  return {};
+}
+
+}  // namespace
+
+bool accepts_model(const CardFilter& filter, const std::string& model) {
+  return listed(filter.models_any, model, filter.model_match) != Listed::no &&
+         listed(filter.models_none, model, filter.model_match) != Listed::yes;
+}
+
+bool accepts_id(const CardFilter& filter, const std::string& id) {
+  return listed(filter.ids_any, id, CardFilter::Match::equal) != Listed::no &&
+         listed(filter.ids_none, id, CardFilter::Match::equal) != Listed::yes;
+}
+
+Status validate(const PodSpec& pod) {
+  if (pod.uid.empty()) return fail("pod \"" + pod.name + "\" has no uid");
+  if (pod.containers.size() > kMaxContainers) {
+    return fail("pod " + pod.name + " has more than 256 containers");
+  }
+  const std::string owner = "pod " + pod.name;
+  STOWAGE_TRY_VOID(validate(owner + " overhead", pod.overhead));
+  for (const auto& container : pod.containers) {
+    const std::string where = owner + " container \"" + container.name + "\"";
+    STOWAGE_TRY_VOID(validate(where, container.resources));
+    STOWAGE_TRY_VOID(validate(where, container.gpu));
+  }
+  return {};
+}
+
+Status validate(const NodeSpec& node) {
+  const std::string owner = "node \"" + node.name + "\"";
+  if (node.name.empty()) return fail("a node has no name");
+  STOWAGE_TRY_VOID(validate(owner, node.allocatable));
+  if (node.cards.size() > kMaxCardsPerNode) {
+    return fail(owner + " has " + std::to_string(node.cards.size()) + " cards; at most 64 are supported");
+  }
+  const auto cards = static_cast<std::int32_t>(node.cards.size());
+  if (node.links.known() &&
+      (node.links.cards != cards ||
+       node.links.score.size() != node.cards.size() * node.cards.size())) {
+    return fail(owner + ": the link matrix does not have one row and column per card");
+  }
+  std::set<std::string> ids;
+  std::set<std::int32_t> indexes;
+  for (const auto& card : node.cards) {
+    if (card.id.empty() || !ids.insert(card.id).second) {
+      return fail(owner + " has a card with an empty or repeated id \"" + card.id + "\"");
+    }
+    if (!indexes.insert(card.index).second) {
+      return fail(owner + " has two cards with index " + std::to_string(card.index));
+    }
+    if (card.memory_mib < 0 || card.memory_mib > kMaxCardMemoryMib || card.slots < 0 ||
+        card.slots > 10000) {
+      return fail(owner + " card " + card.id + " has absurd memory or slots");
+    }
+  }
+  return {};
+}
+
+Resources effective_resources(const PodSpec& pod) {
+  Resources sidecars;
+  Resources apps;
+  Resources inits;  // the largest moment of the init phase
+  for (const auto& container : pod.containers) {
+    switch (container.phase) {
+      case Phase::app: apps = plus(apps, container.resources); break;
+      case Phase::sidecar:
+        sidecars = plus(sidecars, container.resources);
+        inits = largest(inits, sidecars);
+        break;
+      case Phase::init: inits = largest(inits, plus(sidecars, container.resources)); break;
+    }
+  }
+  Resources total = plus(largest(inits, plus(sidecars, apps)), pod.overhead);
+  total.pods = 1;
+  return total;
+}
+
+}  // namespace stowage::core

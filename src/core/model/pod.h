@@ -1,0 +1,101 @@
+// What a pod asks for, per container, and what it was given.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/model/node.h"
+#include "core/model/resources.h"
+
+namespace stowage::core {
+
+// App containers and sidecars run together; plain init containers run one after another before
+// the app, beside the sidecars that were started before them.
+enum class Phase : std::uint8_t { app, init, sidecar };
+
+enum class Topology : std::uint8_t { none, numa, numa_strict, link, link_strict };
+
+// Which cards a container accepts. Empty lists accept every card. Both kinds of list apply.
+struct CardFilter {
+  enum class Match : std::uint8_t { equal, contains };  // without regard to case
+  Match model_match = Match::equal;
+  std::vector<std::string> models_any;
+  std::vector<std::string> models_none;
+  std::vector<std::string> ids_any;
+  std::vector<std::string> ids_none;
+
+  [[nodiscard]] bool constrains_models() const { return !models_any.empty() || !models_none.empty(); }
+  [[nodiscard]] bool constrains_ids() const { return !ids_any.empty() || !ids_none.empty(); }
+  friend bool operator==(const CardFilter&, const CardFilter&) = default;
+};
+
+// True if a card of this model / with this id is accepted. Blank list entries are ignored.
+[[nodiscard]] bool accepts_model(const CardFilter& filter, const std::string& model);
+[[nodiscard]] bool accepts_id(const CardFilter& filter, const std::string& id);
+
+inline constexpr std::int32_t kWholeMemory = -1;  // all memory of the card, whatever it has
+
+// `count` different cards, and of each: milli and MiB. Unset is not zero:
+//   both unset             whole cards (1000 milli, all memory, every slot)
+//   only memory set        a share of memory; compute is not limited and not charged
+//   only milli set, < 1000 a share of compute; memory is not charged
+//   milli = 1000           a whole card, with all its memory
+struct GpuAsk {
+  std::int32_t count = 0;
+  std::optional<std::int32_t> milli;
+  std::optional<std::int32_t> memory_mib;
+  CardFilter filter;
+  Topology topology = Topology::none;
+
+  [[nodiscard]] bool whole() const {
+    return (!milli && !memory_mib) || milli.value_or(0) == kMilliPerCard;
+  }
+  friend bool operator==(const GpuAsk&, const GpuAsk&) = default;
+};
+
+struct ContainerSpec {
+  std::string name;
+  Phase phase = Phase::app;
+  Resources resources;
+  GpuAsk gpu;
+
+  friend bool operator==(const ContainerSpec&, const ContainerSpec&) = default;
+};
+
+struct PodSpec {
+  std::string uid;
+  std::string name;  // "namespace/name"
+  std::int32_t priority = 0;
+  std::vector<ContainerSpec> containers;  // init containers and sidecars first, in their order
+  Resources overhead;
+
+  friend bool operator==(const PodSpec&, const PodSpec&) = default;
+};
+
+// Says in one line what is absurd about the pod (negative amounts, milli above 1000, more cards
+// than any node can have, ...). Every pod passes here before the engine looks at it.
+[[nodiscard]] Status validate(const PodSpec& pod);
+[[nodiscard]] Status validate(const NodeSpec& node);
+
+// The pod's claim on the node apart from cards: sidecars + max(apps, each init container with the
+// sidecars before it) + overhead, and one place for a pod.
+[[nodiscard]] Resources effective_resources(const PodSpec& pod);
+
+// A share of one card. `card` is the position in NodeSpec::cards.
+struct CardShare {
+  std::uint32_t card = 0;
+  std::int32_t milli = 0;
+  std::int32_t memory_mib = 0;
+  friend bool operator==(const CardShare&, const CardShare&) = default;
+};
+
+// Which cards each container of the pod got; same order and size as PodSpec::containers.
+struct Assignment {
+  std::vector<std::vector<CardShare>> containers;
+  friend bool operator==(const Assignment&, const Assignment&) = default;
+};
+
+}  // namespace stowage::core

@@ -1,0 +1,67 @@
+// Why a node, or every node, refuses a pod: a value with numbers. The event, the condition, the
+// command line, the API and the metrics all render this one value (explain/render.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stowage::core {
+
+// In the order in which one is preferred over the other when a node fails for several reasons, and
+// when as many nodes fail for the one as for the other.
+enum class ReasonCode : std::uint8_t {
+  none,               // fits
+  not_schedulable,    // node is cordoned or going away
+  no_cards,           // the node has no card at all
+  model_mismatch,     // no card of an accepted model
+  id_mismatch,        // no card with an accepted id
+  unhealthy,          // accepted cards are all sick
+  cards,              // fewer cards with enough room than asked: asked / found (cards)
+  card_milli,         // no card with enough compute left: asked / largest hole (milli)
+  card_memory,        // ... memory left (MiB)
+  card_slots,         // ... places left (containers)
+  numa,               // cards fit, but not within one NUMA node
+  link,               // cards fit, but not joined by NVLink
+  held_back,          // fits, but the cards are kept for pods that need several at once
+  cpu,                // asked / free (milli)
+  memory,             // bytes
+  ephemeral,          // bytes
+  pods,               // places for pods
+  extended,           // another resource of the node; the least satisfied one
+  count_              // number of codes, not a reason
+};
+inline constexpr std::size_t kReasonCodes = static_cast<std::size_t>(ReasonCode::count_);
+
+struct Reason {
+  ReasonCode code = ReasonCode::none;
+  // True if nothing else stands in the way on this node, so that `found` is what would fit.
+  bool only = false;
+  std::int64_t asked = 0;
+  std::int64_t found = 0;  // what the node has left of it: the largest hole
+  friend bool operator==(const Reason&, const Reason&) = default;
+};
+
+// One code of a refusal: how many nodes gave it, and the best number among them.
+struct ReasonCount {
+  ReasonCode code = ReasonCode::none;
+  std::int64_t nodes = 0;
+  std::int64_t asked = 0;
+  std::int64_t best = 0;       // largest `found` over these nodes
+  std::int64_t best_only = -1; // the same over nodes where nothing else stands in the way; -1: none
+  friend bool operator==(const ReasonCount&, const ReasonCount&) = default;
+};
+
+// Why no node takes the pod. `counts` is ordered: most nodes first, then by code; its first entry
+// is the dominant reason.
+struct Refusal {
+  std::int64_t nodes = 0;
+  std::vector<ReasonCount> counts;
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+// The code as the stable word used in metrics and JSON, e.g. "card_memory".
+[[nodiscard]] const char* to_word(ReasonCode code);
+
+}  // namespace stowage::core

@@ -1,0 +1,225 @@
+#include "core/place/judge.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/place/containers.h"
+#include "core/policy/cost.h"
+#include "core/price/model.h"
+
+namespace stowage::core {
+namespace {
+
+struct ResourceCheck {
+  int failures = 0;
+  Reason first;  // of the failures
+
+  void fail_if(bool fails, ReasonCode code, std::int64_t asked, std::int64_t found) {
+    if (!fails) return;
+    if (failures++ == 0) first = {.code = code, .only = false, .asked = asked, .found = found};
+  }
+};
+
+bool resources_fit(const Ledger& ledger, const Shape& shape, const NodeView& node) {
+  const NodeState& s = *node.state;
+  const bool common = s.pods_free >= 1 && shape.cpu_milli <= s.cpu_free_milli &&
+                      shape.memory_bytes <= s.memory_free_bytes &&
+                      shape.ephemeral_bytes <= s.ephemeral_free_bytes;
+  if (!common || shape.extended.empty()) return common;
+  return std::all_of(shape.extended.begin(), shape.extended.end(), [&](const auto& ask) {
+    return ask.second <= ledger.extended_free(node.index, ask.first);
+  });
+}
+
+ResourceCheck check_resources(const Ledger& ledger, const Shape& shape, const NodeView& node) {
+  const NodeState& s = *node.state;
+  ResourceCheck check;
+  check.fail_if(shape.cpu_milli > s.cpu_free_milli, ReasonCode::cpu, shape.cpu_milli,
+                s.cpu_free_milli);
+  check.fail_if(shape.memory_bytes > s.memory_free_bytes, ReasonCode::memory, shape.memory_bytes,
+                s.memory_free_bytes);
+  check.fail_if(shape.ephemeral_bytes > s.ephemeral_free_bytes, ReasonCode::ephemeral,
+                shape.ephemeral_bytes, s.ephemeral_free_bytes);
+  check.fail_if(s.pods_free < 1, ReasonCode::pods, 1, s.pods_free);
+  for (const auto& [resource, amount] : shape.extended) {
+    const auto free = ledger.extended_free(node.index, resource);
+    check.fail_if(amount > free, ReasonCode::extended, amount, free);
+  }
+  return check;
+}
+
+// The cold path: the pod does not fit; says why, with the numbers a person needs.
+Reason why_not(const JudgeContext& context, const Shape& shape, const NodeView& node,
+               bool cards_fit) {
+  if (!node.state->schedulable) return {.code = ReasonCode::not_schedulable};
+  const ResourceCheck resources = check_resources(*context.ledger, shape, node);
+  if (cards_fit) {
+    Reason reason = resources.first;
+    reason.only = resources.failures == 1;
+    return reason;
+  }
+  Reason reason = why_cards_do_not_fit(context, shape, node);
+  reason.only = resources.failures == 0;
+  return reason;
+}
+
+// Takes the `count` cheapest of the fitting cards.
+CardMask cheapest_cards(const CardTrial& trial, CardMask fitting, int count) {
+  if (std::popcount(fitting) == count) return fitting;
+  const bool last_first = last_card_first(trial.context->options->choice.card);
+  struct Candidate {
+    std::int64_t cost;
+    int card;
+  };
+  std::array<Candidate, kMaxCardsPerNode> candidates{};
+  std::size_t n = 0;
+  for (CardMask rest = fitting; rest != 0; rest &= rest - 1) {
+    const int card = std::countr_zero(rest);
+    candidates[n++] = {card_cost(trial, static_cast<std::size_t>(card)), last_first ? -card : card};
+  }
+  const auto cheaper = [](const Candidate& a, const Candidate& b) {
+    return a.cost != b.cost ? a.cost < b.cost : a.card < b.card;
+  };
+  const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(n);
+  if (count == 1) {
+    const auto best = std::min_element(candidates.begin(), end, cheaper);
+    return CardMask{1} << static_cast<unsigned>(std::abs(best->card));
+  }
+  std::partial_sort(candidates.begin(), candidates.begin() + count, end, cheaper);
+  CardMask mask = 0;
+  for (int i = 0; i < count; ++i) {
+    mask |= CardMask{1} << static_cast<unsigned>(std::abs(candidates[static_cast<std::size_t>(i)].card));
+  }
+  return mask;
+}
+
+// One part, no card ids, no topology: nearly every pod. No allocation, O(cards).
+CardMask place_simple(const JudgeContext& context, const Shape& shape, const NodeView& node) {
+  const GpuPart& part = shape.parts[0];
+  const CardMask fitting = fitting_cards(part, node, node.cards);
+  if (std::popcount(fitting) < part.count) return 0;
+  const CardTrial trial{
+      .context = &context, .shape = &shape, .part = &part, .node = node, .cards = node.cards};
+  return cheapest_cards(trial, fitting, part.count);
+}
+
+// Policies that look at all containers, or at the links of the cards, at once.
+bool chooses_jointly(CardPolicy policy) {
+  return policy == CardPolicy::elastic_binpack || policy == CardPolicy::fragment;
+}
+
+void take(const GpuPart& part, CardMask cards, CardState* after) {
+  for (CardMask rest = cards; rest != 0; rest &= rest - 1) {
+    CardState& card = after[std::countr_zero(rest)];
+    card.milli_free -= part.milli;
+    card.memory_free_mib -= part.whole || part.whole_memory ? card.memory_free_mib : part.memory_mib;
+    if (card.slots_free != kNoSlotLimit) --card.slots_free;
+  }
+}
+
+// Simple shapes under dual-price: the path that has to be fast.
+Verdict judge_priced(const JudgeContext& context, const Shape& shape, const NodeView& node,
+                     Placement* placement) {
+  CardMask fitting = 0;
+  bool cards_fit = true;
+  if (!shape.parts.empty()) {
+    fitting = fitting_cards(shape.parts[0], node, node.cards);
+    cards_fit = std::popcount(fitting) >= shape.parts[0].count;
+  }
+  if (!cards_fit || !node.state->schedulable || !resources_fit(*context.ledger, shape, node)) {
+    return {.reason = why_not(context, shape, node, cards_fit)};
+  }
+  const PricedPlacement placed = dual_price_place(context, shape, node, fitting);
+  if (placement != nullptr) {
+    placement->parts.assign(shape.parts.empty() ? 0 : 1, placed.used);
+  }
+  return {.reason = {}, .cost = placed.cost};
+}
+
+}  // namespace
+
+Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
+              Placement* placement) {
+  const Ledger& ledger = *context.ledger;
+  const NodeView node{
+      .index = index, .state = &ledger.state(index), .cards = ledger.cards(index).data()};
+  const PolicyChoice& choice = context.options->choice;
+  if (shape.simple && choice.node == NodePolicy::dual_price &&
+      choice.card == CardPolicy::dual_price) {
+    return judge_priced(context, shape, node, placement);
+  }
+  const std::size_t cards = node.state->cards;
+  std::array<CardState, kMaxCardsPerNode> after;  // NOLINT: only the first `cards` are used
+  Trial trial{.context = &context, .shape = &shape, .node = node, .after = node.cards, .used = 0};
+  std::optional<PlacedContainers> found;
+  trial.parts = &trial.used;
+  bool cards_fit = true;
+  const bool possible = node.state->schedulable && resources_fit(ledger, shape, node);
+  if (!shape.parts.empty()) {
+    std::copy_n(node.cards, cards, after.begin());
+    trial.after = after.data();
+    if (shape.simple && !chooses_jointly(context.options->choice.card)) {
+      trial.used = place_simple(context, shape, node);
+      cards_fit = trial.used != 0;
+      if (cards_fit) take(shape.parts[0], trial.used, after.data());
+      if (cards_fit && placement != nullptr) placement->parts.assign(1, trial.used);
+    } else {
+      found = place_containers(context, shape, node);
+      cards_fit = found.has_value();
+      if (cards_fit) {
+        trial.used = found->used;
+        trial.parts = found->parts.data();
+        std::copy_n(found->after.begin(), cards, after.begin());
+        if (placement != nullptr) placement->parts = found->parts;
+      }
+    }
+  } else if (placement != nullptr) {
+    placement->parts.clear();
+  }
+  if (!possible || !cards_fit) return {.reason = why_not(context, shape, node, cards_fit)};
+  return {.reason = {}, .cost = node_cost(trial)};
+}
+
+Assignment to_assignment(const Ledger& ledger, const Shape& shape, NodeIndex node,
+                         const Placement& placement, std::size_t containers) {
+  Assignment assignment;
+  assignment.containers.resize(containers);
+  for (std::size_t i = 0; i < shape.parts.size(); ++i) {
+    const GpuPart& part = shape.parts[i];
+    for (CardMask rest = placement.parts[i]; rest != 0; rest &= rest - 1) {
+      const auto card = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const auto all = ledger.spec(node).cards[card].memory_mib;
+      assignment.containers[part.container].push_back(
+          {.card = card,
+           .milli = part.milli,
+           .memory_mib = part.whole || part.whole_memory ? all : part.memory_mib});
+    }
+  }
+  return assignment;
+}
+
+std::int64_t asked_of(const Shape& shape, ReasonCode code) {
+  std::int64_t asked = 0;
+  const auto most = [&](auto&& of_part) {
+    for (const auto& part : shape.parts) asked = std::max<std::int64_t>(asked, of_part(part));
+    return asked;
+  };
+  switch (code) {
+    case ReasonCode::cpu: return shape.cpu_milli;
+    case ReasonCode::memory: return shape.memory_bytes;
+    case ReasonCode::ephemeral: return shape.ephemeral_bytes;
+    case ReasonCode::pods: return 1;
+    case ReasonCode::extended: return shape.extended.empty() ? 0 : shape.extended.front().second;
+    case ReasonCode::cards: return shape.parts.size() == 1 ? shape.parts[0].count : shape.cards;
+    case ReasonCode::numa:
+    case ReasonCode::link:
+    case ReasonCode::held_back: return most([](const GpuPart& p) { return p.count; });
+    case ReasonCode::card_milli: return most([](const GpuPart& p) { return p.milli; });
+    case ReasonCode::card_memory: return most([](const GpuPart& p) { return p.memory_mib; });
+    case ReasonCode::card_slots: return 1;
+    default: return 0;
+  }
+}
+
+}  // namespace stowage::core

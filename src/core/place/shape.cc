@@ -1,0 +1,132 @@
+#include "core/place/shape.h"
+
+#include <algorithm>
+
+namespace stowage::core {
+namespace {
+
+void put(std::string& out, std::int64_t value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void put(std::string& out, const std::string& text) {
+  put(out, static_cast<std::int64_t>(text.size()));
+  out += text;
+}
+
+void put(std::string& out, const std::vector<std::string>& list) {
+  put(out, static_cast<std::int64_t>(list.size()));
+  for (const auto& entry : list) put(out, entry);
+}
+
+GpuPart make_part(const GpuAsk& ask, std::uint32_t container, Phase phase) {
+  GpuPart part;
+  part.container = container;
+  part.phase = phase;
+  part.whole = ask.whole();
+  part.count = ask.count;
+  part.topology = ask.topology;
+  part.filter = ask.filter;
+  part.milli = part.whole ? kMilliPerCard : ask.milli.value_or(0);
+  part.whole_memory = !part.whole && ask.memory_mib == kWholeMemory;
+  part.memory_mib = std::max(0, ask.memory_mib.value_or(0));
+  return part;
+}
+
+// Compute and cards held at once: sidecars + max(apps, each init container).
+void derive(Shape& shape) {
+  std::int64_t apps = 0;
+  std::int64_t sidecars = 0;
+  std::int64_t inits = 0;
+  std::int32_t app_cards = 0;
+  std::int32_t sidecar_cards = 0;
+  std::int32_t init_cards = 0;
+  for (const auto& part : shape.parts) {
+    const std::int64_t milli = std::int64_t{part.milli} * part.count;
+    switch (part.phase) {
+      case Phase::app:
+        apps += milli;
+        app_cards += part.count;
+        break;
+      case Phase::sidecar:
+        sidecars += milli;
+        sidecar_cards += part.count;
+        break;
+      case Phase::init:
+        inits = std::max(inits, milli);
+        init_cards = std::max(init_cards, part.count);
+        break;
+    }
+  }
+  shape.gpu_milli = sidecars + std::max(apps, inits);
+  shape.cards = sidecar_cards + std::max(app_cards, init_cards);
+  shape.simple = shape.parts.empty() ||
+                 (shape.parts.size() == 1 && !shape.parts[0].filter.constrains_ids() &&
+                  !shape.parts[0].whole_memory && shape.parts[0].topology == Topology::none);
+}
+
+}  // namespace
+
+void append_shape_key(const PodSpec& pod, std::string& out) {
+  const Resources total = effective_resources(pod);
+  put(out, total.cpu_milli);
+  put(out, total.memory_bytes);
+  put(out, total.ephemeral_bytes);
+  for (const auto& [name, amount] : total.extended) {
+    if (amount == 0) continue;
+    put(out, name);
+    put(out, amount);
+  }
+  out += '|';
+  std::uint32_t position = 0;
+  for (const auto& container : pod.containers) {
+    const auto at = position++;
+    const GpuAsk& gpu = container.gpu;
+    if (gpu.count == 0) continue;
+    put(out, at);
+    put(out, static_cast<std::int64_t>(container.phase));
+    put(out, gpu.count);
+    put(out, gpu.milli ? *gpu.milli : -2);
+    put(out, gpu.memory_mib ? *gpu.memory_mib : -2);
+    put(out, static_cast<std::int64_t>(gpu.topology));
+    if (!gpu.filter.constrains_models() && !gpu.filter.constrains_ids()) continue;
+    put(out, static_cast<std::int64_t>(gpu.filter.model_match));
+    put(out, gpu.filter.models_any);
+    put(out, gpu.filter.models_none);
+    put(out, gpu.filter.ids_any);
+    put(out, gpu.filter.ids_none);
+  }
+}
+
+Shape make_shape(const PodSpec& pod, Ledger& ledger) {
+  Shape shape;
+  append_shape_key(pod, shape.key);
+  const Resources total = effective_resources(pod);
+  shape.cpu_milli = total.cpu_milli;
+  shape.memory_bytes = total.memory_bytes;
+  shape.ephemeral_bytes = total.ephemeral_bytes;
+  for (const auto& [name, amount] : total.extended) {
+    if (amount != 0) shape.extended.emplace_back(ledger.extended_resource(name), amount);
+  }
+  std::uint32_t position = 0;
+  for (const auto& container : pod.containers) {
+    if (container.gpu.count > 0) {
+      shape.parts.push_back(make_part(container.gpu, position, container.phase));
+    }
+    ++position;
+  }
+  derive(shape);
+  shape.learn_models(ledger);
+  return shape;
+}
+
+void Shape::learn_models(const Ledger& ledger) {
+  const auto& models = ledger.models();
+  for (auto& part : parts) {
+    while (part.model_ok.size() < models.size()) {
+      part.model_ok.push_back(accepts_model(part.filter, models[part.model_ok.size()]) ? 1 : 0);
+    }
+  }
+}
+
+}  // namespace stowage::core

@@ -1,0 +1,53 @@
+// A pod's request boiled down to what a judgement needs. Pods with equal shapes are twins: they fit
+// on the same nodes at the same cost, so everything learned about one holds for the other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ledger/ledger.h"
+#include "core/model/pod.h"
+
+namespace stowage::core {
+
+// The cards one container asks for.
+struct GpuPart {
+  std::uint32_t container = 0;  // position in PodSpec::containers
+  Phase phase = Phase::app;
+  bool whole = false;
+  bool whole_memory = false;  // a share of compute, but all of the memory
+  Topology topology = Topology::none;
+  std::int32_t count = 0;
+  std::int32_t milli = 0;       // per card; 1000 if whole
+  std::int32_t memory_mib = 0;  // per card; a whole card must have at least this much
+  CardFilter filter;
+  std::vector<std::uint8_t> model_ok;  // by model number; see Shape::learn_models
+};
+
+struct Shape {
+  std::string key;  // equal keys, equal shapes
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t ephemeral_bytes = 0;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> extended;  // resource number, amount
+  std::vector<GpuPart> parts;  // containers that ask for cards, in container order
+
+  // Derived, for policies: the pod at its largest.
+  std::int32_t cards = 0;         // cards held at once, if every container gets its own
+  std::int64_t gpu_milli = 0;     // compute held at once
+  bool simple = false;            // at most one part, without card ids, topology or whole memory
+
+  [[nodiscard]] bool share() const { return parts.size() == 1 && !parts[0].whole; }
+
+  // Brings model_ok up to date with the models the ledger has met. Cheap when nothing is new.
+  void learn_models(const Ledger& ledger);
+};
+
+// Requires: validate(pod).
+[[nodiscard]] Shape make_shape(const PodSpec& pod, Ledger& ledger);
+// The key alone: what make_shape would put there. Appends to `out`.
+void append_shape_key(const PodSpec& pod, std::string& out);
+
+}  // namespace stowage::core

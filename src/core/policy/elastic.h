@@ -1,0 +1,23 @@
+// Compatibility with elastic-gpu-scheduler: its search over all assignments of containers to cards,
+// and its rating. Kept because users compare placements with it; containers without GPU take part
+// in nothing, unlike in the original.
+#pragma once
+
+#include <optional>
+
+#include "core/place/containers.h"
+#include "core/policy/cost.h"
+
+namespace stowage::core {
+
+// The best rated assignment; of equal ones the last in search order. Unset if there is none within
+// the search limit, or if the shape has init containers or topology wishes.
+[[nodiscard]] std::optional<PlacedContainers> place_elastic(const JudgeContext& context,
+                                                            const Shape& shape,
+                                                            const NodeView& node);
+
+// The spread between the fullest and the emptiest card after the placement (MiB and percent added
+// up, halved), divided by the number of cards that single-card containers use, plus one.
+[[nodiscard]] std::int64_t elastic_rating(const Trial& trial);
+
+}  // namespace stowage::core

@@ -1,0 +1,118 @@
+// The table of policy names.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "core/policy/options.h"
+
+namespace stowage::core {
+namespace {
+
+struct NodeName {
+  std::string_view name;
+  NodePolicy policy;
+  CardPolicy with;  // the card policy that belongs to it
+};
+
+constexpr std::array kNodePolicies{
+    NodeName{"dual-price", NodePolicy::dual_price, CardPolicy::dual_price},
+    NodeName{"fgd", NodePolicy::fgd, CardPolicy::fgd},
+    NodeName{"best-fit", NodePolicy::best_fit, CardPolicy::best_fit},
+    NodeName{"dot-product", NodePolicy::dot_product, CardPolicy::best_fit},
+    NodeName{"gpu-packing", NodePolicy::gpu_packing, CardPolicy::best_fit},
+    NodeName{"gpu-clustering", NodePolicy::gpu_clustering, CardPolicy::best_fit},
+    NodeName{"random", NodePolicy::random, CardPolicy::random},
+    NodeName{"binpack", NodePolicy::binpack, CardPolicy::binpack},
+    NodeName{"spread", NodePolicy::spread, CardPolicy::spread},
+    NodeName{"tightest", NodePolicy::tightest, CardPolicy::tightest},
+    NodeName{"most-used", NodePolicy::most_used, CardPolicy::first},
+    NodeName{"most-free", NodePolicy::most_free, CardPolicy::first},
+    NodeName{"elastic-binpack", NodePolicy::elastic_binpack, CardPolicy::elastic_binpack},
+};
+
+struct CardName {
+  std::string_view name;
+  CardPolicy policy;
+};
+
+constexpr std::array kCardPolicies{
+    CardName{"dual-price", CardPolicy::dual_price},
+    CardName{"fgd", CardPolicy::fgd},
+    CardName{"best-fit", CardPolicy::best_fit},
+    CardName{"binpack", CardPolicy::binpack},
+    CardName{"spread", CardPolicy::spread},
+    CardName{"random", CardPolicy::random},
+    CardName{"tightest", CardPolicy::tightest},
+    CardName{"elastic-binpack", CardPolicy::elastic_binpack},
+    CardName{"first", CardPolicy::first},
+    CardName{"topology", CardPolicy::fragment},
+};
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row[b.size()];
+}
+
+template <typename Table>
+std::string unknown(std::string_view kind, std::string_view text, const Table& table) {
+  const auto nearest = std::min_element(table.begin(), table.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(text, a.name) < edit_distance(text, b.name);
+  });
+  std::string message = "unknown ";
+  message += kind;
+  message += " \"" + std::string(text) + "\"; the nearest is \"" + std::string(nearest->name) + "\"";
+  return message;
+}
+
+template <typename Table>
+auto find(const Table& table, std::string_view name) {
+  return std::find_if(table.begin(), table.end(), [&](const auto& row) { return row.name == name; });
+}
+
+template <typename Table>
+std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace
+
+Result<PolicyChoice> parse_policy(std::string_view text) {
+  const auto slash = text.find('/');
+  const auto node_text = text.substr(0, slash);
+  const auto node = find(kNodePolicies, node_text);
+  if (node == kNodePolicies.end()) return fail(unknown("policy", node_text, kNodePolicies));
+  PolicyChoice choice{.node = node->policy, .card = node->with};
+  if (slash == std::string_view::npos) return choice;
+  const auto card_text = text.substr(slash + 1);
+  const auto card = find(kCardPolicies, card_text);
+  if (card == kCardPolicies.end()) return fail(unknown("card policy", card_text, kCardPolicies));
+  choice.card = card->policy;
+  return choice;
+}
+
+std::string to_text(PolicyChoice choice) {
+  const auto node = std::find_if(kNodePolicies.begin(), kNodePolicies.end(),
+                                 [&](const auto& row) { return row.policy == choice.node; });
+  std::string text(node->name);
+  if (node->with == choice.card) return text;
+  const auto card = std::find_if(kCardPolicies.begin(), kCardPolicies.end(),
+                                 [&](const auto& row) { return row.policy == choice.card; });
+  return text + "/" + std::string(card->name);
+}
+
+std::vector<std::string> policy_names() { return names_of(kNodePolicies); }
+std::vector<std::string> card_policy_names() { return names_of(kCardPolicies); }
+
+}  // namespace stowage::core

@@ -1,0 +1,231 @@
+#include "core/price/learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace stowage::core {
+namespace {
+
+constexpr std::uint64_t kDoublingUntil = 256;
+constexpr std::uint64_t kInterval = 200;  // 100 to 500 give the same placements on the traces
+constexpr std::uint64_t kNodesPerInterval = 8;  // larger clusters change more slowly
+constexpr int kRoundsPerStep = 8;         // of pricing, in one dimension 2 to 20 microseconds each
+constexpr double kFadePerArrival = 0.9995;
+constexpr double kEnoughAcceptances = 50;
+
+constexpr double kScarceModelWeight = 2.5;
+constexpr double kMostModelPressure = 2.0;
+constexpr double kPriorCards = 0.02;  // of the cluster: weight of "any model may be asked for"
+constexpr double kSameRate = 0.02;    // smaller changes of a rate are noise
+constexpr double kSameWeight = 0.01;
+
+double keep_if_close(double fresh, double old, double tolerance) {
+  return std::abs(fresh - old) <= tolerance * old ? old : fresh;
+}
+
+double total_cards(const Ledger& ledger) {
+  double cards = 0;
+  for (std::size_t c = 0; c < ledger.classes().size(); ++c) {
+    cards += static_cast<double>(ledger.nodes_in_class(c) * ledger.classes()[c].models.size());
+  }
+  return cards;
+}
+
+}  // namespace
+
+Learner::Learner(const PolicyOptions& options)
+    : memory_duals_(options.memory_duals), model_(std::make_shared<const PriceModel>()) {}
+
+double Learner::departures() const {
+  if (accepted_ < kEnoughAcceptances) return 0;
+  const double ratio = std::min(1.0, departed_ / accepted_);
+  return std::floor(ratio * 20 + 0.5) / 20;  // in steps, so that rankings live longer
+}
+
+std::uint32_t Learner::arrived(const Shape& shape, const Ledger& ledger) {
+  accepted_ *= kFadePerArrival;
+  departed_ *= kFadePerArrival;
+  const auto seen = demand_.arrived(shape, ledger);
+  const std::uint64_t n = demand_.arrivals();
+  if (n >= next_at_ || seen.new_share) {
+    begin(ledger);
+    const std::uint64_t interval =
+        std::max<std::uint64_t>(kInterval, ledger.node_count() / kNodesPerInterval);
+    if (n >= next_at_) next_at_ = n < kDoublingUntil ? n * 2 : n + interval;
+  }
+  return seen.kind;
+}
+
+std::uint32_t Learner::kind_of(const Shape& shape, const Ledger& ledger) {
+  return demand_.slot_for(shape, ledger);
+}
+
+void Learner::accepted(std::uint32_t kind) {
+  accepted_ += 1;
+  demand_.set_running(kind, 1);
+}
+
+void Learner::departed(std::uint32_t kind) {
+  departed_ += 1;
+  demand_.set_running(kind, -1);
+}
+
+void Learner::begin(const Ledger& ledger) {
+  std::map<std::pair<std::int32_t, std::int32_t>, double> shares;  // (milli, MiB) -> demand
+  bool memory_asked = false;
+  for (const auto& kind : demand_.kinds()) {
+    for (const auto& part : kind.parts) {
+      if (part.whole) continue;
+      const std::int32_t mib = part.whole_memory ? kWholeMemory : part.memory_mib;
+      shares[{part.milli, mib}] += demand_.weight(kind) * part.count;
+      memory_asked = memory_asked || mib != 0;
+    }
+  }
+  std::map<std::int32_t, double> by_milli;
+  for (const auto& [size, demand] : shares) by_milli[size.first] += demand;
+  std::vector<PackingItem> items;
+  for (const auto& [milli, demand] : by_milli) items.push_back({milli, 0, demand});
+  packing_.start(std::move(items), false);
+
+  memory_packing_.resize(memory_duals_ && memory_asked ? ledger.memory_sizes().size() : 0);
+  for (std::size_t c = 0; c < memory_packing_.size(); ++c) {
+    const std::int64_t card = ledger.memory_sizes()[c];
+    std::vector<PackingItem> pairs;
+    for (const auto& [size, demand] : shares) {
+      const auto [milli, mib] = size;
+      if (card == 0) continue;
+      const std::int64_t permille = mib == kWholeMemory ? 1000 : (mib * 1000LL + card - 1) / card;
+      if (permille <= 1000) pairs.push_back({milli, static_cast<std::int32_t>(permille), demand});
+    }
+    memory_packing_[c].start(std::move(pairs), true);
+  }
+  learning_ = true;
+}
+
+bool Learner::step(const Ledger& ledger) {
+  if (!learning_) return false;
+  for (int i = 0; i < kRoundsPerStep && packing_.running(); ++i) packing_.step();
+  if (packing_.running()) return false;
+  for (auto& packing : memory_packing_) {
+    if (!packing.running()) continue;
+    packing.step();
+    return false;
+  }
+  learning_ = false;
+  ++lessons_;
+  return finish(ledger);
+}
+
+bool Learner::finish(const Ledger& ledger) {
+  auto fresh = std::make_shared<PriceModel>();
+  fresh->value = packing_.value();
+  for (const auto& packing : memory_packing_) fresh->memory_value.push_back(packing.value());
+  set_rates(*fresh);
+  set_weights(*fresh, ledger);
+  const double d = departures();
+  fresh->convex = 0.3 + 0.7 * d;
+  fresh->blocks = 0.5 * d;
+  if (fresh->same_prices(*model_)) return false;
+  fresh->version = model_->version + 1;
+  model_ = std::move(fresh);
+  return true;
+}
+
+// CPU that goes with a card, over the pods that use cards.
+void Learner::set_rates(PriceModel& model) const {
+  double cpu = 0;
+  double gpus = 0;
+  for (const auto& kind : demand_.kinds()) {
+    if (kind.gpus == 0) continue;
+    cpu += demand_.weight(kind) * static_cast<double>(kind.cpu_milli);
+    gpus += demand_.weight(kind) * kind.gpus;
+  }
+  if (cpu <= 0) return;
+  model.cards_per_cpu_milli = keep_if_close(gpus / cpu, model_->cards_per_cpu_milli, kSameRate);
+}
+
+// How much of the cards of each model is asked for by pods that accept only some models, if the
+// cluster were exactly full. A little of that demand, once there is any, is assumed to be for
+// models not asked for yet, so that a rare model is dear before its first pod comes.
+std::vector<double> Learner::model_pressure(const Ledger& ledger, double cards) const {
+  const auto& models = ledger.models();
+  std::vector<double> cards_of(models.size(), 0.0);
+  for (std::size_t c = 0; c < ledger.classes().size(); ++c) {
+    for (const auto model : ledger.classes()[c].models) {
+      cards_of[model] += static_cast<double>(ledger.nodes_in_class(c));
+    }
+  }
+  double seen = 0;
+  double constrained = 0;
+  for (const auto& kind : demand_.kinds()) {
+    seen += demand_.weight(kind) * kind.gpus;
+    if (kind.constrained) constrained += demand_.weight(kind) * kind.gpus;
+  }
+  std::vector<double> pressure(models.size(), 0.0);
+  if (constrained == 0 || seen == 0) return pressure;
+  const double prior = kPriorCards * cards;
+  const double scale = cards / (seen + prior);
+  for (const auto& kind : demand_.kinds()) {
+    if (!kind.constrained) continue;
+    double accepted = 0;
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      if (kind.accepts(static_cast<std::uint16_t>(m))) accepted += cards_of[m];
+    }
+    if (accepted == 0) continue;
+    const double demand = demand_.weight(kind) * kind.gpus * scale / accepted;
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      if (kind.accepts(static_cast<std::uint16_t>(m))) pressure[m] += demand;
+    }
+  }
+  const auto in_use = static_cast<double>(
+      std::count_if(cards_of.begin(), cards_of.end(), [](double n) { return n > 0; }));
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    if (cards_of[m] > 0) {
+      pressure[m] += constrained / seen * prior / (seen + prior) * cards / (in_use * cards_of[m]);
+    }
+  }
+  return pressure;
+}
+
+// The same for node classes, from multi-card pods that fit on less than half of all cards.
+std::vector<double> Learner::shape_pressure(const Ledger& ledger, double cards) const {
+  const auto& classes = ledger.classes();
+  std::vector<double> pressure(classes.size(), 0.0);
+  double seen = 0;
+  for (const auto& kind : demand_.kinds()) seen += demand_.weight(kind) * kind.gpus;
+  for (const auto& kind : demand_.kinds()) {
+    if (kind.cards < 2) continue;
+    double fitting = 0;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (fits_empty(kind, classes[c])) {
+        fitting += static_cast<double>(ledger.nodes_in_class(c) * classes[c].models.size());
+      }
+    }
+    if (fitting == 0 || fitting >= cards / 2) continue;
+    const double demand = demand_.weight(kind) * kind.gpus * cards / seen / fitting;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (fits_empty(kind, classes[c])) pressure[c] += demand;
+    }
+  }
+  return pressure;
+}
+
+void Learner::set_weights(PriceModel& model, const Ledger& ledger) const {
+  const double cards = total_cards(ledger);
+  const auto by_model = model_pressure(ledger, cards);
+  const auto by_shape = shape_pressure(ledger, cards);
+  const auto& classes = ledger.classes();
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    double pressure = 0;
+    for (const auto m : classes[c].models) pressure = std::max(pressure, by_model[m]);
+    double weight = (1 + kScarceModelWeight * std::min(kMostModelPressure, pressure)) *
+                    (1 + std::min(1.0, by_shape[c]));
+    if (c < model_->weight.size()) {
+      weight = keep_if_close(weight, model_->weight[c], kSameWeight);
+    }
+    model.weight.push_back(weight);
+  }
+}
+
+}  // namespace stowage::core

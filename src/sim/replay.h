@@ -1,0 +1,29 @@
+// The published experiment: pods arrive one by one and never leave; one that does not fit is lost.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/result.h"
+#include "core/engine/engine.h"
+#include "sim/curve.h"
+#include "sim/scenario.h"
+
+namespace stowage::sim {
+
+// Number of pods by PodKind.
+using KindCounts = std::array<std::int64_t, kPodKinds>;
+
+struct ReplayResult {
+  AllocationCurve curve;
+  std::int64_t arrived = 0;
+  std::int64_t placed = 0;
+  KindCounts refused{};
+  core::Engine::Counters counters{};
+  double wall_seconds = 0;  // of this run alone: the engine's life from its first to its last event
+};
+
+[[nodiscard]] Result<ReplayResult> replay(const Scenario& scenario, core::PolicyOptions options,
+                                          Progress& progress);
+
+}  // namespace stowage::sim
