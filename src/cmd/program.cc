@@ -65,7 +65,7 @@ int run_program(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion&) {
     return print(version_text());
   } catch (const CLI::CallForHelp&) {
-    return print(sim->parsed() ? sim->help() : app.help());
+    return print(sim->parsed() ? sim->help("stowage") : app.help());
   } catch (const CLI::ExtrasError&) {
     return end_with(kExitBadInput, unknown_argument(app, *sim));
   } catch (const CLI::ParseError& error) {

@@ -14,8 +14,8 @@ namespace stowage::cmd {
 namespace {
 
 constexpr const char* kDescription =
-    "Replays a trace of pods through the placement engine and says how many GPUs each policy\n"
-    "puts to use. No cluster is needed.";
+    "Replays a trace of pods through the placement engine and says how many\n"
+    "GPUs each policy puts to use. No cluster is needed.";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -125,6 +125,7 @@ void add_output_flags(CLI::App& sim, SimFlags& flags) {
       ->group(kGroup)
       ->type_name("N");
   sim.add_flag("--quiet", flags.quiet, "no progress bar and no remarks")->group(kGroup);
+  sim.set_help_flag("-h,--help", "print this help and exit")->group(kGroup);
 }
 
 std::string policy_list() {
@@ -141,7 +142,6 @@ bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
 CLI::App* add_sim_command(CLI::App& app, SimFlags& flags) {
   CLI::App* const sim = app.add_subcommand("sim", kDescription);
-  sim->set_help_flag("-h,--help", "print this help and exit");
   sim->footer(kExamples);
   sim->get_formatter()->column_width(26);
   add_trace_flags(*sim, flags);

@@ -21,7 +21,7 @@ constexpr double kBottom = 52;
 constexpr double kLineOfText = 16;
 constexpr double kBarHeight = 22;
 constexpr double kBarPitch = 34;
-constexpr double kBarNames = 150;
+constexpr double kBarNames = 190;
 constexpr double kBarValues = 130;
 
 // From data to the picture.
@@ -176,13 +176,13 @@ std::string to_svg(const BarChart& chart) {
     double x = kBarNames;
     for (std::size_t part = 0; part < bar.parts.size(); ++part) {
       const double width = chart.max > 0 ? bar.parts[part] / chart.max * room : 0;
-      const std::string_view what = part < chart.parts.size() ? chart.parts[part] : "";
+      const std::string what =
+          part < chart.parts.size() ? html_escaped(chart.parts[part]) + " " : "";
       fmt::format_to(out,
                      R"(<rect class="{}{}" x="{:.1f}" y="{}" width="{:.1f}" height="{}">)"
                      R"(<title>{}: {}{:g}</title></rect>)",
                      family, (bar.colour + part) % kSeriesColours, x, top, width, kBarHeight,
-                     html_escaped(bar.name), what.empty() ? "" : html_escaped(what) + " ",
-                     std::round(bar.parts[part] * 100) / 100);
+                     html_escaped(bar.name), what, std::round(bar.parts[part] * 100) / 100);
       x += width;
     }
     fmt::format_to(out, R"(<text class="bar" x="{:.1f}" y="{}">{}</text>)", x + 8, middle,

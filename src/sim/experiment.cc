@@ -296,8 +296,12 @@ Result<Experiment> run_experiment(const ExperimentConfig& config, const Inputs& 
   Runner runner(config, inputs);
   STOWAGE_TRY(runs, runner.run());
   experiment.runs = std::move(runs);
-  experiment.source = inputs.trace ? fmt::format("{} and {}", config.nodes_file, config.pods_file)
-                                   : fmt::format("synthetic, {} nodes", config.synthetic_nodes);
+  const auto name_of = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  experiment.source =
+      inputs.trace ? fmt::format("{} and {}", name_of(config.nodes_file), name_of(config.pods_file))
+                   : "a synthetic trace";
   const std::vector<TraceNode> nodes =
       inputs.trace ? inputs.trace->nodes : synthetic_nodes(config.synthetic_nodes);
   experiment.nodes = static_cast<std::int64_t>(nodes.size());

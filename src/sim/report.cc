@@ -188,7 +188,7 @@ std::string refused_chart(const std::vector<Summary>& summaries, const std::stri
   chart.parts.assign(kKindNames.begin(), kKindNames.end());
   double most = 0;
   for (const Summary& s : summaries) {
-    const std::string name = s.load ? fmt::format("{}, {:g}", s.policy, *s.load) : s.policy;
+    const std::string name = s.load ? fmt::format("{}, load {:g}", s.policy, *s.load) : s.policy;
     Bar bar{.name = name, .parts = {s.refused.begin(), s.refused.end()}, .value = "", .colour = 0};
     double sum = 0;
     for (const double part : bar.parts) sum += part;
@@ -279,7 +279,7 @@ std::string accepted_chart(const std::vector<Summary>& summaries, const std::str
   for (const Summary& s : summaries) {
     auto at = std::find(policies.begin(), policies.end(), s.policy);
     if (at == policies.end()) at = policies.insert(at, s.policy);
-    chart.bars.push_back({.name = fmt::format("{}, {:g}", s.policy, s.load.value_or(0)),
+    chart.bars.push_back({.name = fmt::format("{}, load {:g}", s.policy, s.load.value_or(0)),
                           .parts = {(s.*member).value_or(0)},
                           .value = percent(s.*member),
                           .colour = static_cast<std::size_t>(at - policies.begin())});

@@ -18,7 +18,7 @@
 namespace stowage::core {
 
 // Up to this many cards a best subset is found exactly: at most C(16, 8) = 12870 sets are looked
-// at. No machine on sale has more cards that are worth telling apart by links.
+// at. The usual machines have 8 or 16 cards.
 inline constexpr std::size_t kExactCards = 16;
 
 struct CardChoice {

@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t kMaxGroups = 16;
 constexpr double kKeepFrom = 0.3;        // departures per acceptance from which blocks are kept
 constexpr double kDrainFrom = 0.5;
-constexpr double kDrainNodes = 0.006;    // of all nodes, at most
+constexpr double kDrainNodes = 0.003;    // of all nodes, at most
 constexpr double kExemptBelow = 0.85;    // a multi-card pod may break blocks while its own pool is low
-constexpr double kLeastCaution = 0.3;
+constexpr double kLeastCaution = 0.6;
 constexpr double kCautionStep = 0.2;
 constexpr double kFairness = 0.01;       // multi-card pods may fare this much worse than the rest
 constexpr double kFade = 0.9995;

@@ -80,7 +80,7 @@ class Blocks {
   std::uint64_t layout_ = 0;
   double departures_ = 0;
   double cards_ = 0;           // in the cluster
-  double caution_ = 0.5;       // how much of the full quota to keep
+  double caution_ = 0.6;       // how much of the full quota to keep
   double acceptance_gpus_ = 0; // faded: GPUs accepted, and asked for
   double asked_gpus_ = 0;
 };

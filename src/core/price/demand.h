@@ -31,7 +31,7 @@ class Demand {
  public:
   static constexpr std::size_t kMaxKinds = 1024;
   // After this many arrivals an observation counts half.
-  static constexpr double kHalfLife = 8000;
+  static constexpr double kHalfLife = 10000;
 
   struct Seen {
     std::uint32_t kind = 0;

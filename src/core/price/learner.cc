@@ -13,8 +13,9 @@ constexpr std::uint64_t kNodesPerInterval = 8;  // larger clusters change more s
 constexpr int kRoundsPerStep = 8;         // of pricing, in one dimension 2 to 20 microseconds each
 constexpr double kFadePerArrival = 0.9995;
 constexpr double kEnoughAcceptances = 50;
+constexpr double kLeavingFrom = 0.3;  // departures per acceptance
 
-constexpr double kScarceModelWeight = 2.5;
+constexpr double kScarceModelWeight = 3.0;
 constexpr double kMostModelPressure = 2.0;
 constexpr double kPriorCards = 0.02;  // of the cluster: weight of "any model may be asked for"
 constexpr double kSameRate = 0.02;    // smaller changes of a rate are noise
@@ -124,8 +125,9 @@ bool Learner::finish(const Ledger& ledger) {
   set_rates(*fresh);
   set_weights(*fresh, ledger);
   const double d = departures();
-  fresh->convex = 0.3 + 0.7 * d;
-  fresh->blocks = 0.5 * d;
+  fresh->convex = 0.2 + 0.8 * d;
+  fresh->blocks = 0.75 * d;
+  fresh->fullest_first = d >= kLeavingFrom;
   if (fresh->same_prices(*model_)) return false;
   fresh->version = model_->version + 1;
   model_ = std::move(fresh);

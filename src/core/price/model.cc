@@ -92,10 +92,10 @@ std::uint64_t on_grid(double lost, double grid) {
   return static_cast<std::uint64_t>(std::max(0.0, std::floor(lost * grid + 0.5)));
 }
 
-// Cost on the grid first, then what is free on the node: of equals the fullest wins.
-std::uint64_t packed_cost(const NodeView& node, double lost) {
+// Cost on the grid first, then, if fullness counts, what is free on the node.
+std::uint64_t packed_cost(const PriceModel& model, const NodeView& node, double lost) {
   std::uint64_t left = 0;
-  for (std::size_t i = 0; i < node.state->cards; ++i) {
+  for (std::size_t i = 0; model.fullest_first && i < node.state->cards; ++i) {
     left += static_cast<std::uint64_t>(node.cards[i].milli_free);
   }
   return (on_grid(lost, kGrid) << kFullnessBits) |
@@ -124,7 +124,7 @@ bool PriceModel::same_prices(const PriceModel& other) const {
   return value == other.value && memory_value == other.memory_value &&
          cards_per_cpu_milli == other.cards_per_cpu_milli &&
          cards_per_memory_byte == other.cards_per_memory_byte && weight == other.weight &&
-         convex == other.convex && blocks == other.blocks;
+         convex == other.convex && blocks == other.blocks && fullest_first == other.fullest_first;
 }
 
 std::uint64_t dual_price_cost(const Trial& t) {
@@ -137,7 +137,7 @@ std::uint64_t dual_price_cost(const Trial& t) {
     after = with_card(model, ledger, after, t.node.cards[card], t.after[card],
                       has_card(t.node.state->whole, card));
   });
-  return packed_cost(t.node, worth_lost(model, terms, before, after));
+  return packed_cost(model, t.node, worth_lost(model, terms, before, after));
 }
 
 std::int64_t dual_price_card_cost(const CardTrial& t, std::size_t card) {
@@ -156,7 +156,7 @@ PricedPlacement dual_price_place(const JudgeContext& context, const Shape& shape
   const Ledger& ledger = *context.ledger;
   const NodeTerms terms = node_terms(model, shape, node);
   const Sums before = sum_cards(model, ledger, node, node.cards);
-  if (shape.parts.empty()) return {0, packed_cost(node, worth_lost(model, terms, before, before))};
+  if (shape.parts.empty()) return {0, packed_cost(model, node, worth_lost(model, terms, before, before))};
   const GpuPart& part = shape.parts[0];
   const auto after_taking = [&](const Sums& sums, std::size_t card) {
     return with_card(model, ledger, sums, node.cards[card], taken(part, node.cards[card]),
@@ -171,7 +171,7 @@ PricedPlacement dual_price_place(const JudgeContext& context, const Shape& shape
       best.used |= card_bit(card);
       after = after_taking(after, card);
     }
-    best.cost = packed_cost(node, worth_lost(model, terms, before, after));
+    best.cost = packed_cost(model, node, worth_lost(model, terms, before, after));
     return best;
   }
   double least = 0;
@@ -185,7 +185,7 @@ PricedPlacement dual_price_place(const JudgeContext& context, const Shape& shape
     best.used = card_bit(card);
     least = lost;
   }
-  best.cost = packed_cost(node, least);
+  best.cost = packed_cost(model, node, least);
   return best;
 }
 

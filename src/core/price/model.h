@@ -8,7 +8,8 @@
 // it is worth nothing. The weight makes scarce models, and nodes that only some multi-card pods fit
 // on, dear. The convex term refills holes before it opens cards; it and the block term grow as pods
 // begin to leave, because only then do holes come back. A pod goes where the worth lost is least,
-// on a grid of 0.01 card; among equals the fullest node wins.
+// on a grid of 0.01 card. Among equals a fixed order of nodes packs CPU and cards of all pods onto
+// the same nodes; once pods leave, the fullest node goes first, so that the others can run empty.
 //
 // A model is immutable: rankings made with it stay valid until the learner makes another.
 #pragma once
@@ -27,8 +28,9 @@ struct PriceModel {
   double cards_per_cpu_milli = 0;       // 1 / (CPU that goes with a card); 0: CPU is not scarce
   double cards_per_memory_byte = 0;     // the same for the node's memory
   std::vector<double> weight;           // by node class; missing means 1
-  double convex = 0.3;
+  double convex = 0.2;
   double blocks = 0;
+  bool fullest_first = false;  // among nodes of equal cost; else by rank alone
 
   // Equal in everything that a cost depends on.
   [[nodiscard]] bool same_prices(const PriceModel& other) const;
