@@ -25,7 +25,7 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t best_edits = word.size() / 2 + 1;
+  std::size_t best_edits = std::max<std::size_t>(word.size() / 2, 2) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t edits = edits_between(word, candidate);
     if (edits >= best_edits) continue;

@@ -8,7 +8,7 @@
 namespace stowage::cmd {
 
 // The candidate with the fewest single-letter edits to the word, the first of equals; empty if all
-// are further away than half of the word's length, and so no help.
+// need more than two edits and more than half of the word: that would be no help.
 [[nodiscard]] std::string nearest(std::string_view word,
                                   const std::vector<std::string>& candidates);
 

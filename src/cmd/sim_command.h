@@ -8,7 +8,7 @@
 #include "sim/experiment.h"
 #include "sim/output.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): named by the library
 class App;
 }
 

@@ -80,6 +80,7 @@ std::string axes(const LineChart& chart, const Frame& frame) {
 // covering each other or leaving the picture.
 std::vector<double> label_heights(const LineChart& chart, const Frame& frame) {
   std::vector<double> wanted;
+  wanted.reserve(chart.series.size());
   for (const Series& series : chart.series) {
     wanted.push_back(series.points.empty() ? kTop : frame.y(series.points.back().y));
   }

@@ -21,7 +21,7 @@ ExperimentConfig synthetic_config(unsigned jobs) {
 
 Result<Experiment> run(const ExperimentConfig& config) {
   auto inputs = read_inputs(config);
-  if (!inputs) return tl::unexpected(inputs.error());
+  if (!inputs) return fail(inputs.error().message);
   return run_experiment(config, *inputs);
 }
 
@@ -71,7 +71,7 @@ class ExperimentFiles : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string write(const char* name, const std::string& text) {
-    const std::string path = (folder_ / name).string();
+    std::string path = (folder_ / name).string();
     EXPECT_TRUE(write_text_file(path, text));
     return path;
   }

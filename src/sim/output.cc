@@ -1,5 +1,6 @@
 #include "sim/output.h"
 
+#include <cmath>
 #include <filesystem>
 #include <utility>
 #include <variant>
@@ -174,12 +175,12 @@ std::string render_csv(const Experiment& experiment) {
 // Which of several runs of a policy this is.
 std::string run_name(const RunResult& run) {
   if (run.sequence.empty()) return std::to_string(run.seed);
-  const std::string stem = std::filesystem::path(run.sequence).stem().string();
+  std::string stem = std::filesystem::path(run.sequence).stem().string();
   if (seed_in_name(run.sequence).value_or(1) == run.seed) return stem;
   return fmt::format("{} / {}", stem, run.seed);
 }
 
-std::string count(double number) { return grouped(static_cast<std::int64_t>(number + 0.5)); }
+std::string count(double number) { return grouped(std::llround(number)); }
 
 Cells table_head(const Experiment& experiment, bool churned) {
   Cells head{"policy"};

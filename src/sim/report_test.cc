@@ -22,8 +22,7 @@ bool well_formed(const std::string& html) {
     const std::string tag = html.substr(at + 1, end - at - 1);
     if (tag.ends_with('/')) continue;
     const bool closing = tag.front() == '/';
-    const std::string name =
-        tag.substr(closing ? 1 : 0, tag.find_first_of(" ") - (closing ? 1 : 0));
+    const std::string name = tag.substr(closing ? 1 : 0, tag.find(' ') - (closing ? 1 : 0));
     if (name == "meta" || name == "br") continue;
     if (!closing) {
       open.push_back(name);

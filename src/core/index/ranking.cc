@@ -31,7 +31,7 @@ void Ranking::reset(std::size_t slots, std::span<const std::uint32_t> ranks) {
   STOWAGE_CHECK(ranks.size() >= slots);
   ranks_ = ranks;
   keys_.assign(slots, kEmpty);
-  const std::size_t blocks = (slots + kFan - 1) / kFan;
+  const std::size_t blocks = (slots + kLeaves - 1) / kLeaves;
   const Winner nobody{kEmpty, ~0U, ~0U};
   blocks_.assign(blocks, nobody);
   groups_.assign((blocks + kFan - 1) / kFan, nobody);
@@ -45,6 +45,28 @@ void Ranking::set(NodeIndex node, const Verdict& verdict) {
 }
 
 void Ranking::clear(NodeIndex node) { store(node.at(), kEmpty); }
+
+void Ranking::assign(const std::function<const Verdict*(NodeIndex)>& verdict) {
+  reset(keys_.size(), ranks_);
+  for (std::size_t slot = 0; slot < keys_.size(); ++slot) {
+    const Verdict* v = verdict(NodeIndex(slot));
+    if (v == nullptr) continue;
+    const std::uint64_t key = v->reason.code == ReasonCode::none ? v->cost : pack(v->reason);
+    keys_[slot] = key;
+    count(key, 1);
+    if (!is_cost(key)) continue;
+    ++feasible_;
+    ++feasible_in_block_[slot / kLeaves];
+  }
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    blocks_[block] = winner_of_leaves(block);
+  }
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const std::size_t begin = group * kFan;
+    const std::size_t count = std::min(kFan, blocks_.size() - begin);
+    groups_[group] = winner_of(std::span<const Winner>(blocks_).subspan(begin, count));
+  }
+}
 
 void Ranking::count(std::uint64_t key, std::int64_t delta) {
   if (key == kEmpty || is_cost(key)) return;
@@ -67,7 +89,7 @@ void Ranking::store(std::size_t slot, std::uint64_t key) {
   keys_[slot] = key;
   count(old, -1);
   count(key, 1);
-  const std::size_t block = slot / kFan;
+  const std::size_t block = slot / kLeaves;
   if (is_cost(old)) {
     --feasible_;
     --feasible_in_block_[block];
@@ -86,8 +108,8 @@ void Ranking::store(std::size_t slot, std::uint64_t key) {
 }
 
 Ranking::Winner Ranking::winner_of_leaves(std::size_t block) const {
-  const std::size_t begin = block * kFan;
-  const std::size_t end = std::min(begin + kFan, keys_.size());
+  const std::size_t begin = block * kLeaves;
+  const std::size_t end = std::min(begin + kLeaves, keys_.size());
   std::uint64_t least = kEmpty;
   for (std::size_t i = begin; i < end; ++i) least = std::min(least, keys_[i]);
   Winner winner{kEmpty, ~0U, ~0U};
@@ -133,8 +155,8 @@ NodeIndex Ranking::best_if(const std::function<bool(NodeIndex)>& allowed) const 
   Winner best{kEmpty, ~0U, ~0U};
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     if (!is_cost(blocks_[block].key) || !blocks_[block].beats(best)) continue;
-    const std::size_t end = std::min((block + 1) * kFan, keys_.size());
-    for (std::size_t i = block * kFan; i < end; ++i) {
+    const std::size_t end = std::min((block + 1) * kLeaves, keys_.size());
+    for (std::size_t i = block * kLeaves; i < end; ++i) {
       const Winner candidate{keys_[i], ranks_[i], static_cast<std::uint32_t>(i)};
       if (!is_cost(candidate.key) || !candidate.beats(best)) continue;
       if (allowed(NodeIndex(i))) best = candidate;
@@ -150,7 +172,7 @@ NodeIndex Ranking::nth_feasible(std::uint64_t n) const {
       n -= feasible_in_block_[block];
       continue;
     }
-    for (std::size_t i = block * kFan;; ++i) {
+    for (std::size_t i = block * kLeaves;; ++i) {
       if (is_cost(keys_[i]) && n-- == 0) return NodeIndex(i);
     }
   }

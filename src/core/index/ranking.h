@@ -1,8 +1,8 @@
 // All nodes as one shape of pod sees them: the best one at once, and why the others refuse.
 //
-// One 64-bit key per node slot: a cost, or a packed reason. Keys sit in blocks of 64; each block
-// knows its best, each group of 64 blocks too. Setting a key costs O(1) typically and O(64) at
-// worst per level; the best of all is read from the top. Counts of reasons and the largest holes
+// One 64-bit key per node slot: a cost, or a packed reason. Keys sit in blocks of 16 (two cache
+// lines); each block knows its best, each group of 64 blocks too. Setting a key costs O(1)
+// typically and O(16 + 64) at worst; the best of all is read from the groups. Counts of reasons and the largest holes
 // are kept up to date with the keys, so that a refusal over 100,000 nodes costs no walk either.
 #pragma once
 
@@ -26,6 +26,12 @@ class Ranking {
 
   void set(NodeIndex node, const Verdict& verdict);
   void clear(NodeIndex node);  // no node in this slot
+  // Sets every slot at once, in order: `verdict` is null for an empty slot. Cheaper than set().
+  void assign(const std::function<const Verdict*(NodeIndex)>& verdict);
+  void soon(NodeIndex node) const {
+    __builtin_prefetch(&keys_[node.at()], 1);
+    __builtin_prefetch(&blocks_[node.at() / kLeaves], 1);
+  }
 
   // The feasible node with the least cost; invalid if there is none.
   [[nodiscard]] NodeIndex best() const;
@@ -41,7 +47,8 @@ class Ranking {
   [[nodiscard]] std::size_t slots() const { return keys_.size(); }
 
  private:
-  static constexpr std::size_t kFan = 64;
+  static constexpr std::size_t kLeaves = 16;  // keys in a block
+  static constexpr std::size_t kFan = 64;     // blocks in a group
   struct Winner {
     std::uint64_t key;
     std::uint32_t rank;
@@ -65,8 +72,8 @@ class Ranking {
 
   std::vector<std::uint64_t> keys_;
   std::span<const std::uint32_t> ranks_;
-  std::vector<Winner> blocks_;                       // per 64 keys
-  std::vector<Winner> groups_;                       // per 64 blocks
+  std::vector<Winner> blocks_;                       // per kLeaves keys
+  std::vector<Winner> groups_;                       // per kFan blocks
   std::vector<std::uint8_t> feasible_in_block_;
   std::uint64_t feasible_ = 0;
   std::array<HoleStat, 2 * kReasonCodes> stats_{};

@@ -1,6 +1,7 @@
 #include "core/index/shape_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stowage::core {
 namespace {
@@ -61,22 +62,40 @@ void ShapeCache::rebuild(Entry& entry) {
   entry.next.reset();
   entry.shape.learn_models(ledger_);
   entry.ranking.reset(ledger_.node_slots(), ledger_.ranks());
-  for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
-    judge_into(entry, *entry.model, NodeIndex(n), entry.ranking);
-  }
+  const JudgeContext context = make_context(ledger_, options_, *entry.model);
+  Verdict verdict;
+  entry.ranking.assign([&](NodeIndex node) -> const Verdict* {
+    if (!ledger_.present(node)) return nullptr;
+    ++judged_;
+    verdict = judge(context, entry.shape, node);
+    return &verdict;
+  });
   entry.layout = ledger_.layout_version();
   entry.seen_changes = ledger_.change_count();
 }
 
+// In a large cluster nearly every row touched here is out of the processor's caches; which rows
+// come next is known, so they are asked for ahead of time: a node's row first, then its cards.
 void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
   if (stamps_.size() < ledger_.node_slots()) stamps_.resize(ledger_.node_slots(), 0);
   if (++stamp_ == 0) {
     std::fill(stamps_.begin(), stamps_.end(), 0);
     stamp_ = 1;
   }
+  changed_.clear();
   for (const NodeIndex node : changes) {
-    if (stamps_[node.at()] == stamp_) continue;
-    stamps_[node.at()] = stamp_;
+    if (std::exchange(stamps_[node.at()], stamp_) == stamp_) continue;
+    changed_.push_back(node);
+  }
+  constexpr std::size_t kRowAhead = 12;
+  constexpr std::size_t kCardsAhead = 6;
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    if (i + kRowAhead < changed_.size()) {
+      ledger_.node_soon(changed_[i + kRowAhead]);
+      entry.ranking.soon(changed_[i + kRowAhead]);
+    }
+    if (i + kCardsAhead < changed_.size()) ledger_.cards_soon(changed_[i + kCardsAhead]);
+    const NodeIndex node = changed_[i];
     judge_into(entry, *entry.model, node, entry.ranking);
     if (entry.next && node.at() < entry.next->cursor) {
       judge_into(entry, *entry.next->model, node, entry.next->ranking);

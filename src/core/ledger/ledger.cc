@@ -172,6 +172,11 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
               [](const CardCharge& a, const CardCharge& b) { return a.card < b.card; });
   }
   slot.card_use.assign(count, CardUse{});
+  slot.card_limits.clear();
+  for (const auto& card : spec.cards) {
+    slot.card_limits.push_back(
+        {.memory_mib = card.memory_mib, .slots = card.slots, .healthy = card.healthy});
+  }
   NodeUse ignored;
   for (const PodIndex pod : slot.pods) add_charges(pods_[pod.at()], 1, ignored, slot.card_use);
 }
@@ -239,13 +244,12 @@ PodIndex Ledger::new_record(const PodSpec& pod, NodeIndex node) {
   record.name = pod.name;
   record.node = node;
   record.resources = effective_resources(pod);
-  pods_by_uid_.emplace(pod.uid, index);
+  STOWAGE_CHECK(pods_by_uid_.emplace(pod.uid, index).second);
   nodes_[node.at()].pods.push_back(index);
   return index;
 }
 
 PodIndex Ledger::reserve(const PodSpec& pod, NodeIndex node, const Assignment& cards) {
-  STOWAGE_CHECK(!find_pod(pod.uid).valid());
   STOWAGE_CHECK(present(node));
   const PodIndex index = new_record(pod, node);
   auto& record = pods_[index.at()];
@@ -364,7 +368,7 @@ void Ledger::charge(const PodRecord& pod, std::int64_t sign) {
 }
 
 CardState Ledger::effective(const NodeSlot& slot, std::size_t card) const {
-  const Card& spec = slot.spec.cards[card];
+  const CardLimit& spec = slot.card_limits[card];
   const CardUse& use = slot.card_use[card];
   CardState state;
   state.milli_free = clamp32(kMilliPerCard - use.milli - slot.use.unknown.milli);
@@ -392,18 +396,19 @@ void Ledger::refresh(NodeIndex node) {
   state.memory_free_bytes = left(slot.spec.allocatable.memory_bytes, slot.use.memory_bytes);
   state.ephemeral_free_bytes = left(slot.spec.allocatable.ephemeral_bytes, slot.use.ephemeral_bytes);
   state.pods_free = clamp32(slot.spec.allocatable.pods - slot.use.pods);
+  state.present = slot.present;
   state.schedulable = slot.present && slot.spec.schedulable;
   state.healthy = 0;
   state.whole = 0;
   const bool surely_free = slot.use.unknown == CardUse{} && slot.use.unknown_whole == 0;
   auto* states = cards_.data() + state.first_card;
-  for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
+  for (std::size_t i = 0; i < slot.card_limits.size(); ++i) {
     CardState fresh = effective(slot, i);
     fresh.model = states[i].model;
     fresh.memory_class = states[i].memory_class;
     states[i] = fresh;
     const std::uint64_t bit = std::uint64_t{1} << i;
-    if (!slot.spec.cards[i].healthy) continue;
+    if (!slot.card_limits[i].healthy) continue;
     state.healthy |= bit;
     if (surely_free && slot.card_use[i] == CardUse{}) state.whole |= bit;
   }

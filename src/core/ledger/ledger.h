@@ -76,8 +76,15 @@ class Ledger {
     const auto& s = states_[node.at()];
     return {cards_.data() + s.first_card, s.cards};
   }
+  // Tells the processor that these rows will be read soon. cards_soon() reads the node's row.
+  void node_soon(NodeIndex node) const { __builtin_prefetch(&states_[node.at()]); }
+  void cards_soon(NodeIndex node) const {
+    const CardState* cards = cards_.data() + states_[node.at()].first_card;
+    __builtin_prefetch(cards);
+    __builtin_prefetch(cards + 4);
+  }
   [[nodiscard]] const NodeSpec& spec(NodeIndex node) const { return nodes_[node.at()].spec; }
-  [[nodiscard]] bool present(NodeIndex node) const { return nodes_[node.at()].present; }
+  [[nodiscard]] bool present(NodeIndex node) const { return states_[node.at()].present; }
   [[nodiscard]] std::uint32_t rank(NodeIndex node) const { return ranks_[node.at()]; }
   [[nodiscard]] std::span<const std::uint32_t> ranks() const { return ranks_; }
   [[nodiscard]] std::int64_t extended_free(NodeIndex node, std::uint32_t resource) const;
@@ -127,11 +134,17 @@ class Ledger {
     std::int64_t unknown_whole = 0;
     friend bool operator==(const NodeUse&, const NodeUse&) = default;
   };
+  struct CardLimit {  // of NodeSpec::cards, packed: every change of a node reads them
+    std::int32_t memory_mib = 0;
+    std::int32_t slots = 0;
+    bool healthy = false;
+  };
   struct NodeSlot {
     NodeSpec spec;
     bool present = false;
     NodeUse use;
     std::vector<CardUse> card_use;
+    std::vector<CardLimit> card_limits;
     std::vector<PodIndex> pods;
     std::vector<std::int64_t> extended_capacity;
   };

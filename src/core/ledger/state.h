@@ -31,7 +31,8 @@ struct NodeState {
   std::uint32_t first_card = 0;
   std::uint16_t node_class = 0;
   std::uint8_t cards = 0;
-  bool schedulable = false;  // false also for a slot that holds no node
+  bool present = false;      // false: the slot holds no node, or one that is gone
+  bool schedulable = false;  // present, and takes new pods
   friend bool operator==(const NodeState&, const NodeState&) = default;
 };
 static_assert(sizeof(NodeState) <= 64);

@@ -36,7 +36,11 @@ double total_cards(const Ledger& ledger) {
 }  // namespace
 
 Learner::Learner(const PolicyOptions& options)
-    : memory_duals_(options.memory_duals), model_(std::make_shared<const PriceModel>()) {}
+    : memory_duals_(options.memory_duals) {
+  auto model = std::make_shared<PriceModel>();
+  model->prepare();
+  model_ = std::move(model);
+}
 
 double Learner::departures() const {
   if (accepted_ < kEnoughAcceptances) return 0;
@@ -130,6 +134,7 @@ bool Learner::finish(const Ledger& ledger) {
   fresh->fullest_first = d >= kLeavingFrom;
   if (fresh->same_prices(*model_)) return false;
   fresh->version = model_->version + 1;
+  fresh->prepare();
   model_ = std::move(fresh);
   return true;
 }

@@ -11,12 +11,7 @@ constexpr double kGrid = 100;          // costs are compared in 0.01 card
 constexpr double kFineGrid = 1 << 20;  // between the cards of one node nothing is gained by rounding
 constexpr std::uint64_t kFullnessBits = 20;
 
-struct CardTerms {
-  double value = 0;
-  double square = 0;
-};
-
-CardTerms terms_of(const PriceModel& model, const Ledger& ledger, const CardState& card) {
+inline CardTerms terms_of(const PriceModel& model, const Ledger& ledger, const CardState& card) {
   const std::size_t size_class = card.memory_class;
   if (size_class < model.memory_value.size() &&
       model.memory_value[size_class].two_dimensional()) {
@@ -26,8 +21,7 @@ CardTerms terms_of(const PriceModel& model, const Ledger& ledger, const CardStat
     const double free = (card.milli_free + permille) / 2000.0;
     return {model.memory_value[size_class].at(card.milli_free, permille), free * free};
   }
-  const double free = card.milli_free / 1000.0;
-  return {model.value.at(card.milli_free), free * free};
+  return model.terms[static_cast<std::size_t>(card.milli_free)];
 }
 
 // The parts of a node's worth that its cards decide.
@@ -41,13 +35,22 @@ Sums sum_cards(const PriceModel& model, const Ledger& ledger, const NodeView& no
                const CardState* cards) {
   Sums sums;
   const std::uint64_t healthy = node.state->healthy;
+  sums.free = std::popcount(node.state->whole);
+  if (model.memory_value.empty() && std::popcount(healthy) == node.state->cards) {
+    const CardTerms* terms = model.terms.data();
+    for (std::size_t i = 0; i < node.state->cards; ++i) {
+      const CardTerms& t = terms[cards[i].milli_free];
+      sums.value += t.value;
+      sums.squares += t.square;
+    }
+    return sums;
+  }
   for (std::size_t i = 0; i < node.state->cards; ++i) {
     if (((healthy >> i) & 1U) == 0) continue;
     const CardTerms terms = terms_of(model, ledger, cards[i]);
     sums.value += terms.value;
     sums.squares += terms.square;
   }
-  sums.free = std::popcount(node.state->whole);
   return sums;
 }
 
@@ -119,6 +122,14 @@ CardState taken(const GpuPart& part, CardState card) {
 }
 
 }  // namespace
+
+void PriceModel::prepare() {
+  terms.resize(kMilliPerCard + 1);
+  for (std::int32_t milli = 0; milli <= kMilliPerCard; ++milli) {
+    const double free = milli / 1000.0;
+    terms[static_cast<std::size_t>(milli)] = {value.at(milli), free * free};
+  }
+}
 
 bool PriceModel::same_prices(const PriceModel& other) const {
   return value == other.value && memory_value == other.memory_value &&

@@ -21,6 +21,12 @@
 
 namespace stowage::core {
 
+// What one card adds to its node's worth.
+struct CardTerms {
+  double value = 0;
+  double square = 0;  // of the free fraction
+};
+
 struct PriceModel {
   std::uint64_t version = 0;
   CardValue value;                      // by compute
@@ -31,6 +37,10 @@ struct PriceModel {
   double convex = 0.2;
   double blocks = 0;
   bool fullest_first = false;  // among nodes of equal cost; else by rank alone
+
+  // By free milli, from `value`: both terms side by side, in one cache line. Filled by prepare().
+  std::vector<CardTerms> terms;
+  void prepare();
 
   // Equal in everything that a cost depends on.
   [[nodiscard]] bool same_prices(const PriceModel& other) const;

@@ -1,0 +1,312 @@
+// Random sequences of everything that can be done to a ledger, hostile things included, compared
+// after every step with a naive model that adds up the pods from scratch.
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/ledger/ledger.h"
+#include "core/place/judge.h"
+#include "core/place/shape.h"
+#include "core/testing/random.h"
+
+namespace stowage::core {
+namespace {
+
+using testing::Dice;
+
+// One step: what to do, and the seed of how.
+using Step = std::pair<std::uint8_t, std::uint16_t>;
+
+struct Room {  // of one card
+  std::int64_t milli = 0;
+  std::int64_t memory_mib = 0;
+  std::int64_t slots = 0;
+  bool operator==(const Room&) const = default;
+};
+
+// What the test knows of a pod. A charge is on a card by id, or by position (id empty) while the
+// node has not shown such a card.
+struct Held {
+  PodSpec pod;
+  std::string node;
+  bool cards_known = false;
+  std::vector<std::pair<std::string, CardCharge>> charges;
+};
+
+class World {
+ public:
+  void step(const Step& step) {
+    Dice dice(step.second);
+    switch (step.first % 10) {
+      case 0: upsert(testing::random_node(dice, name(dice))); break;
+      case 1: change_node(dice); break;
+      case 2: remove(name(dice)); break;
+      case 3:
+      case 4:
+      case 5: reserve(dice); break;
+      case 6: confirm(uid(dice)); break;
+      case 7: release(uid(dice)); break;
+      case 8: see(dice, true); break;
+      case 9: see(dice, false); break;
+      default: break;
+    }
+  }
+
+  void check() const {
+    const auto complaints = ledger_.audit();
+    if (!complaints.empty()) RC_FAIL(complaints.front());
+    RC_ASSERT(ledger_.node_count() == nodes_.size());
+    RC_ASSERT(ledger_.pod_count() == pods_.size());
+    for (const auto& [name, spec] : nodes_) check_node(spec);
+    for (const auto& [uid, held] : pods_) {
+      const PodIndex pod = ledger_.find_pod(uid);
+      RC_ASSERT(pod.valid());
+      RC_ASSERT(ledger_.spec(ledger_.pod(pod).node).name == held.node);
+    }
+    (void)ledger_.debts();
+  }
+
+  // Where a random pod fits, with the cards.
+  struct Fit {
+    PodSpec pod;
+    NodeIndex node;
+    Assignment cards;
+  };
+  std::optional<Fit> find_fit(Dice& dice, const std::string& uid) {
+    if (nodes_.empty()) return std::nullopt;
+    Fit fit{.pod = testing::random_pod(dice, uid), .node = {}, .cards = {}};
+    const PolicyOptions options{
+        .choice = {.node = NodePolicy::binpack, .card = CardPolicy::binpack}};
+    const Shape shape = make_shape(fit.pod, ledger_);
+    const JudgeContext context{.ledger = &ledger_, .options = &options};
+    for (const auto& [name, spec] : nodes_) {
+      const NodeIndex node = ledger_.find_node(name);
+      Placement placement;
+      if (judge(context, shape, node, &placement).reason.code != ReasonCode::none) continue;
+      fit.node = node;
+      fit.cards = to_assignment(ledger_, shape, node, placement, fit.pod.containers.size());
+      return fit;
+    }
+    return std::nullopt;
+  }
+
+  Ledger& ledger() { return ledger_; }
+
+ private:
+  static std::string name(Dice& dice) { return "n" + std::to_string(dice.below(3)); }
+  static std::string uid(Dice& dice) { return "p" + std::to_string(dice.below(8)); }
+
+  void upsert(const NodeSpec& spec) {
+    nodes_[spec.name] = spec;
+    ledger_.upsert_node(spec);
+    for (auto& [uid, held] : pods_) {
+      if (held.node != spec.name) continue;
+      for (auto& [id, charge] : held.charges) {
+        if (id.empty() && charge.card < spec.cards.size()) id = spec.cards[charge.card].id;
+      }
+    }
+  }
+
+  void change_node(Dice& dice) {
+    const auto known = nodes_.find(name(dice));
+    if (known == nodes_.end()) return;
+    NodeSpec spec = known->second;
+    if (spec.cards.empty()) return;
+    const std::size_t a = dice.below(spec.cards.size());
+    switch (dice.below(4)) {
+      case 0: std::swap(spec.cards[a], spec.cards[dice.below(spec.cards.size())]); break;
+      case 1: spec.cards.erase(spec.cards.begin() + static_cast<std::ptrdiff_t>(a)); break;
+      case 2: spec.cards[a].healthy = !spec.cards[a].healthy; break;
+      case 3: spec.cards[a].memory_mib = dice.pick({0, 500, 1700}); break;
+      default: break;
+    }
+    spec.links = {};
+    upsert(spec);
+  }
+
+  void remove(const std::string& name) {
+    nodes_.erase(name);
+    ledger_.remove_node(name);
+  }
+
+  void hold(const PodSpec& pod, const std::string& node, const std::optional<Assignment>& cards) {
+    Held held{.pod = pod, .node = node, .cards_known = cards.has_value(), .charges = {}};
+    if (cards) {
+      const auto spec = nodes_.find(node);
+      const std::size_t count = spec == nodes_.end() ? 0 : spec->second.cards.size();
+      for (const auto& charge : footprint(pod, *cards)) {
+        held.charges.emplace_back(
+            charge.card < count ? spec->second.cards[charge.card].id : std::string(), charge);
+      }
+    }
+    pods_[pod.uid] = std::move(held);
+  }
+
+  void reserve(Dice& dice) {
+    const std::string who = uid(dice);
+    if (pods_.contains(who)) return;
+    const auto fit = find_fit(dice, who);
+    if (!fit) return;
+    ledger_.reserve(fit->pod, fit->node, fit->cards);
+    hold(fit->pod, ledger_.spec(fit->node).name, fit->cards);
+  }
+
+  void confirm(const std::string& uid) {
+    if (pods_.contains(uid)) ledger_.confirm(ledger_.find_pod(uid));
+  }
+
+  void release(const std::string& uid) {
+    if (pods_.erase(uid) > 0) ledger_.release(ledger_.find_pod(uid));
+  }
+
+  // Somebody else's pod, or a known uid with another spec, elsewhere, on cards that are full.
+  void see(Dice& dice, bool with_cards) {
+    const std::string who = uid(dice);
+    const std::string where = dice.one_in(6) ? "elsewhere" : name(dice);
+    const PodSpec pod = testing::random_pod(dice, who);
+    std::optional<Assignment> cards;
+    if (with_cards) cards = testing::random_cards(dice, pod);
+    const auto known = pods_.find(who);
+    const bool stays = known != pods_.end() && known->second.node == where && !cards &&
+                       ledger_.pod(ledger_.find_pod(who)).state != PodState::bound_cards_unknown;
+    ledger_.seen_bound(pod, where, cards);
+    if (!stays) hold(pod, where, cards);
+  }
+
+  // What the pods on the node use, or may use, of a card; and of the node.
+  struct Sum {
+    Resources used;
+    std::map<std::string, Room> cards;
+    Room anywhere;  // of pods whose cards are unknown
+    bool whole_somewhere = false;
+  };
+
+  [[nodiscard]] Sum add_up(const std::string& node) const {
+    Sum sum;
+    for (const auto& [uid, held] : pods_) {
+      if (held.node != node) continue;
+      sum.used = plus(sum.used, effective_resources(held.pod));
+      for (const auto& [id, charge] : held.charges) {
+        Room& room = sum.cards[id];
+        room.milli += charge.milli;
+        room.memory_mib += charge.memory_mib;
+        room.slots += charge.slots;
+      }
+      for (const auto& container : held.pod.containers) {
+        const GpuAsk& gpu = container.gpu;
+        if (held.cards_known || gpu.count == 0) continue;
+        if (gpu.whole()) {
+          sum.whole_somewhere = true;
+          continue;
+        }
+        sum.anywhere.milli += gpu.milli.value_or(0);
+        const bool all = gpu.memory_mib == kWholeMemory;
+        sum.anywhere.memory_mib += all ? 1'000'000 : gpu.memory_mib.value_or(0);
+        sum.anywhere.slots += 1;
+      }
+    }
+    return sum;
+  }
+
+  void check_node(const NodeSpec& spec) const {
+    const NodeIndex node = ledger_.find_node(spec.name);
+    RC_ASSERT(node.valid());
+    RC_ASSERT(ledger_.spec(node) == spec);
+    const Sum sum = add_up(spec.name);
+    const NodeState& state = ledger_.state(node);
+    const auto left = [](std::int64_t capacity, std::int64_t used) {
+      return std::max<std::int64_t>(0, capacity - used);
+    };
+    RC_ASSERT(state.cpu_free_milli == left(spec.allocatable.cpu_milli, sum.used.cpu_milli));
+    RC_ASSERT(state.memory_free_bytes ==
+              left(spec.allocatable.memory_bytes, sum.used.memory_bytes));
+    RC_ASSERT(state.ephemeral_free_bytes ==
+              left(spec.allocatable.ephemeral_bytes, sum.used.ephemeral_bytes));
+    RC_ASSERT(state.pods_free == left(spec.allocatable.pods, sum.used.pods));
+    RC_ASSERT(state.schedulable == spec.schedulable);
+    RC_ASSERT(ledger_.pods_on(node).size() == static_cast<std::size_t>(sum.used.pods));
+    RC_ASSERT(ledger_.cards(node).size() == spec.cards.size());
+    for (std::size_t i = 0; i < spec.cards.size(); ++i) check_card(spec, node, sum, i);
+  }
+
+  void check_card(const NodeSpec& spec, NodeIndex node, const Sum& sum, std::size_t i) const {
+    const Card& card = spec.cards[i];
+    const CardState& row = ledger_.cards(node)[i];
+    const auto found = sum.cards.find(card.id);
+    const Room used = found == sum.cards.end() ? Room{} : found->second;
+    const auto left = [](std::int64_t all, std::int64_t a, std::int64_t b) {
+      return static_cast<std::int32_t>(std::max<std::int64_t>(0, all - a - b));
+    };
+    const bool closed = sum.whole_somewhere && used == Room{};
+    const Room& any = sum.anywhere;
+    RC_ASSERT(row.milli_free == (closed ? 0 : left(kMilliPerCard, used.milli, any.milli)));
+    RC_ASSERT(row.memory_free_mib ==
+              (closed ? 0 : left(card.memory_mib, used.memory_mib, any.memory_mib)));
+    const std::int32_t slots =
+        card.slots == 0 ? kNoSlotLimit : left(card.slots, used.slots, any.slots);
+    RC_ASSERT(row.slots_free == (closed ? 0 : slots));
+    RC_ASSERT(ledger_.models()[row.model] == card.model);
+    RC_ASSERT(ledger_.memory_sizes()[row.memory_class] == card.memory_mib);
+    const NodeState& state = ledger_.state(node);
+    RC_ASSERT(has_card(state.healthy, i) == card.healthy);
+    const bool nobody = used == Room{} && any == Room{} && !sum.whole_somewhere;
+    RC_ASSERT(has_card(state.whole, i) == (card.healthy && nobody));
+  }
+
+  Ledger ledger_;
+  std::map<std::string, NodeSpec> nodes_;
+  std::map<std::string, Held> pods_;
+};
+
+struct Rows {  // everything that a judgement reads
+  std::vector<NodeState> nodes;
+  std::vector<std::vector<CardState>> cards;
+  std::vector<std::int64_t> extended;
+  bool operator==(const Rows&) const = default;
+};
+
+Rows rows_of(Ledger& ledger) {
+  Rows rows;
+  for (std::size_t i = 0; i < ledger.node_slots(); ++i) {
+    const NodeIndex node(i);
+    rows.nodes.push_back(ledger.state(node));
+    rows.cards.emplace_back(ledger.cards(node).begin(), ledger.cards(node).end());
+    rows.extended.push_back(ledger.extended_free(node, ledger.extended_resource("example.com/nic")));
+  }
+  return rows;
+}
+
+RC_GTEST_PROP(LedgerProperty, EqualsARecountAfterEveryStep, (const std::vector<Step>& steps)) {
+  World world;
+  for (const Step& step : steps) {
+    world.step(step);
+    world.check();
+  }
+}
+
+RC_GTEST_PROP(LedgerProperty, ReserveThenReleaseIsIdentity,
+              (const std::vector<Step>& steps, std::uint16_t seed)) {
+  World world;
+  for (const Step& step : steps) world.step(step);
+  Ledger& ledger = world.ledger();
+  Dice dice(seed);
+  for (int i = 0; i < 5; ++i) {
+    const auto fit = world.find_fit(dice, "new");
+    if (!fit) continue;
+    const Rows before = rows_of(ledger);
+    const PodIndex pod = ledger.reserve(fit->pod, fit->node, fit->cards);
+    RC_ASSERT(!(rows_of(ledger) == before));
+    RC_ASSERT(ledger.audit().empty());
+    ledger.release(pod);
+    RC_ASSERT(rows_of(ledger) == before);
+    RC_ASSERT(ledger.audit().empty());
+  }
+}
+
+}  // namespace
+}  // namespace stowage::core
