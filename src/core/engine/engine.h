@@ -11,13 +11,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/instant.h"
+#include "base/result.h"
 #include "core/ledger/ledger.h"
 #include "core/model/event.h"
 #include "core/policy/options.h"
 
 namespace stowage::core {
+
+struct DecisionRecord;
 
 class Engine {
  public:
@@ -38,6 +42,10 @@ class Engine {
   };
   [[nodiscard]] std::vector<NodeVerdict> explain(const PodSpec& pod);
 
+  // What the engine would decide about this pod now, as a record (record/decision.h). Changes
+  // nothing but caches. O(nodes).
+  [[nodiscard]] std::string record_decision(const PodSpec& pod);
+
   struct Counters {
     std::uint64_t decisions = 0;      // times a pod was judged against the cluster
     std::uint64_t bound = 0;
@@ -50,9 +58,20 @@ class Engine {
   };
   [[nodiscard]] Counters counters() const;
 
+  // Takes over a record's state and decides. Requires: a fresh engine with the record's options.
+  [[nodiscard]] Result<Commands> replay(const DecisionRecord& record);
+
  private:
   class Body;
   std::unique_ptr<Body> body_;
 };
+
+// Decides anew from a record. Equal to the record's outcome unless the code has changed.
+struct Replay {
+  std::string recorded;
+  std::string replayed;
+  Commands commands;
+};
+[[nodiscard]] Result<Replay> replay_decision(std::string_view record);
 
 }  // namespace stowage::core

@@ -1,5 +1,6 @@
 // The ledger's recount: everything that is kept incrementally is computed again from the pods.
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "core/ledger/ledger.h"
@@ -13,7 +14,8 @@ std::vector<Ledger::Debt> Ledger::debts() const {
     for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
       const auto& card = slot.spec.cards[i];
       const auto over = [](std::int64_t used, std::int64_t capacity) {
-        return static_cast<std::int32_t>(std::max<std::int64_t>(0, used - capacity));
+        return static_cast<std::int32_t>(
+            std::clamp<std::int64_t>(used - capacity, 0, std::numeric_limits<std::int32_t>::max()));
       };
       CardCharge excess{.card = static_cast<std::uint32_t>(i),
                         .milli = over(slot.card_use[i].milli, kMilliPerCard),
@@ -39,7 +41,8 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
     if (record.node != node) complain("lists pod " + record.uid + " that is elsewhere");
     add_charges(record, 1, use, cards);
     for (const auto& [name, amount] : record.resources.extended) {
-      const auto number = extended_.numbers.at(name);
+      const auto known = extended_.numbers.find(name);
+      const auto number = known == extended_.numbers.end() ? 0 : known->second;
       if (use.extended.size() <= number) use.extended.resize(number + 1);
       use.extended[number] += amount;
     }
@@ -51,6 +54,17 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
   if (cards != slot.card_use) complain("use of a card differs from the sum of its pods");
 
   const auto& state = states_[node.at()];
+  const auto& all = slot.spec.allocatable;
+  const auto stale = [](std::int64_t row, std::int64_t capacity, std::int64_t used) {
+    return row != std::max<std::int64_t>(0, capacity - used);
+  };
+  if (stale(state.cpu_free_milli, all.cpu_milli, use.cpu_milli) ||
+      stale(state.memory_free_bytes, all.memory_bytes, use.memory_bytes) ||
+      stale(state.ephemeral_free_bytes, all.ephemeral_bytes, use.ephemeral_bytes) ||
+      state.present != slot.present ||
+      state.schedulable != (slot.present && slot.spec.schedulable)) {
+    complain("has a stale row");
+  }
   if (state.cards != slot.spec.cards.size()) complain("wrong number of cards");
   for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
     CardState fresh = effective(slot, i);
@@ -58,8 +72,11 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
     fresh.model = row.model;
     fresh.memory_class = row.memory_class;
     if (!(fresh == row)) complain("card " + slot.spec.cards[i].id + " has a stale row");
+    const bool nobody =
+        cards[i] == CardUse{} && use.unknown == CardUse{} && use.unknown_whole == 0;
     const bool whole = ((state.whole >> i) & 1U) != 0;
-    if (whole && !(cards[i] == CardUse{})) complain("a used card counts as whole");
+    if (whole && !nobody) complain("a used card counts as whole");
+    if (!whole && nobody && slot.spec.cards[i].healthy) complain("a free card is not whole");
     if (models_.names[row.model] != slot.spec.cards[i].model) complain("wrong model on a card");
   }
 }

@@ -78,7 +78,9 @@ void Ledger::drop_slot_if_empty(NodeIndex node) {
   auto& slot = nodes_[node.at()];
   if (slot.present || !slot.pods.empty()) return;
   nodes_by_name_.erase(slot.spec.name);
+  const std::size_t card_room = slot.card_room;
   slot = NodeSlot{};
+  slot.card_room = card_room;
   const auto first_card = states_[node.at()].first_card;
   states_[node.at()] = NodeState{};
   states_[node.at()].first_card = first_card;
@@ -114,6 +116,11 @@ NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
   const NodeIndex node = slot_for(spec.name);
   auto& slot = nodes_[node.at()];
   if (slot.present && slot.spec == spec) return node;
+  if (slot.spec.rank && !spec.rank) {  // by name again
+    slot.spec.rank.reset();
+    assign_rank(node);
+    ++layout_version_;
+  }
   if (spec.rank && ranks_[node.at()] != *spec.rank) {
     ranks_[node.at()] = *spec.rank;
     ++layout_version_;
@@ -143,9 +150,10 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
   auto& slot = nodes_[node.at()];
   auto& state = states_[node.at()];
   const auto count = spec.cards.size();
-  if (count > state.cards) {
+  if (count > slot.card_room) {
     state.first_card = static_cast<std::uint32_t>(cards_.size());
     cards_.resize(cards_.size() + count);
+    slot.card_room = count;
   }
   state.cards = static_cast<std::uint8_t>(count);
 
@@ -161,10 +169,11 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
     record.orphans.clear();
     for (auto& [id, charge] : shares) {
       const auto found = position.find(id);
-      if (found == position.end()) {
+      const bool by_position = id.empty() && charge.card < count;
+      if (found == position.end() && !by_position) {
         record.orphans.emplace_back(id, charge);
       } else {
-        charge.card = found->second;
+        if (!by_position) charge.card = found->second;
         record.charges.push_back(charge);
       }
     }
@@ -313,7 +322,11 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
   if (cards) {
     const auto count = nodes_[node.at()].spec.cards.size();
     for (const auto& charge : footprint(pod, *cards)) {
-      if (charge.card < count) record.charges.push_back(charge);
+      if (charge.card < count) {
+        record.charges.push_back(charge);
+      } else {
+        record.orphans.emplace_back("", charge);
+      }
     }
   } else {
     for (const auto& container : pod.containers) {
@@ -326,7 +339,7 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
       }
       const auto mib = gpu.memory_mib.value_or(0);
       record.unknown.milli += gpu.milli.value_or(0);
-      record.unknown.memory_mib += mib == kWholeMemory ? 1 << 30U : mib;
+      record.unknown.memory_mib += mib == kWholeMemory ? kMaxCardMemoryMib : mib;
       record.unknown.slots += 1;
     }
   }

@@ -43,7 +43,9 @@ struct PodRecord {
   PodState state = PodState::reserved;
   Resources resources;
   std::vector<CardCharge> charges;                          // on cards that the node has
-  std::vector<std::pair<std::string, CardCharge>> orphans;  // on cards that vanished, by card id
+  // On cards that vanished, by card id; and on cards that the node does not show yet, by position:
+  // their id is empty.
+  std::vector<std::pair<std::string, CardCharge>> orphans;
   // What a pod with unknown cards may be using of any one card, and how many cards it has whole.
   CardCharge unknown;
   std::int32_t unknown_whole = 0;
@@ -145,6 +147,7 @@ class Ledger {
     NodeUse use;
     std::vector<CardUse> card_use;
     std::vector<CardLimit> card_limits;
+    std::size_t card_room = 0;  // rows of cards that belong to the slot
     std::vector<PodIndex> pods;
     std::vector<std::int64_t> extended_capacity;
   };

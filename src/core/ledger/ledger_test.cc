@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
 #include "core/testing/builders.h"
 
 namespace stowage::core {
@@ -46,15 +47,13 @@ std::string debts_of(const Ledger& ledger) {
   for (const auto& debt : ledger.debts()) {
     text += text.empty() ? "" : ", ";
     text += ledger.spec(debt.node).name + "/" + std::to_string(debt.excess.card) + " " +
-            std::to_string(debt.excess.milli) + "/" + std::to_string(debt.excess.memory_mib) +
-            "/" + std::to_string(debt.excess.slots);
+            std::to_string(debt.excess.milli) + "/" + std::to_string(debt.excess.memory_mib) + "/" +
+            std::to_string(debt.excess.slots);
   }
   return text;
 }
 
-void expect_sound(const Ledger& ledger) {
-  EXPECT_EQ(ledger.audit(), std::vector<std::string>{});
-}
+void expect_sound(const Ledger& ledger) { EXPECT_EQ(ledger.audit(), std::vector<std::string>{}); }
 
 NodeSpec two_cards(const std::string& name) { return node(name).cards(2).memory_mib(1000); }
 
@@ -66,8 +65,8 @@ TEST(Ledger, ReserveTakesWhatReleaseGivesBack) {
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000/3 1000/1000/3");
   EXPECT_EQ(whole(ledger, "n"), 0b11U);
 
-  const PodIndex p = ledger.reserve(pod("p").milli(400).memory_mib(300).cpu_milli(1000), n,
-                                    on_card(1, 400, 300));
+  const PodIndex p =
+      ledger.reserve(pod("p").milli(400).memory_mib(300).cpu_milli(1000), n, on_card(1, 400, 300));
   EXPECT_EQ(ledger.pod(p).state, PodState::reserved);
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000/3 600/700/2");
   EXPECT_EQ(whole(ledger, "n"), 0b01U);
@@ -131,8 +130,15 @@ TEST(Ledger, ShowsZeroWhereOthersUseMoreThanThereIs) {
 TEST(Ledger, ChargesInitContainersAndSidecarsByTheirPhase) {
   Ledger ledger;
   const NodeIndex n = ledger.upsert_node(node("n").cards(1).memory_mib(10000).slots(5));
-  const PodSpec p = pod("p").init("i").milli(200).memory_mib(8000).sidecar("s").milli(100).container(
-      "a").milli(600).memory_mib(4000);
+  const PodSpec p = pod("p")
+                        .init("i")
+                        .milli(200)
+                        .memory_mib(8000)
+                        .sidecar("s")
+                        .milli(100)
+                        .container("a")
+                        .milli(600)
+                        .memory_mib(4000);
   ledger.reserve(p, n,
                  {.containers = {{{.card = 0, .milli = 200, .memory_mib = 8000}},
                                  {{.card = 0, .milli = 100, .memory_mib = 0}},
@@ -147,7 +153,7 @@ TEST(LedgerDeathTest, RefusesAReservationThatDoesNotFit) {
   const NodeIndex n = ledger.upsert_node(two_cards("n"));
   ledger.reserve(pod("a").milli(600), n, on_card(0, 600, 0));
   EXPECT_DEATH(ledger.reserve(pod("b").milli(600), n, on_card(0, 600, 0)), "milli_free");
-  EXPECT_DEATH(ledger.reserve(pod("a").milli(100), n, on_card(1, 100, 0)), "find_pod");
+  EXPECT_DEATH(ledger.reserve(pod("a").milli(100), n, on_card(1, 100, 0)), "pods_by_uid_");
 }
 
 // ---- pods placed by others ----------------------------------------------------------------------
@@ -227,7 +233,7 @@ TEST(Ledger, ChargesOnlyTheCardsOnceTheyAreNamed) {
   ledger.upsert_node(node("n").cards(3).memory_mib(1000));
   const PodSpec p = pod("u").gpus(1);
   ledger.seen_bound(p, "n", std::nullopt);
-  EXPECT_EQ(free_cards(ledger, "n"), "0/0 0/0 0/0");
+  EXPECT_EQ(free_cards(ledger, "n"), "0/0/0 0/0/0 0/0/0");
   ledger.seen_bound(p, "n", whole_cards({1}, 1000));
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 0/0 1000/1000");
   EXPECT_EQ(whole(ledger, "n"), 0b101U);
@@ -393,8 +399,9 @@ TEST(Ledger, RanksNodesByNameInWhateverOrderTheyCome) {
   base::Rng rng(7);
   for (int i = 0; i < 300; ++i) {
     // Names that fall between the same two neighbours again and again use up the gap there.
-    const std::string name = i % 2 == 0 ? "m" + std::string(static_cast<std::size_t>(i), 'a')
-                                        : "n" + std::to_string(rng.below(100000));
+    const std::string name = i % 2 == 0
+                                 ? "m" + std::string(static_cast<std::size_t>(i), 'a')
+                                 : "n" + std::to_string(rng.below(1000)) + "-" + std::to_string(i);
     ledger.upsert_node(node(name));
     names.push_back(name);
   }

@@ -13,6 +13,8 @@ namespace stowage::core {
 inline constexpr std::int32_t kMilliPerCard = 1000;
 inline constexpr std::size_t kMaxCardsPerNode = 64;  // one bit each in a card mask
 inline constexpr std::int32_t kUnknownNuma = -1;
+// More than any card has (4 TiB), and so little that sums over all containers of a pod fit.
+inline constexpr std::int32_t kMaxCardMemoryMib = 1 << 22U;
 
 struct Card {
   std::string id;            // UUID, or "node/index" where only a count is known

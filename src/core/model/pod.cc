@@ -8,10 +8,11 @@
 namespace stowage::core {
 namespace {
 
-constexpr std::int64_t kMaxAmount = std::int64_t{1} << 60U;
-constexpr std::int32_t kMaxCardMemoryMib = 1 << 30U;
+// A thousand times what any machine has, and so little that sums over the pods of a node fit.
+constexpr std::int64_t kMaxAmount = std::int64_t{1} << 50U;
 constexpr std::size_t kMaxContainers = 256;
 constexpr std::size_t kMaxFilterEntries = 256;
+constexpr std::int32_t kMaxLinkScore = 1000000;
 
 std::string trimmed_lower(std::string_view text) {
   const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
@@ -105,6 +106,44 @@ Status validate(const PodSpec& pod) {
     STOWAGE_TRY_VOID(validate(where, container.resources));
     STOWAGE_TRY_VOID(validate(where, container.gpu));
   }
+  return validate(owner, effective_resources(pod));
+}
+
+Status validate(const PodSpec& pod, const Assignment& cards) {
+  const std::string owner = "pod " + pod.name;
+  if (cards.containers.size() != pod.containers.size()) {
+    return fail(owner + ": the cards named do not match the pod's containers");
+  }
+  for (const auto& shares : cards.containers) {
+    std::set<std::uint32_t> positions;
+    for (const auto& share : shares) {
+      const auto card = std::to_string(share.card);
+      if (share.card >= kMaxCardsPerNode) return fail(owner + " names card " + card);
+      if (!positions.insert(share.card).second) return fail(owner + " names twice card " + card);
+      if (share.milli < 0 || share.milli > kMilliPerCard || share.memory_mib < 0 ||
+          share.memory_mib > kMaxCardMemoryMib) {
+        return fail(owner + " names an absurd share of card " + card);
+      }
+    }
+  }
+  return {};
+}
+
+Status validate(const PodSpec& pod, const std::optional<Assignment>& cards) {
+  if (!cards) return {};
+  if (cards->containers.size() != pod.containers.size()) {
+    return fail("pod " + pod.name + ": cards are named for " +
+                std::to_string(cards->containers.size()) + " containers, but it has " +
+                std::to_string(pod.containers.size()));
+  }
+  for (const auto& shares : cards->containers) {
+    for (const auto& share : shares) {
+      if (share.milli < 0 || share.memory_mib < 0 || share.memory_mib > kMaxCardMemoryMib ||
+          share.milli > kMilliPerCard * static_cast<std::int32_t>(kMaxContainers)) {
+        return fail("pod " + pod.name + ": absurd share of card " + std::to_string(share.card));
+      }
+    }
+  }
   return {};
 }
 
@@ -120,6 +159,14 @@ Status validate(const NodeSpec& node) {
       (node.links.cards != cards ||
        node.links.score.size() != node.cards.size() * node.cards.size())) {
     return fail(owner + ": the link matrix does not have one row and column per card");
+  }
+  for (std::size_t a = 0; node.links.known() && a < node.cards.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const auto score = node.links.between(a, b);
+      if (score < 0 || score > kMaxLinkScore || score != node.links.between(b, a)) {
+        return fail(owner + ": the link matrix is not symmetric, or has absurd entries");
+      }
+    }
   }
   std::set<std::string> ids;
   std::set<std::int32_t> indexes;

@@ -93,7 +93,7 @@ class Search {
       std::uint8_t card;
     };
     std::vector<Scored> scored;
-    const bool last_first = last_card_first(context_.options->choice.card);
+    const bool last_first = last_card_first(*context_.options);
     for (CardMask rest = accepted_[i]; rest != 0; rest &= rest - 1) {
       const auto card = static_cast<std::size_t>(std::countr_zero(rest));
       const auto grown = with(part, card);
@@ -252,10 +252,35 @@ class Search {
       choice = choose_by_link(spec.links, numa, cards, count,
                               part.topology == Topology::link_strict);
     } else {
-      choice = choose_by_numa(numa, cards, count, part.topology == Topology::numa_strict);
+      choice = choose_by_numa(numa, cards, count, part.topology == Topology::numa_strict,
+                              wanted_numa(part, numa, cards));
     }
     if (!choice) return std::nullopt;
     return choice->cards;
+  }
+
+  // The NUMA nodes as binpack and spread want them, by the mean over their cards; other policies go
+  // by their most wanted card.
+  [[nodiscard]] std::vector<std::int32_t> wanted_numa(const GpuPart& part,
+                                                      std::span<const std::int32_t> numa,
+                                                      std::span<const std::uint8_t> cards) const {
+    const auto policy = context_.options->choice.card;
+    if (policy != CardPolicy::binpack && policy != CardPolicy::spread) return {};
+    const CardTrial trial{.context = &context_,
+                          .shape = &shape_,
+                          .part = &part,
+                          .node = node_,
+                          .cards = now_.data()};
+    const bool pack = policy == CardPolicy::binpack;
+    std::array<std::int32_t, kMaxCardsPerNode> usage{};
+    CardMask mask = 0;
+    for (const auto card : cards) {
+      const auto cost = static_cast<std::int32_t>(card_cost(trial, card));
+      usage[card] = pack ? -cost : cost;
+      mask |= bit(card);
+    }
+    return numa_order(numa, usage, mask,
+                      pack ? NumaPreference::fullest : NumaPreference::emptiest);
   }
 
   bool subsets(std::size_t depth, const std::vector<std::uint8_t>& cards, std::size_t from,

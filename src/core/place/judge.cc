@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "core/place/containers.h"
+#include "core/place/topology.h"
 #include "core/policy/cost.h"
 #include "core/price/model.h"
 
@@ -67,7 +68,7 @@ Reason why_not(const JudgeContext& context, const Shape& shape, const NodeView& 
 // Takes the `count` cheapest of the fitting cards.
 CardMask cheapest_cards(const CardTrial& trial, CardMask fitting, int count) {
   if (std::popcount(fitting) == count) return fitting;
-  const bool last_first = last_card_first(trial.context->options->choice.card);
+  const bool last_first = last_card_first(*trial.context->options);
   struct Candidate {
     std::int64_t cost;
     int card;
@@ -116,6 +117,30 @@ void take(const GpuPart& part, CardMask cards, CardState* after) {
     card.memory_free_mib -= part.whole || part.whole_memory ? card.memory_free_mib : part.memory_mib;
     if (card.slots_free != kNoSlotLimit) --card.slots_free;
   }
+}
+
+// How far the placement falls short of the pod's topology wishes: the worst of its containers.
+unsigned shortfall_of(const Trial& trial) {
+  const NodeSpec& spec = trial.context->ledger->spec(trial.node.index);
+  std::vector<std::int32_t> numa;
+  for (const auto& card : spec.cards) numa.push_back(card.numa);
+  unsigned worst = 0;
+  for (std::size_t i = 0; i < trial.shape->parts.size(); ++i) {
+    const Topology wish = trial.shape->parts[i].topology;
+    if (wish == Topology::none) continue;
+    const bool by_link = wish == Topology::link || wish == Topology::link_strict;
+    worst = std::max(worst, by_link ? link_shortfall(spec.links, numa, trial.parts[i])
+                                    : numa_shortfall(numa, trial.parts[i]));
+  }
+  return worst;
+}
+
+// Nodes that meet the wishes of a pod go before others, whatever the policy thinks of them.
+std::uint64_t cost_of(const Trial& trial) {
+  constexpr std::uint64_t kPerStep = kMaxCost / 16;  // more than any policy's cost
+  const std::uint64_t cost = node_cost(trial);
+  if (trial.shape->simple) return cost;
+  return std::min(cost, kPerStep - 1) + shortfall_of(trial) * kPerStep;
 }
 
 // Simple shapes under dual-price: the path that has to be fast.
@@ -178,7 +203,7 @@ Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
     placement->parts.clear();
   }
   if (!possible || !cards_fit) return {.reason = why_not(context, shape, node, cards_fit)};
-  return {.reason = {}, .cost = node_cost(trial)};
+  return {.reason = {}, .cost = cost_of(trial)};
 }
 
 Assignment to_assignment(const Ledger& ledger, const Shape& shape, NodeIndex node,

@@ -328,6 +328,42 @@ std::optional<CardChoice> choose_by_numa(std::span<const std::int32_t> numa,
   return CardChoice{.cards = taken, .downgraded = count > 1 && !in_one_node};
 }
 
+unsigned link_shortfall(const LinkMatrix& links, std::span<const std::int32_t> numa,
+                        CardMask cards) {
+  if (!links.known()) return 5;
+  const auto joined_by = [&](std::int32_t least) {
+    CardMask seen = card_bit(lowest(cards));
+    CardMask frontier = seen;
+    while (frontier != 0) {
+      const std::size_t from = lowest(frontier);
+      frontier &= frontier - 1;
+      for_each(cards & ~seen, [&](std::size_t to) {
+        if (links.between(from, to) < least) return;
+        seen |= card_bit(to);
+        frontier |= card_bit(to);
+      });
+    }
+    return seen == cards;
+  };
+  if (joined_by(link::kNvlink)) return 0;
+  if (joined_by(link::kSingleSwitch)) return 1;
+  if (numa_shortfall(numa, cards) == 0) return 2;
+  return joined_by(link::kNone + 1) ? 3 : 4;
+}
+
+unsigned numa_shortfall(std::span<const std::int32_t> numa, CardMask cards) {
+  const std::int32_t node = numa_of(numa, lowest(cards));
+  unsigned shortfall = 0;
+  for_each(cards, [&](std::size_t card) {
+    if (numa_of(numa, card) == kUnknownNuma) {
+      shortfall = 2;
+    } else if (numa_of(numa, card) != node) {
+      shortfall = std::max(shortfall, 1U);
+    }
+  });
+  return shortfall;
+}
+
 std::vector<std::int32_t> numa_order(std::span<const std::int32_t> numa,
                                      std::span<const std::int32_t> usage, CardMask cards,
                                      NumaPreference preference) {

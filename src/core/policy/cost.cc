@@ -110,6 +110,7 @@ std::uint64_t mix(std::uint64_t x) {
 
 std::uint64_t node_cost(const Trial& t) {
   switch (t.context->options->choice.node) {
+    case NodePolicy::first: return 0;
     case NodePolicy::binpack: return binpack_cost(t);
     case NodePolicy::spread: return spread_cost(t);
     case NodePolicy::random: return 0;  // the index draws among the feasible nodes
@@ -147,6 +148,9 @@ std::int64_t card_cost(const CardTrial& t, std::size_t card) {
   return 0;
 }
 
-bool last_card_first(CardPolicy policy) { return policy == CardPolicy::spread; }
+// As nano-gpu does; vgpu-manager, whose weights these are, takes the lowest index.
+bool last_card_first(const PolicyOptions& options) {
+  return options.choice.card == CardPolicy::spread && !options.profile_weights;
+}
 
 }  // namespace stowage::core

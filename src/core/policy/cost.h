@@ -30,6 +30,6 @@ struct CardTrial {
 };
 [[nodiscard]] std::int64_t card_cost(const CardTrial& trial, std::size_t card);
 // True if among cards of equal cost the highest index goes first.
-[[nodiscard]] bool last_card_first(CardPolicy policy);
+[[nodiscard]] bool last_card_first(const PolicyOptions& options);
 
 }  // namespace stowage::core

@@ -28,6 +28,7 @@ constexpr std::array kNodePolicies{
     NodeName{"most-used", NodePolicy::most_used, CardPolicy::first},
     NodeName{"most-free", NodePolicy::most_free, CardPolicy::first},
     NodeName{"elastic-binpack", NodePolicy::elastic_binpack, CardPolicy::elastic_binpack},
+    NodeName{"first", NodePolicy::first, CardPolicy::first},
 };
 
 struct CardName {

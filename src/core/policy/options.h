@@ -12,6 +12,7 @@
 namespace stowage::core {
 
 enum class NodePolicy : std::uint8_t {
+  first,            // the first node by name (or rank) that holds the pod
   binpack,          // the fullest node by what the pod asks for
   spread,           // the emptiest node
   random,           // a feasible node, from the seed

@@ -261,4 +261,44 @@ bool Blocks::allows(const Ledger& ledger, const Shape& shape, NodeIndex node, Ca
   });
 }
 
+Blocks::State Blocks::state(const Ledger& ledger) const {
+  State state;
+  for (const auto& g : groups_) {
+    state.groups.push_back({.cards = g.cards,
+                            .classes = g.classes,
+                            .cpu_milli = g.cpu_milli,
+                            .memory_bytes = g.memory_bytes,
+                            .fill = g.fill,
+                            .use = g.use,
+                            .quota = g.quota});
+  }
+  for (std::size_t n = 0; n < drain_.size(); ++n) {
+    if (drain_[n] != 0) state.drains[ledger.spec(NodeIndex(n)).name] = drain_[n];
+  }
+  return state;
+}
+
+void Blocks::restore(const State& state, std::int32_t group, const Ledger& ledger) {
+  groups_.clear();
+  for (const auto& g : state.groups) {
+    groups_.push_back({.cards = std::max(1, g.cards),
+                       .classes = g.classes,
+                       .cpu_milli = g.cpu_milli,
+                       .memory_bytes = g.memory_bytes,
+                       .fill = g.fill,
+                       .use = g.use,
+                       .quota = g.quota});
+  }
+  const bool known = group >= 0 && static_cast<std::size_t>(group) < groups_.size();
+  group_of_kind_.assign(1, known ? group : -1);
+  layout_ = 0;
+  recount(ledger);
+  for (const auto& [name, cards] : state.drains) {
+    const NodeIndex node = ledger.find_node(name);
+    if (!node.valid()) continue;
+    drain_[node.at()] = static_cast<std::uint8_t>(cards);
+    ++draining_;
+  }
+}
+
 }  // namespace stowage::core

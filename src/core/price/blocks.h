@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/place/card_mask.h"
@@ -40,6 +42,27 @@ class Blocks {
   // May the pod take these cards of the node?
   [[nodiscard]] bool allows(const Ledger& ledger, const Shape& shape, NodeIndex node, CardMask used,
                             Rules rules) const;
+  // What the rules depend on besides the ledger, to record a decision and to replay it.
+  struct GroupState {
+    std::int32_t cards = 0;
+    std::vector<std::uint8_t> classes;
+    std::int64_t cpu_milli = 0;
+    std::int64_t memory_bytes = 0;
+    double fill = 0;
+    std::int64_t use = 0;
+    double quota = 0;
+  };
+  struct State {
+    std::vector<GroupState> groups;
+    std::map<std::string, std::int32_t> drains;  // by node name
+  };
+  [[nodiscard]] State state(const Ledger& ledger) const;
+  // `group` is that of the kind of pod numbered 0; -1 if it has none.
+  void restore(const State& state, std::int32_t group, const Ledger& ledger);
+  [[nodiscard]] std::int32_t group_of(std::uint32_t kind) const {
+    return kind < group_of_kind_.size() ? group_of_kind_[kind] : -1;
+  }
+
   // Does any rule look at this node at all? Cheaper than allows(), and true whenever it is false.
   [[nodiscard]] bool touches(NodeIndex node) const;
 

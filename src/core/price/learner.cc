@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace stowage::core {
 namespace {
@@ -11,6 +12,7 @@ constexpr std::uint64_t kDoublingUntil = 256;
 constexpr std::uint64_t kInterval = 200;  // 100 to 500 give the same placements on the traces
 constexpr std::uint64_t kNodesPerInterval = 8;  // larger clusters change more slowly
 constexpr int kRoundsPerStep = 8;         // of pricing, in one dimension 2 to 20 microseconds each
+constexpr int kMemoryRoundsPerStep = 2;   // in two dimensions 50 to 150 microseconds each
 constexpr double kFadePerArrival = 0.9995;
 constexpr double kEnoughAcceptances = 50;
 constexpr double kLeavingFrom = 0.3;  // departures per acceptance
@@ -54,7 +56,11 @@ std::uint32_t Learner::arrived(const Shape& shape, const Ledger& ledger) {
   const auto seen = demand_.arrived(shape, ledger);
   const std::uint64_t n = demand_.arrivals();
   if (n >= next_at_ || seen.new_share) {
-    begin(ledger);
+    if (learning_) {
+      again_ = true;  // a lesson that is always begun anew is never finished
+    } else {
+      begin(ledger);
+    }
     const std::uint64_t interval =
         std::max<std::uint64_t>(kInterval, ledger.node_count() / kNodesPerInterval);
     if (n >= next_at_) next_at_ = n < kDoublingUntil ? n * 2 : n + interval;
@@ -113,13 +119,14 @@ bool Learner::step(const Ledger& ledger) {
   for (int i = 0; i < kRoundsPerStep && packing_.running(); ++i) packing_.step();
   if (packing_.running()) return false;
   for (auto& packing : memory_packing_) {
-    if (!packing.running()) continue;
-    packing.step();
-    return false;
+    for (int i = 0; i < kMemoryRoundsPerStep && packing.running(); ++i) packing.step();
+    if (packing.running()) return false;
   }
   learning_ = false;
   ++lessons_;
-  return finish(ledger);
+  const bool fresh = finish(ledger);
+  if (std::exchange(again_, false)) begin(ledger);
+  return fresh;
 }
 
 bool Learner::finish(const Ledger& ledger) {

@@ -50,6 +50,7 @@ class Learner {
   Packing packing_;
   std::vector<Packing> memory_packing_;  // by memory class
   bool learning_ = false;
+  bool again_ = false;         // there is news for another lesson
   std::uint64_t next_at_ = 1;  // arrival at which to learn again
   std::uint64_t lessons_ = 0;
   double accepted_ = 0;        // faded counts

@@ -92,7 +92,8 @@ double worth_lost(const PriceModel& model, const NodeTerms& node, const Sums& be
 }
 
 std::uint64_t on_grid(double lost, double grid) {
-  return static_cast<std::uint64_t>(std::max(0.0, std::floor(lost * grid + 0.5)));
+  constexpr double kMost = 1e12;  // below kMaxCost with room for the fullness
+  return static_cast<std::uint64_t>(std::min(kMost, std::max(0.0, std::floor(lost * grid + 0.5))));
 }
 
 // Cost on the grid first, then, if fullness counts, what is free on the node.

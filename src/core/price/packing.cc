@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -13,8 +14,20 @@ namespace {
 constexpr double kTolerance = 1e-9;
 constexpr double kRounding = 1e-12;  // of a sum of a card's worth of prices
 constexpr std::size_t kCardMilli = 1000;
-constexpr std::size_t kMaxItems = 64;  // the most demanded sizes; a bound on the work of one step
+constexpr std::size_t kMaxItems = 128;  // the most demanded sizes; a bound on the work of one step
 constexpr int kRoundsPerItem = 40;     // then the prices are scaled to be feasible, and taken
+
+// Rounds sizes up to the grid and adds up what becomes equal.
+void merge_on_grid(std::vector<PackingItem>& items) {
+  constexpr std::int32_t kStep = 1000 / CardValue::kMemorySteps;
+  const auto up = [](std::int32_t permille) { return (permille + kStep - 1) / kStep * kStep; };
+  std::map<std::pair<std::int32_t, std::int32_t>, double> merged;
+  for (const auto& item : items) {
+    merged[{up(item.milli), up(item.memory_permille)}] += item.demand;
+  }
+  items.clear();
+  for (const auto& [size, demand] : merged) items.push_back({size.first, size.second, demand});
+}
 
 }  // namespace
 
@@ -26,6 +39,7 @@ void Packing::start(std::vector<PackingItem> items, bool two_dimensional) {
     return nothing || item.demand <= 0 || item.milli >= static_cast<std::int32_t>(kCardMilli) ||
            item.memory_permille > 1000 || item.milli < 0 || item.memory_permille < 0;
   });
+  if (two_dimensional) merge_on_grid(items);
   if (items.size() > kMaxItems) {
     std::stable_sort(items.begin(), items.end(), [](const PackingItem& a, const PackingItem& b) {
       return a.demand > b.demand;

@@ -35,6 +35,13 @@ class CardValue {
     return table_[row * (kMemorySteps + 1) + column];
   }
   friend bool operator==(const CardValue&, const CardValue&) = default;
+  // For record/: writes or reads the tables; what was read must be complete to be used.
+  template <typename Archive>
+  void archive(Archive& a) {
+    a(line_, table_, columns_);
+    const std::size_t full = (kMemorySteps + 1) * (kMemorySteps + 1);
+    if (line_.size() != 1001 || (columns_ > 1 && table_.size() != full)) *this = CardValue();
+  }
 
   static constexpr std::int32_t kMemorySteps = 50;
 

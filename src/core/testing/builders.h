@@ -220,6 +220,7 @@ class PodBuilder {
     pod_.priority = value;
     return *this;
   }
+  [[nodiscard]] std::size_t size() const { return pod_.containers.size(); }
   operator PodSpec() const { return pod_; }  // NOLINT(google-explicit-constructor)
 
  private:

@@ -1,0 +1,129 @@
+// Recording a decision with all it depends on, and deciding again from the record.
+#include <algorithm>
+#include <utility>
+
+#include "core/engine/body.h"
+
+namespace stowage::core {
+
+// The commands of a decision, without reserving or parking.
+Commands Engine::Body::decide_only(const PodSpec& pod, ShapeCache::Entry& entry,
+                                   std::uint32_t kind) {
+  const Choice choice = choose(entry, kind);
+  Commands commands;
+  if (choice.node.valid()) {
+    commands.emplace_back(Bind{.uid = pod.uid,
+                               .node = ledger_.spec(choice.node).name,
+                               .cards = cards_on(pod, entry, choice.node)});
+  } else {
+    commands.emplace_back(refusal(pod, entry, choice.held_back));
+  }
+  return commands;
+}
+
+std::string Engine::Body::record_decision(const PodSpec& pod) {
+  DecisionRecord record;
+  record.options = options_;
+  record.options.typical = uses_fgd_ ? typical() : options_.typical;
+  record.pod = pod;
+  for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
+    const NodeIndex node(n);
+    if (!ledger_.present(node)) continue;
+    record.nodes.push_back(ledger_.spec(node));
+    record.nodes.back().rank = ledger_.rank(node);
+    for (const PodIndex p : ledger_.pods_on(node)) {
+      record.pods.push_back(to_placed_pod(ledger_.pod(p), ledger_.spec(node).name));
+    }
+  }
+  ShapeCache::Entry& entry = entry_for(pod);
+  cache_.refresh(entry, model_);
+  const std::uint32_t kind = learns_ ? learner_.kind_of(entry.shape, ledger_) : kNoKind;
+  record.learned = learned_state(*entry.model, kind);
+  record.draw = draw_;
+  record.outcome = to_text(decide_only(pod, entry, kind));
+  draw_ = record.draw;  // as if nothing had been asked
+  return to_text(record);
+}
+
+LearnedState Engine::Body::learned_state(const PolicyModel& model, std::uint32_t kind) {
+  LearnedState learned;
+  learned.price = *model.price;
+  learned.memory_mib = ledger_.memory_sizes();
+  learned.class_node.resize(ledger_.classes().size());
+  for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
+    if (!ledger_.present(NodeIndex(n))) continue;
+    learned.class_node[ledger_.state(NodeIndex(n)).node_class] = ledger_.spec(NodeIndex(n)).name;
+  }
+  blocks_.catch_up(ledger_);
+  learned.blocks = blocks_.state(ledger_);
+  learned.group = blocks_.group_of(kind);
+  return learned;
+}
+
+// Classes and card sizes get the numbers that this ledger gave them.
+void Engine::Body::restore(const LearnedState& learned) {
+  const std::size_t classes = ledger_.classes().size();
+  auto price = std::make_shared<PriceModel>(learned.price);
+  Blocks::State blocks = learned.blocks;
+  price->weight.assign(classes, 1.0);
+  for (auto& group : blocks.groups) group.classes.assign(classes, 0);
+  for (std::size_t c = 0; c < learned.class_node.size(); ++c) {
+    const NodeIndex node = ledger_.find_node(learned.class_node[c]);
+    if (!node.valid()) continue;
+    const std::size_t here = ledger_.state(node).node_class;
+    if (c < learned.price.weight.size()) price->weight[here] = learned.price.weight[c];
+    for (std::size_t g = 0; g < blocks.groups.size(); ++g) {
+      const auto& were = learned.blocks.groups[g].classes;
+      blocks.groups[g].classes[here] = c < were.size() ? were[c] : 0;
+    }
+  }
+  const auto& sizes = ledger_.memory_sizes();
+  price->memory_value.assign(learned.price.memory_value.empty() ? 0 : sizes.size(), CardValue());
+  for (std::size_t i = 0; i < price->memory_value.size(); ++i) {
+    const auto was = std::find(learned.memory_mib.begin(), learned.memory_mib.end(), sizes[i]);
+    const auto at = static_cast<std::size_t>(was - learned.memory_mib.begin());
+    if (at < learned.price.memory_value.size()) {
+      price->memory_value[i] = learned.price.memory_value[at];
+    }
+  }
+  price->prepare();
+  blocks_.restore(blocks, learned.group, ledger_);
+  publish_model();
+  auto model = std::make_shared<PolicyModel>(*model_);
+  model->price = std::move(price);
+  model_ = std::move(model);
+}
+
+// Requires: a fresh body with the record's options. The record comes from a file: nothing in it is
+// trusted.
+Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
+  learns_ = false;
+  for (const auto& node : record.nodes) {
+    STOWAGE_TRY_VOID(validate(node));
+    ledger_.upsert_node(node);
+  }
+  for (const auto& placed : record.pods) {
+    STOWAGE_TRY_VOID(validate(placed.pod, placed.cards));
+    PodSpec without_cards = placed.pod;
+    for (auto& container : without_cards.containers) container.gpu = {};
+    STOWAGE_TRY_VOID(validate(without_cards));
+    ledger_.seen_bound(placed.pod, placed.node, placed.cards);
+  }
+  STOWAGE_TRY_VOID(validate(record.pod));
+  if (ledger_.find_pod(record.pod.uid).valid()) return fail("the pod is placed already");
+  restore(record.learned);
+  draw_ = record.draw;
+  ShapeCache::Entry& entry = entry_for(record.pod);
+  cache_.refresh(entry, model_);
+  return decide_only(record.pod, entry, 0);
+}
+
+Result<Replay> replay_decision(std::string_view text) {
+  STOWAGE_TRY(record, parse_decision(text));
+  STOWAGE_TRY(commands, Engine(record.options).replay(record));
+  return Replay{.recorded = record.outcome,
+                .replayed = to_text(commands),
+                .commands = std::move(commands)};
+}
+
+}  // namespace stowage::core

@@ -1,0 +1,170 @@
+#include "core/record/decision.h"
+
+#include "core/record/archive.h"
+
+namespace stowage::core {
+
+template <typename Archive>
+void fields(Archive& a, Resources& r) {
+  a(r.cpu_milli, r.memory_bytes, r.ephemeral_bytes, r.pods, r.extended);
+}
+template <typename Archive>
+void fields(Archive& a, Card& c) {
+  a(c.id, c.index, c.model, c.memory_mib, c.slots, c.healthy, c.numa);
+}
+template <typename Archive>
+void fields(Archive& a, LinkMatrix& m) {
+  a(m.cards, m.score);
+}
+template <typename Archive>
+void fields(Archive& a, NodeSpec& n) {
+  a(n.name, n.allocatable, n.cards, n.links, n.schedulable, n.rank);
+}
+template <typename Archive>
+void fields(Archive& a, CardFilter& f) {
+  a(f.model_match, f.models_any, f.models_none, f.ids_any, f.ids_none);
+}
+template <typename Archive>
+void fields(Archive& a, GpuAsk& g) {
+  a(g.count, g.milli, g.memory_mib, g.filter, g.topology);
+}
+template <typename Archive>
+void fields(Archive& a, ContainerSpec& c) {
+  a(c.name, c.phase, c.resources, c.gpu);
+}
+template <typename Archive>
+void fields(Archive& a, PodSpec& p) {
+  a(p.uid, p.name, p.priority, p.containers, p.overhead);
+}
+template <typename Archive>
+void fields(Archive& a, CardShare& s) {
+  a(s.card, s.milli, s.memory_mib);
+}
+template <typename Archive>
+void fields(Archive& a, Assignment& s) {
+  a(s.containers);
+}
+template <typename Archive>
+void fields(Archive& a, PlacedPod& p) {
+  a(p.pod, p.node, p.cards);
+}
+template <typename Archive>
+void fields(Archive& a, TypicalPod& t) {
+  a(t.cpu_milli, t.milli, t.cards, t.models_any, t.frequency);
+}
+template <typename Archive>
+void fields(Archive& a, PolicyChoice& c) {
+  a(c.node, c.card);
+}
+template <typename Archive>
+void fields(Archive& a, PolicyOptions& o) {
+  a(o.choice, o.seed, o.hold_back, o.memory_duals, o.profile_weights, o.typical);
+}
+template <typename Archive>
+void fields(Archive& a, CardValue& v) {
+  v.archive(a);
+}
+template <typename Archive>
+void fields(Archive& a, PriceModel& m) {
+  a(m.version, m.value, m.memory_value, m.cards_per_cpu_milli, m.cards_per_memory_byte, m.weight,
+    m.convex, m.blocks, m.fullest_first);
+}
+template <typename Archive>
+void fields(Archive& a, Blocks::GroupState& g) {
+  a(g.cards, g.classes, g.cpu_milli, g.memory_bytes, g.fill, g.use, g.quota);
+}
+template <typename Archive>
+void fields(Archive& a, Blocks::State& s) {
+  a(s.groups, s.drains);
+}
+template <typename Archive>
+void fields(Archive& a, LearnedState& l) {
+  a(l.price, l.class_node, l.memory_mib, l.blocks, l.group);
+}
+template <typename Archive>
+void fields(Archive& a, DecisionRecord& r) {
+  a(r.options, r.nodes, r.pods, r.learned, r.draw, r.pod, r.outcome);
+}
+template <typename Archive>
+void fields(Archive& a, ReasonCount& c) {
+  a(c.code, c.nodes, c.asked, c.best, c.best_only);
+}
+template <typename Archive>
+void fields(Archive& a, Refusal& r) {
+  a(r.nodes, r.counts);
+}
+
+namespace {
+
+const std::string kMagic = "stowage-decision";
+constexpr std::int32_t kFormat = 1;
+
+}  // namespace
+
+std::string to_text(const DecisionRecord& record) {
+  RecordWriter writer;
+  writer(kMagic, kFormat, record);
+  return writer.take();
+}
+
+Result<DecisionRecord> parse_decision(std::string_view text) {
+  RecordReader reader(text);
+  std::string magic;
+  std::int32_t format = 0;
+  reader(magic, format);
+  if (reader.failed() || magic != kMagic) return fail("this is not a recorded decision");
+  if (format != kFormat) {
+    return fail("the decision is recorded in format " + std::to_string(format) +
+                "; this program reads format 1");
+  }
+  DecisionRecord record;
+  reader(record);
+  if (reader.failed()) return fail("the recorded decision is damaged or cut off");
+  return record;
+}
+
+std::string to_text(const Commands& commands) {
+  RecordWriter writer;
+  for (const auto& command : commands) {
+    if (const auto* bind = std::get_if<Bind>(&command)) {
+      writer(std::string("bind"), bind->uid, bind->node, bind->cards);
+    } else if (const auto* refuse = std::get_if<Refuse>(&command)) {
+      writer(std::string("refuse"), refuse->uid, refuse->refusal);
+    } else if (const auto* reject = std::get_if<Reject>(&command)) {
+      writer(std::string("reject"), reject->subject, reject->why);
+    }
+  }
+  return writer.take();
+}
+
+PlacedPod to_placed_pod(const PodRecord& record, const std::string& node) {
+  PlacedPod placed{.pod = {.uid = record.uid, .name = record.name}, .node = node};
+  auto& containers = placed.pod.containers;
+  containers.push_back({.name = "all", .resources = record.resources});
+  if (record.state == PodState::bound_cards_unknown) {
+    if (record.unknown_whole > 0) {
+      containers.push_back({.name = "whole", .gpu = {.count = record.unknown_whole}});
+    }
+    for (std::int32_t slot = 0; slot < record.unknown.slots; ++slot) {
+      containers.push_back({.name = "share",
+                            .gpu = {.count = 1,
+                                    .milli = slot == 0 ? record.unknown.milli : 0,
+                                    .memory_mib = slot == 0 ? record.unknown.memory_mib : 0}});
+    }
+    return placed;
+  }
+  Assignment cards;
+  cards.containers.resize(1);
+  for (const auto& charge : record.charges) {
+    for (std::int32_t slot = 0; slot < charge.slots; ++slot) {
+      const bool first = slot == 0;
+      cards.containers[0].push_back({.card = charge.card,
+                                     .milli = first ? charge.milli : 0,
+                                     .memory_mib = first ? charge.memory_mib : 0});
+    }
+  }
+  placed.cards = std::move(cards);
+  return placed;
+}
+
+}  // namespace stowage::core

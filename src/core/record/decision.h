@@ -1,0 +1,55 @@
+// One decision with everything it depended on: the cluster, what the policy had learned, the pod,
+// and the outcome. Written by a running engine, replayed anywhere to the same bytes. This is how a
+// surprising placement is reported, and how a fix is tested on it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/model/event.h"
+#include "core/policy/options.h"
+#include "core/price/blocks.h"
+#include "core/price/model.h"
+
+namespace stowage::core {
+
+struct PlacedPod {
+  PodSpec pod;
+  std::string node;
+  std::optional<Assignment> cards;
+};
+
+// What the policy had learned. Node classes and card sizes are numbered by the ledger in the order
+// in which it met them, so the record names them: by a node of the class, and by MiB.
+struct LearnedState {
+  PriceModel price;
+  std::vector<std::string> class_node;   // by class number; empty: no node left
+  std::vector<std::int32_t> memory_mib;  // by memory class
+  Blocks::State blocks;
+  std::int32_t group = -1;               // of the pod, in blocks
+};
+
+struct DecisionRecord {
+  PolicyOptions options;
+  std::vector<NodeSpec> nodes;  // in slot order, with their ranks
+  std::vector<PlacedPod> pods;
+  LearnedState learned;
+  std::uint64_t draw = 0;
+  PodSpec pod;
+  std::string outcome;  // the commands, as text
+};
+
+[[nodiscard]] std::string to_text(const DecisionRecord& record);
+// Fails with the byte position of the first thing that cannot be read.
+[[nodiscard]] Result<DecisionRecord> parse_decision(std::string_view text);
+
+// Commands as text, the same for equal commands.
+[[nodiscard]] std::string to_text(const Commands& commands);
+
+// A placed pod that charges exactly what the ledger's record does.
+[[nodiscard]] PlacedPod to_placed_pod(const PodRecord& record, const std::string& node);
+
+}  // namespace stowage::core
