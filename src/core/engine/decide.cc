@@ -42,6 +42,7 @@ bool Engine::Body::place(const PodSpec& pod, std::uint64_t arrival, Try which) {
                                : learner_.kind_of(entry.shape, ledger_);
     learn();
   }
+  if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();  // a new card model
   cache_.refresh(entry, model_);
   ++counters_.decisions;
   const Choice choice = choose(entry, kind);
@@ -139,8 +140,7 @@ void Engine::Body::learn() {
   if (lesson && uses_price_) {
     blocks_.learn(learner_.demand(), ledger_, learner_.departures());
   }
-  const bool new_models = uses_fgd_ && fgd_models_ != ledger_.models().size();
-  if (fresh || new_models || (lesson && uses_fgd_ && options_.typical.empty())) publish_model();
+  if (fresh || (lesson && uses_fgd_ && options_.typical.empty())) publish_model();
   if (fresh) ++counters_.models_learned;
 }
 

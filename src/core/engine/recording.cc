@@ -36,6 +36,7 @@ std::string Engine::Body::record_decision(const PodSpec& pod) {
     }
   }
   ShapeCache::Entry& entry = entry_for(pod);
+  if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();
   cache_.refresh(entry, model_);
   const std::uint32_t kind = learns_ ? learner_.kind_of(entry.shape, ledger_) : kNoKind;
   record.learned = learned_state(*entry.model, kind);

@@ -109,26 +109,6 @@ Status validate(const PodSpec& pod) {
   return validate(owner, effective_resources(pod));
 }
 
-Status validate(const PodSpec& pod, const Assignment& cards) {
-  const std::string owner = "pod " + pod.name;
-  if (cards.containers.size() != pod.containers.size()) {
-    return fail(owner + ": the cards named do not match the pod's containers");
-  }
-  for (const auto& shares : cards.containers) {
-    std::set<std::uint32_t> positions;
-    for (const auto& share : shares) {
-      const auto card = std::to_string(share.card);
-      if (share.card >= kMaxCardsPerNode) return fail(owner + " names card " + card);
-      if (!positions.insert(share.card).second) return fail(owner + " names twice card " + card);
-      if (share.milli < 0 || share.milli > kMilliPerCard || share.memory_mib < 0 ||
-          share.memory_mib > kMaxCardMemoryMib) {
-        return fail(owner + " names an absurd share of card " + card);
-      }
-    }
-  }
-  return {};
-}
-
 Status validate(const PodSpec& pod, const std::optional<Assignment>& cards) {
   if (!cards) return {};
   if (cards->containers.size() != pod.containers.size()) {
@@ -137,7 +117,12 @@ Status validate(const PodSpec& pod, const std::optional<Assignment>& cards) {
                 std::to_string(pod.containers.size()));
   }
   for (const auto& shares : cards->containers) {
+    std::set<std::uint32_t> named;
     for (const auto& share : shares) {
+      if (!named.insert(share.card).second) {
+        return fail("pod " + pod.name + ": a container names card " + std::to_string(share.card) +
+                    " twice");
+      }
       if (share.milli < 0 || share.memory_mib < 0 || share.memory_mib > kMaxCardMemoryMib ||
           share.milli > kMilliPerCard * static_cast<std::int32_t>(kMaxContainers)) {
         return fail("pod " + pod.name + ": absurd share of card " + std::to_string(share.card));

@@ -101,8 +101,4 @@ struct Assignment {
 // Does the assignment, as others wrote it, speak of this pod, in amounts that make sense?
 [[nodiscard]] Status validate(const PodSpec& pod, const std::optional<Assignment>& cards);
 
-// The same for cards that someone else names: one list per container, no card twice in it, shares
-// of at most a card.
-[[nodiscard]] Status validate(const PodSpec& pod, const Assignment& cards);
-
 }  // namespace stowage::core

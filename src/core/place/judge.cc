@@ -121,12 +121,15 @@ void take(const GpuPart& part, CardMask cards, CardState* after) {
 
 // How far the placement falls short of the pod's topology wishes: the worst of its containers.
 unsigned shortfall_of(const Trial& trial) {
+  const auto& parts = trial.shape->parts;
+  const auto wishes = [](const GpuPart& part) { return part.topology != Topology::none; };
+  if (std::none_of(parts.begin(), parts.end(), wishes)) return 0;
   const NodeSpec& spec = trial.context->ledger->spec(trial.node.index);
   std::vector<std::int32_t> numa;
   for (const auto& card : spec.cards) numa.push_back(card.numa);
   unsigned worst = 0;
-  for (std::size_t i = 0; i < trial.shape->parts.size(); ++i) {
-    const Topology wish = trial.shape->parts[i].topology;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Topology wish = parts[i].topology;
     if (wish == Topology::none) continue;
     const bool by_link = wish == Topology::link || wish == Topology::link_strict;
     worst = std::max(worst, by_link ? link_shortfall(spec.links, numa, trial.parts[i])

@@ -73,8 +73,8 @@ struct CardChoice {
     bool strict, std::span<const std::int32_t> preferred = {});
 
 // How far the cards that a container got fall short of its wish, for comparing nodes; 0 meets it.
-//   links  1: joined by single PCIe switches or boards, 2: in one NUMA node, 3: joined by any links,
-//          4: not joined, 5: nothing is known about the node's links
+//   links  1: joined by single PCIe switches or boards, 2: in one NUMA node, 3: joined by any
+//          links, 4: not joined, 5: nothing is known about the node's links
 //   NUMA   1: in several NUMA nodes, 2: of unknown NUMA node
 // A single card falls short only where nothing is known. Requires cards != 0.
 [[nodiscard]] unsigned link_shortfall(const LinkMatrix& links, std::span<const std::int32_t> numa,

@@ -93,6 +93,34 @@ TEST(Tightest, FillsUnequalNodes) {
   EXPECT_EQ(use_of(engine, "c"), "100/3");
 }
 
+TEST(Tightest, LooksAtComputeThenMemoryThenNames) {
+  Engine engine = engine_with("tightest");
+  const auto add_used = [&](const std::string& name, const Use& use) {
+    add(engine, node(name).cards(1).memory_mib(8));
+    occupy(engine, name, 0, use);
+  };
+  add_used("a", {.milli = 200, .memory_mib = 6});
+  add_used("b", {.milli = 500, .memory_mib = 2});
+  add_used("c", {.milli = 500, .memory_mib = 4});
+  add_used("d", {.milli = 500, .memory_mib = 2});
+  EXPECT_EQ(node_order(engine, asking("p", {{10, 1}})), "c b d a");
+}
+
+TEST(Tightest, TakesCardsInTheSameOrder) {
+  Engine engine = engine_with("tightest", {node("n").cards(4).memory_mib(8)});
+  occupy(engine, "n", 0, {.milli = 200, .memory_mib = 6});
+  occupy(engine, "n", 1, {.milli = 500, .memory_mib = 2});
+  occupy(engine, "n", 2, {.milli = 500, .memory_mib = 4});
+  occupy(engine, "n", 3, {.milli = 500, .memory_mib = 2});
+  const std::vector<std::string> first_cards{"2", "1,2", "1,2,3", "0,1,2,3"};
+  for (std::size_t count = 1; count <= first_cards.size(); ++count) {
+    const auto cards = static_cast<std::int32_t>(count);
+    const PodSpec several = pod("p").gpus(cards).milli(100).memory_mib(1);
+    EXPECT_EQ(place(engine, several).cards_text(), first_cards[count - 1]);
+    end(engine, "p");
+  }
+}
+
 // The original takes these for GPU pods, yet gives some of their containers no card.
 TEST(Tightest, GivesEveryContainerThatAsksItsCard) {
   Engine engine = engine_with("tightest", {node("a").cards(2).memory_mib(8)});

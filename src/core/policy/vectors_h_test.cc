@@ -1,6 +1,6 @@
-// `first`, `binpack` and `spread` with weights from the request, init containers, NUMA nodes and
-// links, through the engine. Placements that users of vgpu-manager know. A request n/c/m is n
-// cards, and of each c percent and m MiB; 0 means not given.
+// `first`, `binpack` and `spread` with weights from the request, and init containers. Placements
+// that users of vgpu-manager know. A request n/c/m is n cards, and of each c percent and m MiB; 0
+// means not given.
 #include <set>
 
 #include <gtest/gtest.h>
@@ -30,12 +30,6 @@ PodSpec asking(const std::string& name, const std::vector<Want>& containers) {
     ask(result.container("cont" + std::to_string(result.size() + 1)), want);
   }
   return result;
-}
-
-PolicyOptions weighted(std::string_view name) {
-  PolicyOptions options = policy(name);
-  options.profile_weights = true;
-  return options;
 }
 
 // Nodes with two cards of 12288 MiB and two of 20480 MiB, each pair in a NUMA node of its own.
@@ -168,6 +162,16 @@ TEST(Weighted, OrdersNodesByEqualWeights) {
   EXPECT_EQ(node_order(packed, asks_nothing), "C D B A");
 }
 
+TEST(Weighted, PacksByTheNodeAfterThePlacementAndSpreadsByTheNodeBefore) {
+  for (const std::string policy_name : {"binpack", "spread"}) {
+    Engine engine =
+        engine_with(weighted(policy_name), {node("large").cards(4).memory_mib(10000).slots(10),
+                                            node("small").cards(1).memory_mib(10000).slots(10)});
+    occupy(engine, "large", 0, {.memory_mib = 2000});
+    EXPECT_EQ(node_order(engine, asking("p", {{1, 0, 5000}})), "small large") << policy_name;
+  }
+}
+
 TEST(Weighted, PutsNodesThatMeetTheLinkWishFirst) {
   PodBuilder wants = pod("p");
   ask(wants, {2, 20, 20000}).topology(Topology::link);
@@ -293,83 +297,6 @@ TEST(InitContainers, ReserveTheLargestMoment) {
       EXPECT_EQ(place(engine, in_phases(row.containers)).cards_text(), row.placed)
           << row.name << ", " << policy_name;
       EXPECT_EQ(charges_of(engine), row.reserved) << row.name << ", " << policy_name;
-    }
-  }
-}
-
-// ---- NUMA nodes
-// -----------------------------------------------------------------------------------
-
-NodeSpec numa_node(const std::vector<std::int32_t>& numa) {
-  NodeBuilder spec = node("n");
-  for (const std::int32_t numa_node : numa)
-    spec.cards(1).memory_mib(12000).slots(10).numa(numa_node);
-  return spec;
-}
-
-TEST(Numa, KeepsCardsInOneNode) {
-  struct Row {
-    std::string name;
-    std::vector<std::int32_t> numa;
-    Topology topology;
-    std::int32_t count;
-    std::string cards;
-  };
-  constexpr auto kStrict = Topology::numa_strict;
-  const std::vector<Row> rows{
-      {"two cards of one node", {0, 0}, kStrict, 2, "0,1"},
-      {"two cards of two nodes", {0, 1}, kStrict, 2, "none"},
-      {"two cards of two nodes, as a wish", {0, 1}, Topology::numa, 2, "0,1"},
-      {"one card", {0}, kStrict, 1, "0"},
-      {"no card", {}, kStrict, 1, "none"},
-      {"cards of unknown node", {-1, -1}, kStrict, 1, "none"},
-      {"the card whose node is known", {-1, 0}, kStrict, 1, "1"},
-      {"cards of unknown node, as a wish", {-1, -1}, Topology::numa, 1, "0"},
-      {"no wish at all", {0, 0, 1, 1}, Topology::none, 2, "0,1"},
-      {"one card of two nodes", {0, 0, 1, 1}, kStrict, 1, "0"},
-      {"one card of two nodes, as a wish", {0, 0, 1, 1}, Topology::numa, 1, "0"},
-  };
-  for (const Row& row : rows) {
-    Engine engine = engine_with("first", {numa_node(row.numa)});
-    PodBuilder wants = pod("p");
-    ask(wants, {row.count, 10, 1000}).topology(row.topology);
-    const Placed placed = place(engine, wants);
-    EXPECT_EQ(placed.cards_text(), row.cards) << row.name;
-    if (placed.placed() || row.numa.empty()) continue;
-    EXPECT_EQ(placed.refusal->counts.at(0).code, ReasonCode::numa) << row.name;
-  }
-}
-
-TEST(Numa, PacksTheFullerNodeAndSpreadsToTheEmptier) {
-  struct Row {
-    std::string name;
-    std::vector<std::int32_t> tenths;  // in use of each card
-    std::string binpack;
-    std::string spread;
-  };
-  const std::vector<Row> rows{
-      {"the first is fuller, the second has the fullest card",
-       {2, 4, 3, 4, 2, 5, 3, 2},
-       "1,3",
-       "4,7"},
-      {"the second is fuller, the first has the fullest card",
-       {2, 5, 3, 2, 2, 4, 3, 4},
-       "5,7",
-       "0,3"},
-  };
-  for (const Row& row : rows) {
-    for (const std::string policy_name : {"binpack", "spread"}) {
-      Engine engine = engine_with(weighted(policy_name), {numa_node({0, 0, 0, 0, 1, 1, 1, 1})});
-      for (std::uint32_t card = 0; card < row.tenths.size(); ++card) {
-        const std::int32_t tenths = row.tenths[card];
-        occupy(engine, "n", card,
-               {.milli = tenths * 100, .memory_mib = tenths * 1000, .slots = tenths});
-      }
-      PodBuilder wants = pod("p");
-      ask(wants, {2, 10, 1000}).topology(Topology::numa);
-      EXPECT_EQ(place(engine, wants).cards_text(),
-                policy_name == "binpack" ? row.binpack : row.spread)
-          << row.name;
     }
   }
 }

@@ -119,6 +119,15 @@ void Blocks::recount(const Ledger& ledger) {
   drain_group_.resize(ledger.node_slots(), 0);
   layout_ = ledger.layout_version();
   seen_changes_ = ledger.change_count();
+  // A drain ends with its node, with its group, or with a block there.
+  for (std::size_t n = 0; draining_ > 0 && n < drain_.size(); ++n) {
+    if (drain_[n] == 0) continue;
+    const bool known = drain_group_[n] < groups_.size() &&
+                       groups_[drain_group_[n]].cards == drain_[n];
+    const bool wanted = known && ledger.state(NodeIndex(n)).schedulable &&
+                        groups_[drain_group_[n]].free_on[n] == 0;
+    if (!wanted) undrain(NodeIndex(n));
+  }
 }
 
 void Blocks::count_node(const Ledger& ledger, NodeIndex node) {
@@ -128,7 +137,8 @@ void Blocks::count_node(const Ledger& ledger, NodeIndex node) {
     const auto now = blocks_on(group, s, s.whole, s.cpu_free_milli, s.memory_free_bytes);
     group.free += now - group.free_on[node.at()];
     group.free_on[node.at()] = now;
-    if (drain_[node.at()] != 0 && drain_group_[node.at()] == i && now >= 1) undrain(node);
+    const bool done = !s.schedulable || (drain_group_[node.at()] == i && now >= 1);
+    if (drain_[node.at()] != 0 && done) undrain(node);
   }
 }
 

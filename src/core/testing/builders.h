@@ -299,6 +299,12 @@ inline PolicyOptions policy(std::string_view name) {
   if (!choice) std::abort();
   return {.choice = *choice};
 }
+// The same, weighing places, memory and compute by what the pod asks.
+inline PolicyOptions weighted(std::string_view name) {
+  PolicyOptions options = policy(name);
+  options.profile_weights = true;
+  return options;
+}
 inline Engine engine_with(std::string_view name, const std::vector<NodeSpec>& nodes = {}) {
   return engine_with(policy(name), nodes);
 }
