@@ -1,12 +1,10 @@
 // How fast the engine decides, per policy and size of cluster.
 //
 // Clusters of 8-card nodes, half full; pods in the proportions of the openb trace, and among them
-// 30 percent that cannot fit anywhere, each refused with its full reasons. Every placed pod makes an
-// earlier one leave, so that the cluster stays half full and every ranking keeps changing; learning
-// is on. Latency is that of handling one PodPending; the rate counts all the engine's time, the
-// departures included. Results are a table and a JSON file; nothing here passes or fails.
-#include <fmt/format.h>
-
+// 30 percent that cannot fit anywhere, each refused with its full reasons. Every placed pod makes
+// an earlier one leave, so that the cluster stays half full and every ranking keeps changing;
+// learning is on. Latency is that of handling one PodPending; the rate counts all the engine's
+// time, the departures included. Results are a table and a JSON file; nothing here passes or fails.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,6 +14,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/rng.h"
 #include "base/version.h"
@@ -196,7 +196,8 @@ class Run {
       left -= std::int64_t{milli} * ask.gpu.count;
       running_.push_back(pod.uid);
       (void)engine_.handle(
-          core::PodSeenBound{std::move(pod), fmt::format("node-{:06}", node), std::move(cards)}, {});
+          core::PodSeenBound{std::move(pod), fmt::format("node-{:06}", node), std::move(cards)},
+          {});
     }
   }
 

@@ -8,5 +8,6 @@ namespace stowage::base {
 
 }  // namespace stowage::base
 
-#define STOWAGE_CHECK(expression) \
-  ((expression) ? static_cast<void>(0) : ::stowage::base::check_failed(#expression, __FILE__, __LINE__))
+#define STOWAGE_CHECK(expression)      \
+  ((expression) ? static_cast<void>(0) \
+                : ::stowage::base::check_failed(#expression, __FILE__, __LINE__))

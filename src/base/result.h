@@ -3,8 +3,9 @@
 #pragma once
 
 #include <string>
-#include <tl/expected.hpp>
 #include <utility>
+
+#include <tl/expected.hpp>
 
 namespace stowage {
 
@@ -29,13 +30,15 @@ using Status = Result<void>;
 
 }  // namespace stowage
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `name` is the name of a new variable.
 // Evaluates `expr` (a Result) into a new variable `name`, or returns its error to the caller.
-#define STOWAGE_TRY(name, expr)                                             \
-  auto name##_result = (expr);                                              \
+#define STOWAGE_TRY(name, expr)                                                  \
+  auto name##_result = (expr);                                                   \
   if (!name##_result) return ::tl::unexpected(std::move(name##_result).error()); \
   auto name = std::move(*name##_result)
+// NOLINTEND(bugprone-macro-parentheses)
 
 // The same for a Status, which has no value.
-#define STOWAGE_TRY_VOID(expr)                                              \
-  if (auto stowage_status = (expr); !stowage_status)                        \
+#define STOWAGE_TRY_VOID(expr)                       \
+  if (auto stowage_status = (expr); !stowage_status) \
   return ::tl::unexpected(std::move(stowage_status).error())

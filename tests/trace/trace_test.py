@@ -64,7 +64,7 @@ def published():
             for point in POINTS:
                 differs = abs(run["allocated_percent"][point] - float(row["at" + point]))
                 if differs > (0.05 if rounding else 0.015):
-                    wrong.append((run["policy"], run["seed"], point, run["allocated_percent"][point]))
+                    wrong.append((run["policy"], run["seed"], point, differs))
             refused = run["refused"]
             counts = [run["placed"], refused["cpu"], refused["share"], refused["whole"]]
             names = ("placed", "refused_cpu", "refused_share", "refused_whole")
@@ -102,7 +102,7 @@ def churn():
             ours.append(of("dual-price", "accepted_gpu_percent"))
             theirs.append(of("fgd", "accepted_gpu_percent"))
             check(gpu >= -0.3, f"{trace} at {load}: accepted GPU {gpu:+.2f} to fgd, least -0.3")
-            check(multi >= -5, f"{trace} at {load}: accepted multi-GPU {multi:+.1f} to fgd, least -5")
+            check(multi >= -5, f"{trace} at {load}: accepted multi {multi:+.1f} to fgd, least -5")
     check(mean(ours) > mean(theirs), f"mean accepted {mean(ours):.2f}, fgd {mean(theirs):.2f}")
 
 
@@ -125,7 +125,8 @@ def main():
     if not os.path.isdir(OPENB):
         print(f"skipped: no trace in {OPENB}; set STOWAGE_TRACES to the folder that holds openb/")
         return 77
-    {"published": published, "dual_price": dual_price, "churn": churn, "memory": memory}[sys.argv[2]]()
+    suites = {suite.__name__: suite for suite in (published, dual_price, churn, memory)}
+    suites[sys.argv[2]]()
     print(f"{len(failures)} failed")
     return 1 if failures else 0
 

@@ -51,12 +51,14 @@ class Engine::Body {
   void on(const Tick& e);
   void reject(const std::string& subject, std::string why);
   NodeIndex release(PodIndex pod);
-  // There is more room on this node: parked pods that it can hold now are tried, the most urgent
-  // first. All other nodes refused them, and nothing has changed there.
+  // There is more room on this node: parked pods that it can hold now are tried. All other nodes
+  // refused them, and nothing has changed there.
   void wake(NodeIndex node);
+  // Tries parked pods, the most urgent first: those that the node can hold, or all if it is
+  // invalid.
+  void try_parked(NodeIndex node);
   bool fits_on(const PodSpec& pod, NodeIndex node);
   bool try_first(const std::string& shape_key);
-  void try_group(const std::string& shape_key);
 
   // decide.cc
   ShapeCache::Entry& entry_for(const PodSpec& pod);

@@ -117,8 +117,7 @@ Refuse Engine::Body::refusal(const PodSpec& pod, ShapeCache::Entry& entry, bool 
       entry.ranking.refusal([&](ReasonCode code) { return asked_of(entry.shape, code); });
   if (!held_back) return refuse;
   const auto nodes = static_cast<std::int64_t>(entry.ranking.feasible());
-  const ReasonCount kept{
-      .code = ReasonCode::held_back, .nodes = nodes, .asked = entry.shape.cards};
+  const ReasonCount kept{.code = ReasonCode::held_back, .nodes = nodes, .asked = entry.shape.cards};
   refuse.refusal.counts.insert(refuse.refusal.counts.begin(), kept);
   refuse.refusal.nodes += nodes;
   return refuse;

@@ -1,5 +1,6 @@
 #include "core/engine/engine.h"
 
+#include <map>
 #include <utility>
 
 #include "core/engine/body.h"
@@ -40,9 +41,10 @@ void Engine::Body::on(const NodeGone& e) { ledger_.remove_node(e.name); }
 
 void Engine::Body::on(const PodPending& e) {
   if (auto valid = validate(e.pod); !valid) return reject(e.pod.uid, valid.error().message);
-  if (ledger_.find_pod(e.pod.uid).valid()) return;  // placed already
-  const bool again = waiting_.remove(e.pod.uid);
-  place(e.pod, arrivals_++, again ? Try::again : Try::first);
+  if (ledger_.find_pod(e.pod.uid).valid()) return;   // placed already
+  const auto came = waiting_.arrival_of(e.pod.uid);  // set: it is parked, and keeps its place
+  if (came) waiting_.remove(e.pod.uid);
+  place(e.pod, came ? *came : arrivals_++, came ? Try::again : Try::first);
 }
 
 void Engine::Body::on(const PodSeenBound& e) {
@@ -52,13 +54,17 @@ void Engine::Body::on(const PodSeenBound& e) {
   }
   waiting_.remove(e.pod.uid);
   binding_.erase(e.pod.uid);
-  const bool known = ledger_.find_pod(e.pod.uid).valid();
+  const PodIndex known = ledger_.find_pod(e.pod.uid);
+  const NodeIndex was_on = known.valid() ? ledger_.pod(known).node : NodeIndex{};
+  const std::uint64_t changes = ledger_.change_count();
   const PodIndex pod = ledger_.seen_bound(e.pod, e.node, e.cards);
-  if (known || !learns_) return;
-  // After a restart this is how the policy learns what runs.
-  const Shape shape = make_shape(e.pod, ledger_);
-  note_accepted(pod, learner_.arrived(shape, ledger_));
-  learn();
+  if (!known.valid() && learns_) {  // after a restart this is how the policy learns what runs
+    const Shape shape = make_shape(e.pod, ledger_);
+    note_accepted(pod, learner_.arrived(shape, ledger_));
+    learn();
+  }
+  // It may hold less than we thought, or be elsewhere.
+  if (known.valid() && ledger_.change_count() != changes) wake(was_on);
 }
 
 void Engine::Body::on(const BindDone& e) {
@@ -89,11 +95,7 @@ void Engine::Body::on(const PodGone& e) {
   if (pod.valid()) wake(release(pod));
 }
 
-void Engine::Body::on(const Tick& /*unused*/) {
-  std::vector<std::string> keys;
-  for (const auto& [key, group] : waiting_.groups()) keys.push_back(key);
-  for (const auto& key : keys) try_group(key);
-}
+void Engine::Body::on(const Tick& /*unused*/) { try_parked({}); }
 
 void Engine::Body::reject(const std::string& subject, std::string why) {
   out_.emplace_back(Reject{.subject = subject, .why = std::move(why)});
@@ -111,17 +113,24 @@ NodeIndex Engine::Body::release(PodIndex pod) {
 }
 
 void Engine::Body::wake(NodeIndex node) {
-  while (!waiting_.groups().empty() && ledger_.present(node)) {
-    const std::string* best = nullptr;
-    Waiting::Place first;
-    for (const auto& [key, group] : waiting_.groups()) {
-      const auto& [place, pod] = *group.begin();
-      if (best != nullptr && !(place < first)) continue;
-      if (!fits_on(pod, node)) continue;
-      best = &key;
-      first = place;
-    }
-    if (best == nullptr || !try_first(*best)) return;
+  if (!waiting_.groups().empty() && ledger_.present(node)) try_parked(node);
+}
+
+void Engine::Body::try_parked(NodeIndex node) {
+  const auto could_fit = [&](const Waiting::Group& group) {
+    return !node.valid() || fits_on(group.begin()->second, node);
+  };
+  std::map<Waiting::Place, std::string> line;  // the first of each group, and its key
+  for (const auto& [key, group] : waiting_.groups()) {
+    if (could_fit(group)) line.emplace(group.begin()->first, key);
+  }
+  while (!line.empty()) {
+    const std::string key = std::move(line.begin()->second);
+    line.erase(line.begin());
+    // Others may have taken the room, or it is kept for others: then the next group has its turn.
+    if (!could_fit(waiting_.groups().at(key)) || !try_first(key)) continue;
+    const auto group = waiting_.groups().find(key);
+    if (group != waiting_.groups().end()) line.emplace(group->second.begin()->first, key);
   }
 }
 
@@ -137,11 +146,6 @@ bool Engine::Body::try_first(const std::string& shape_key) {
   const PodSpec pod = group->second.begin()->second;
   waiting_.remove(pod.uid);
   return place(pod, arrival, Try::again);
-}
-
-void Engine::Body::try_group(const std::string& shape_key) {
-  while (waiting_.groups().contains(shape_key) && try_first(shape_key)) {
-  }
 }
 
 Engine::Engine(PolicyOptions options) : body_(std::make_unique<Body>(std::move(options))) {}

@@ -47,14 +47,14 @@ class Engine {
   [[nodiscard]] std::string record_decision(const PodSpec& pod);
 
   struct Counters {
-    std::uint64_t decisions = 0;      // times a pod was judged against the cluster
+    std::uint64_t decisions = 0;  // times a pod was judged against the cluster
     std::uint64_t bound = 0;
     std::uint64_t refused = 0;
-    std::uint64_t held_back = 0;      // refusals of pods that would fit (options.hold_back)
-    std::uint64_t nodes_judged = 0;   // single node judgements, the unit of work
-    std::uint64_t models_learned = 0; // times the policy's model changed
-    std::size_t waiting = 0;          // pods parked now
-    std::size_t shapes = 0;           // shapes of pods in the cache now
+    std::uint64_t held_back = 0;       // refusals of pods that would fit (options.hold_back)
+    std::uint64_t nodes_judged = 0;    // single node judgements, the unit of work
+    std::uint64_t models_learned = 0;  // times the policy's model changed
+    std::size_t waiting = 0;           // pods parked now
+    std::size_t shapes = 0;            // shapes of pods in the cache now
   };
   [[nodiscard]] Counters counters() const;
 

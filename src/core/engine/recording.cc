@@ -122,9 +122,8 @@ Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
 Result<Replay> replay_decision(std::string_view text) {
   STOWAGE_TRY(record, parse_decision(text));
   STOWAGE_TRY(commands, Engine(record.options).replay(record));
-  return Replay{.recorded = record.outcome,
-                .replayed = to_text(commands),
-                .commands = std::move(commands)};
+  return Replay{
+      .recorded = record.outcome, .replayed = to_text(commands), .commands = std::move(commands)};
 }
 
 }  // namespace stowage::core

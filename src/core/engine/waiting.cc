@@ -23,4 +23,10 @@ bool Waiting::remove(const std::string& uid) {
   return true;
 }
 
+std::optional<std::uint64_t> Waiting::arrival_of(const std::string& uid) const {
+  const auto found = where_.find(uid);
+  if (found == where_.end()) return std::nullopt;
+  return found->second.place.arrival;
+}
+
 }  // namespace stowage::core

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>  // lookup only
 
@@ -13,7 +14,7 @@ namespace stowage::core {
 
 class Waiting {
  public:
-  struct Place {  // lowest first
+  struct Place {               // lowest first
     std::int64_t urgency = 0;  // the priority, negated
     std::uint64_t arrival = 0;
     auto operator<=>(const Place&) const = default;
@@ -25,6 +26,8 @@ class Waiting {
   // False if no such pod is parked.
   bool remove(const std::string& uid);
   [[nodiscard]] bool contains(const std::string& uid) const { return where_.contains(uid); }
+  // When the pod came; unset if no such pod is parked.
+  [[nodiscard]] std::optional<std::uint64_t> arrival_of(const std::string& uid) const;
 
   [[nodiscard]] const std::map<std::string, Group>& groups() const { return groups_; }
   [[nodiscard]] std::size_t size() const { return where_.size(); }
@@ -34,8 +37,8 @@ class Waiting {
     std::string shape_key;
     Place place;
   };
-  std::map<std::string, Group> groups_;             // by shape key
-  std::unordered_map<std::string, Where> where_;    // lookup only
+  std::map<std::string, Group> groups_;           // by shape key
+  std::unordered_map<std::string, Where> where_;  // lookup only
 };
 
 }  // namespace stowage::core

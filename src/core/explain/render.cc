@@ -28,7 +28,6 @@ const char* phrase(ReasonCode code) {
     case ReasonCode::ephemeral: return "insufficient ephemeral-storage";
     case ReasonCode::pods: return "too many pods";
     case ReasonCode::extended: return "insufficient extended resource";
-    case ReasonCode::count_: break;
   }
   return "unknown";
 }

@@ -16,8 +16,7 @@ constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
 
 std::uint64_t pack(const Reason& reason) {
   const auto number = static_cast<std::uint64_t>(std::max<std::int64_t>(0, reason.found));
-  const std::uint64_t stat =
-      static_cast<std::uint64_t>(reason.code) * 2 + (reason.only ? 1U : 0U);
+  const std::uint64_t stat = static_cast<std::uint64_t>(reason.code) * 2 + (reason.only ? 1U : 0U);
   return kReasonBit | (stat << kNumberBits) | std::min(number, kNumberMask);
 }
 

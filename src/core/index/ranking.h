@@ -2,8 +2,9 @@
 //
 // One 64-bit key per node slot: a cost, or a packed reason. Keys sit in blocks of 16 (two cache
 // lines); each block knows its best, each group of 64 blocks too. Setting a key costs O(1)
-// typically and O(16 + 64) at worst; the best of all is read from the groups. Counts of reasons and the largest holes
-// are kept up to date with the keys, so that a refusal over 100,000 nodes costs no walk either.
+// typically and O(16 + 64) at worst; the best of all is read from the groups. Counts of reasons and
+// the largest holes are kept up to date with the keys, so that a refusal over 100,000 nodes costs
+// no walk either.
 #pragma once
 
 #include <array>
@@ -72,8 +73,8 @@ class Ranking {
 
   std::vector<std::uint64_t> keys_;
   std::span<const std::uint32_t> ranks_;
-  std::vector<Winner> blocks_;                       // per kLeaves keys
-  std::vector<Winner> groups_;                       // per kFan blocks
+  std::vector<Winner> blocks_;  // per kLeaves keys
+  std::vector<Winner> groups_;  // per kFan blocks
   std::vector<std::uint8_t> feasible_in_block_;
   std::uint64_t feasible_ = 0;
   std::array<HoleStat, 2 * kReasonCodes> stats_{};

@@ -115,11 +115,9 @@ void expect_same(Ranking& ranking, const List& list) {
 // Few costs and few holes, so that there are ties and the largest hole comes and goes.
 std::optional<Verdict> draw_verdict(base::Rng& rng) {
   switch (rng.below(5)) {
-    case 0:
-      return std::nullopt;
+    case 0: return std::nullopt;
     case 1:
-    case 2:
-      return fits(rng.below(4));
+    case 2: return fits(rng.below(4));
     default: {
       const auto codes = static_cast<std::uint64_t>(ReasonCode::count_) - 1;
       const auto code = static_cast<ReasonCode>(1 + rng.below(rng.below(2) == 0 ? 2 : codes));

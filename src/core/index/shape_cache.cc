@@ -37,9 +37,9 @@ ShapeCache::Entry& ShapeCache::find(const std::string& key, const std::function<
 }
 
 void ShapeCache::evict() {
-  const auto oldest = std::min_element(
-      entries_.begin(), entries_.end(),
-      [](const auto& a, const auto& b) { return a->asked_at < b->asked_at; });
+  const auto oldest =
+      std::min_element(entries_.begin(), entries_.end(),
+                       [](const auto& a, const auto& b) { return a->asked_at < b->asked_at; });
   by_key_.erase((*oldest)->shape.key);
   if (oldest != entries_.end() - 1) {
     *oldest = std::move(entries_.back());

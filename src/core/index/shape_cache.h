@@ -80,7 +80,7 @@ class ShapeCache {
   std::deque<std::string> queue_;                        // keys of entries with stale models
   std::vector<std::uint32_t> stamps_;                    // by node slot, for change lists
   std::uint32_t stamp_ = 0;
-  std::vector<NodeIndex> changed_;                       // scratch
+  std::vector<NodeIndex> changed_;  // scratch
   std::uint64_t clock_ = 0;
   std::uint64_t judged_ = 0;
 };

@@ -72,8 +72,7 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
     fresh.model = row.model;
     fresh.memory_class = row.memory_class;
     if (!(fresh == row)) complain("card " + slot.spec.cards[i].id + " has a stale row");
-    const bool nobody =
-        cards[i] == CardUse{} && use.unknown == CardUse{} && use.unknown_whole == 0;
+    const bool nobody = cards[i] == CardUse{} && use.unknown == CardUse{} && use.unknown_whole == 0;
     const bool whole = ((state.whole >> i) & 1U) != 0;
     if (whole && !nobody) complain("a used card counts as whole");
     if (!whole && nobody && slot.spec.cards[i].healthy) complain("a free card is not whole");

@@ -91,7 +91,8 @@ void Ledger::drop_slot_if_empty(NodeIndex node) {
 void Ledger::assign_rank(NodeIndex node) {
   const auto self = nodes_by_name_.find(nodes_[node.at()].spec.name);
   const auto next = std::next(self);
-  const std::uint32_t low = self == nodes_by_name_.begin() ? 0 : ranks_[std::prev(self)->second.at()];
+  const std::uint32_t low =
+      self == nodes_by_name_.begin() ? 0 : ranks_[std::prev(self)->second.at()];
   if (next == nodes_by_name_.end()) {
     if (low > std::numeric_limits<std::uint32_t>::max() - kRankGap) return relabel();
     ranks_[node.at()] = low + kRankGap;
@@ -158,7 +159,8 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
   state.cards = static_cast<std::uint8_t>(count);
 
   std::map<std::string, std::uint32_t> position;
-  for (std::size_t i = 0; i < count; ++i) position[spec.cards[i].id] = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < count; ++i)
+    position[spec.cards[i].id] = static_cast<std::uint32_t>(i);
   for (const PodIndex pod : slot.pods) {
     auto& record = pods_[pod.at()];
     auto shares = std::move(record.orphans);
@@ -309,8 +311,12 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
   if (known.valid()) {
     const auto& record = pods_[known.at()];
     const bool same_node = nodes_[record.node.at()].spec.name == node_name;
-    if (same_node && !cards && record.state != PodState::bound_cards_unknown) {
-      confirm(known);  // we know the cards already
+    const bool cards_known = record.state != PodState::bound_cards_unknown;
+    const bool same_cards =
+        !cards || (record.charges == footprint(pod, *cards) && record.orphans.empty() &&
+                   record.resources == effective_resources(pod));
+    if (same_node && cards_known && same_cards) {
+      confirm(known);
       return known;
     }
     release(known);
@@ -386,9 +392,8 @@ CardState Ledger::effective(const NodeSlot& slot, std::size_t card) const {
   CardState state;
   state.milli_free = clamp32(kMilliPerCard - use.milli - slot.use.unknown.milli);
   state.memory_free_mib = clamp32(spec.memory_mib - use.memory_mib - slot.use.unknown.memory_mib);
-  state.slots_free = spec.slots == 0
-                         ? kNoSlotLimit
-                         : clamp32(spec.slots - use.slots - slot.use.unknown.slots);
+  state.slots_free =
+      spec.slots == 0 ? kNoSlotLimit : clamp32(spec.slots - use.slots - slot.use.unknown.slots);
   // A pod that has whole cards, but we do not know which: any card that looks free may be its.
   const bool looks_free = use == CardUse{};
   if (slot.use.unknown_whole > 0 && looks_free) {
@@ -407,7 +412,8 @@ void Ledger::refresh(NodeIndex node) {
   };
   state.cpu_free_milli = left(slot.spec.allocatable.cpu_milli, slot.use.cpu_milli);
   state.memory_free_bytes = left(slot.spec.allocatable.memory_bytes, slot.use.memory_bytes);
-  state.ephemeral_free_bytes = left(slot.spec.allocatable.ephemeral_bytes, slot.use.ephemeral_bytes);
+  state.ephemeral_free_bytes =
+      left(slot.spec.allocatable.ephemeral_bytes, slot.use.ephemeral_bytes);
   state.pods_free = clamp32(slot.spec.allocatable.pods - slot.use.pods);
   state.present = slot.present;
   state.schedulable = slot.present && slot.spec.schedulable;

@@ -2,7 +2,8 @@
 // truth; pods that arrive by different doors are charged here and nowhere else.
 //
 //   reserve -> confirm -> release          the road of a pod that we place
-//   seen_bound -> release                  a pod placed by someone else, with or without cards named
+//   seen_bound -> release                  a pod placed by someone else, with or without cards
+//   named
 //
 // Exact integers. Nothing that others do can break it: a pod on a node we do not know, cards that
 // vanish under a pod, or more pods on a card than it holds (debt) are states, not errors.
@@ -42,7 +43,7 @@ struct PodRecord {
   NodeIndex node;
   PodState state = PodState::reserved;
   Resources resources;
-  std::vector<CardCharge> charges;                          // on cards that the node has
+  std::vector<CardCharge> charges;  // on cards that the node has
   // On cards that vanished, by card id; and on cards that the node does not show yet, by position:
   // their id is empty.
   std::vector<std::pair<std::string, CardCharge>> orphans;

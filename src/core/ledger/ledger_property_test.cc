@@ -43,34 +43,17 @@ class World {
   void step(const Step& step) {
     Dice dice(step.second);
     switch (step.first % 10) {
-      case 0:
-        upsert(testing::random_node(dice, name(dice)));
-        break;
-      case 1:
-        change_node(dice);
-        break;
-      case 2:
-        remove(name(dice));
-        break;
+      case 0: upsert(testing::random_node(dice, name(dice))); break;
+      case 1: change_node(dice); break;
+      case 2: remove(name(dice)); break;
       case 3:
       case 4:
-      case 5:
-        reserve(dice);
-        break;
-      case 6:
-        confirm(uid(dice));
-        break;
-      case 7:
-        release(uid(dice));
-        break;
-      case 8:
-        see(dice, true);
-        break;
-      case 9:
-        see(dice, false);
-        break;
-      default:
-        break;
+      case 5: reserve(dice); break;
+      case 6: confirm(uid(dice)); break;
+      case 7: release(uid(dice)); break;
+      case 8: see(dice, true); break;
+      case 9: see(dice, false); break;
+      default: break;
     }
   }
 
@@ -136,20 +119,11 @@ class World {
     if (spec.cards.empty()) return;
     const std::size_t a = dice.below(spec.cards.size());
     switch (dice.below(4)) {
-      case 0:
-        std::swap(spec.cards[a], spec.cards[dice.below(spec.cards.size())]);
-        break;
-      case 1:
-        spec.cards.erase(spec.cards.begin() + static_cast<std::ptrdiff_t>(a));
-        break;
-      case 2:
-        spec.cards[a].healthy = !spec.cards[a].healthy;
-        break;
-      case 3:
-        spec.cards[a].memory_mib = dice.pick({0, 500, 1700});
-        break;
-      default:
-        break;
+      case 0: std::swap(spec.cards[a], spec.cards[dice.below(spec.cards.size())]); break;
+      case 1: spec.cards.erase(spec.cards.begin() + static_cast<std::ptrdiff_t>(a)); break;
+      case 2: spec.cards[a].healthy = !spec.cards[a].healthy; break;
+      case 3: spec.cards[a].memory_mib = dice.pick({0, 500, 1700}); break;
+      default: break;
     }
     spec.links = {};
     upsert(spec);

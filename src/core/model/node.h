@@ -17,11 +17,11 @@ inline constexpr std::int32_t kUnknownNuma = -1;
 inline constexpr std::int32_t kMaxCardMemoryMib = 1 << 22U;
 
 struct Card {
-  std::string id;            // UUID, or "node/index" where only a count is known
-  std::int32_t index = 0;    // the wire contract of some dialects; unique inside the node
-  std::string model;         // as reported, e.g. "NVIDIA A100-SXM4-80GB"; may be empty
+  std::string id;          // UUID, or "node/index" where only a count is known
+  std::int32_t index = 0;  // the wire contract of some dialects; unique inside the node
+  std::string model;       // as reported, e.g. "NVIDIA A100-SXM4-80GB"; may be empty
   std::int32_t memory_mib = 0;
-  std::int32_t slots = 0;    // how many containers may share the card; 0 means no limit
+  std::int32_t slots = 0;  // how many containers may share the card; 0 means no limit
   bool healthy = true;
   std::int32_t numa = kUnknownNuma;
 

@@ -41,43 +41,67 @@ Listed listed(const std::vector<std::string>& list, const std::string& value,
   return result;
 }
 
-Status validate_amount(const std::string& what, std::int64_t amount) {
-  if (amount < 0) return fail(what + " is negative: " + std::to_string(amount));
-  if (amount > kMaxAmount) return fail(what + " is absurdly large: " + std::to_string(amount));
-  return {};
+// Whose request is being looked at. Put into words only when something is wrong with it: every pod
+// passes here, and nearly all are fine.
+struct Owner {
+  const char* kind = "";
+  const std::string* name = nullptr;
+  const char* part = "";
+  const std::string* container = nullptr;
+
+  [[nodiscard]] std::string text() const {
+    std::string words = kind;
+    words += *name;
+    words += part;
+    if (container != nullptr) words += " container \"" + *container + "\"";
+    return words;
+  }
+};
+
+Status validate_amount(const Owner& owner, std::string_view what, std::int64_t amount) {
+  if (amount >= 0 && amount <= kMaxAmount) return {};
+  std::string message = owner.text() + ": ";
+  message += what;
+  message += amount < 0 ? " is negative: " : " is absurdly large: ";
+  return fail(message + std::to_string(amount));
 }
 
-Status validate(const std::string& owner, const Resources& r) {
-  STOWAGE_TRY_VOID(validate_amount(owner + ": cpu", r.cpu_milli));
-  STOWAGE_TRY_VOID(validate_amount(owner + ": memory", r.memory_bytes));
-  STOWAGE_TRY_VOID(validate_amount(owner + ": ephemeral storage", r.ephemeral_bytes));
-  STOWAGE_TRY_VOID(validate_amount(owner + ": pods", r.pods));
+Status validate_resources(const Owner& owner, const Resources& r) {
+  STOWAGE_TRY_VOID(validate_amount(owner, "cpu", r.cpu_milli));
+  STOWAGE_TRY_VOID(validate_amount(owner, "memory", r.memory_bytes));
+  STOWAGE_TRY_VOID(validate_amount(owner, "ephemeral storage", r.ephemeral_bytes));
+  STOWAGE_TRY_VOID(validate_amount(owner, "pods", r.pods));
   for (const auto& [name, amount] : r.extended) {
-    STOWAGE_TRY_VOID(validate_amount(owner + ": " + name, amount));
+    STOWAGE_TRY_VOID(validate_amount(owner, name, amount));
   }
   return {};
 }
 
-Status validate(const std::string& owner, const GpuAsk& gpu) {
-  if (gpu.count < 0) return fail(owner + ": card count is negative");
+Status validate_gpu(const Owner& owner, const GpuAsk& gpu) {
+  if (gpu.count < 0) return fail(owner.text() + ": card count is negative");
   if (gpu.count > static_cast<std::int32_t>(kMaxCardsPerNode)) {
-    return fail(owner + " asks for " + std::to_string(gpu.count) + " cards; a node has at most " +
-                std::to_string(kMaxCardsPerNode));
+    return fail(owner.text() + " asks for " + std::to_string(gpu.count) +
+                " cards; a node has at most " + std::to_string(kMaxCardsPerNode));
   }
   if (gpu.count == 0 && (gpu.milli || gpu.memory_mib)) {
-    return fail(owner + " asks for a share of a card but for no card");
+    return fail(owner.text() + " asks for a share of a card but for no card");
   }
   if (gpu.milli && (*gpu.milli < 0 || *gpu.milli > kMilliPerCard)) {
-    return fail(owner + " asks for " + std::to_string(*gpu.milli) +
+    return fail(owner.text() + " asks for " + std::to_string(*gpu.milli) +
                 " milli of a card; ask for 1 to 1000 milli, or for more cards");
   }
   if (gpu.memory_mib && (*gpu.memory_mib < kWholeMemory || *gpu.memory_mib > kMaxCardMemoryMib)) {
-    return fail(owner + " asks for " + std::to_string(*gpu.memory_mib) + " MiB of card memory");
+    return fail(owner.text() + " asks for " + std::to_string(*gpu.memory_mib) +
+                " MiB of card memory");
+  }
+  if (gpu.count > 0 && !gpu.whole() && gpu.milli.value_or(0) == 0 &&
+      gpu.memory_mib.value_or(0) == 0) {
+    return fail(owner.text() + " asks for nothing of a card: 0 milli and no memory");
   }
   const auto& f = gpu.filter;
   if (std::max({f.models_any.size(), f.models_none.size(), f.ids_any.size(), f.ids_none.size()}) >
       kMaxFilterEntries) {
-    return fail(owner + ": a list of models or card ids has more than 256 entries");
+    return fail(owner.text() + ": a list of models or card ids has more than 256 entries");
   }
   return {};
 }
@@ -99,14 +123,14 @@ Status validate(const PodSpec& pod) {
   if (pod.containers.size() > kMaxContainers) {
     return fail("pod " + pod.name + " has more than 256 containers");
   }
-  const std::string owner = "pod " + pod.name;
-  STOWAGE_TRY_VOID(validate(owner + " overhead", pod.overhead));
+  STOWAGE_TRY_VOID(
+      validate_resources({.kind = "pod ", .name = &pod.name, .part = " overhead"}, pod.overhead));
   for (const auto& container : pod.containers) {
-    const std::string where = owner + " container \"" + container.name + "\"";
-    STOWAGE_TRY_VOID(validate(where, container.resources));
-    STOWAGE_TRY_VOID(validate(where, container.gpu));
+    const Owner owner{.kind = "pod ", .name = &pod.name, .container = &container.name};
+    STOWAGE_TRY_VOID(validate_resources(owner, container.resources));
+    STOWAGE_TRY_VOID(validate_gpu(owner, container.gpu));
   }
-  return validate(owner, effective_resources(pod));
+  return {};
 }
 
 Status validate(const PodSpec& pod, const std::optional<Assignment>& cards) {
@@ -135,14 +159,14 @@ Status validate(const PodSpec& pod, const std::optional<Assignment>& cards) {
 Status validate(const NodeSpec& node) {
   const std::string owner = "node \"" + node.name + "\"";
   if (node.name.empty()) return fail("a node has no name");
-  STOWAGE_TRY_VOID(validate(owner, node.allocatable));
+  STOWAGE_TRY_VOID(validate_resources({.kind = "node ", .name = &node.name}, node.allocatable));
   if (node.cards.size() > kMaxCardsPerNode) {
-    return fail(owner + " has " + std::to_string(node.cards.size()) + " cards; at most 64 are supported");
+    return fail(owner + " has " + std::to_string(node.cards.size()) +
+                " cards; at most 64 are supported");
   }
   const auto cards = static_cast<std::int32_t>(node.cards.size());
-  if (node.links.known() &&
-      (node.links.cards != cards ||
-       node.links.score.size() != node.cards.size() * node.cards.size())) {
+  if (node.links.known() && (node.links.cards != cards ||
+                             node.links.score.size() != node.cards.size() * node.cards.size())) {
     return fail(owner + ": the link matrix does not have one row and column per card");
   }
   for (std::size_t a = 0; node.links.known() && a < node.cards.size(); ++a) {

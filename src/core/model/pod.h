@@ -27,7 +27,9 @@ struct CardFilter {
   std::vector<std::string> ids_any;
   std::vector<std::string> ids_none;
 
-  [[nodiscard]] bool constrains_models() const { return !models_any.empty() || !models_none.empty(); }
+  [[nodiscard]] bool constrains_models() const {
+    return !models_any.empty() || !models_none.empty();
+  }
   [[nodiscard]] bool constrains_ids() const { return !ids_any.empty() || !ids_none.empty(); }
   friend bool operator==(const CardFilter&, const CardFilter&) = default;
 };

@@ -22,7 +22,6 @@ const char* to_word(ReasonCode code) {
     case ReasonCode::ephemeral: return "ephemeral";
     case ReasonCode::pods: return "pods";
     case ReasonCode::extended: return "extended";
-    case ReasonCode::count_: break;
   }
   return "unknown";
 }

@@ -12,27 +12,26 @@ namespace stowage::core {
 // In the order in which one is preferred over the other when a node fails for several reasons, and
 // when as many nodes fail for the one as for the other.
 enum class ReasonCode : std::uint8_t {
-  none,               // fits
-  not_schedulable,    // node is cordoned or going away
-  no_cards,           // the node has no card at all
-  model_mismatch,     // no card of an accepted model
-  id_mismatch,        // no card with an accepted id
-  unhealthy,          // accepted cards are all sick
-  cards,              // fewer cards with enough room than asked: asked / found (cards)
-  card_milli,         // no card with enough compute left: asked / largest hole (milli)
-  card_memory,        // ... memory left (MiB)
-  card_slots,         // ... places left (containers)
-  numa,               // cards fit, but not within one NUMA node
-  link,               // cards fit, but not joined by NVLink
-  held_back,          // fits, but the cards are kept for pods that need several at once
-  cpu,                // asked / free (milli)
-  memory,             // bytes
-  ephemeral,          // bytes
-  pods,               // places for pods
-  extended,           // another resource of the node; the least satisfied one
-  count_              // number of codes, not a reason
+  none,             // fits
+  not_schedulable,  // node is cordoned or going away
+  no_cards,         // the node has no card at all
+  model_mismatch,   // no card of an accepted model
+  id_mismatch,      // no card with an accepted id
+  unhealthy,        // accepted cards are all sick
+  cards,            // fewer cards with enough room than asked: asked / found (cards)
+  card_milli,       // no card with enough compute left: asked / largest hole (milli)
+  card_memory,      // ... memory left (MiB)
+  card_slots,       // ... places left (containers)
+  numa,             // cards fit, but not within one NUMA node
+  link,             // cards fit, but not joined by NVLink
+  held_back,        // fits, but the cards are kept for pods that need several at once
+  cpu,              // asked / free (milli)
+  memory,           // bytes
+  ephemeral,        // bytes
+  pods,             // places for pods
+  extended,         // another resource of the node; the least satisfied one
 };
-inline constexpr std::size_t kReasonCodes = static_cast<std::size_t>(ReasonCode::count_);
+inline constexpr std::size_t kReasonCodes = static_cast<std::size_t>(ReasonCode::extended) + 1;
 
 struct Reason {
   ReasonCode code = ReasonCode::none;
@@ -48,8 +47,9 @@ struct ReasonCount {
   ReasonCode code = ReasonCode::none;
   std::int64_t nodes = 0;
   std::int64_t asked = 0;
-  std::int64_t best = 0;       // largest `found` over these nodes
-  std::int64_t best_only = -1; // the same over nodes where nothing else stands in the way; -1: none
+  std::int64_t best = 0;  // largest `found` over these nodes
+  std::int64_t best_only =
+      -1;  // the same over nodes where nothing else stands in the way; -1: none
   friend bool operator==(const ReasonCount&, const ReasonCount&) = default;
 };
 

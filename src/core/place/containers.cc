@@ -81,11 +81,8 @@ class Search {
   // Cards that fit part `i` now, liked ones first.
   [[nodiscard]] std::vector<std::uint8_t> candidates(std::size_t i) const {
     const GpuPart& part = shape_.parts[i];
-    const CardTrial trial{.context = &context_,
-                          .shape = &shape_,
-                          .part = &part,
-                          .node = node_,
-                          .cards = now_.data()};
+    const CardTrial trial{
+        .context = &context_, .shape = &shape_, .part = &part, .node = node_, .cards = now_.data()};
     struct Scored {
       bool extends;  // takes more of the card than the pod has claimed already
       std::int64_t cost;
@@ -245,12 +242,13 @@ class Search {
                                                     std::span<const std::uint8_t> cards) const {
     const NodeSpec& spec = context_.ledger->spec(node_.index);
     std::vector<std::int32_t> numa;
+    numa.reserve(spec.cards.size());
     for (const auto& card : spec.cards) numa.push_back(card.numa);
     const auto count = static_cast<std::size_t>(part.count);
     std::optional<CardChoice> choice;
     if (part.topology == Topology::link || part.topology == Topology::link_strict) {
-      choice = choose_by_link(spec.links, numa, cards, count,
-                              part.topology == Topology::link_strict);
+      choice =
+          choose_by_link(spec.links, numa, cards, count, part.topology == Topology::link_strict);
     } else {
       choice = choose_by_numa(numa, cards, count, part.topology == Topology::numa_strict,
                               wanted_numa(part, numa, cards));
@@ -266,11 +264,8 @@ class Search {
                                                       std::span<const std::uint8_t> cards) const {
     const auto policy = context_.options->choice.card;
     if (policy != CardPolicy::binpack && policy != CardPolicy::spread) return {};
-    const CardTrial trial{.context = &context_,
-                          .shape = &shape_,
-                          .part = &part,
-                          .node = node_,
-                          .cards = now_.data()};
+    const CardTrial trial{
+        .context = &context_, .shape = &shape_, .part = &part, .node = node_, .cards = now_.data()};
     const bool pack = policy == CardPolicy::binpack;
     std::array<std::int32_t, kMaxCardsPerNode> usage{};
     CardMask mask = 0;
@@ -279,8 +274,7 @@ class Search {
       usage[card] = pack ? -cost : cost;
       mask |= bit(card);
     }
-    return numa_order(numa, usage, mask,
-                      pack ? NumaPreference::fullest : NumaPreference::emptiest);
+    return numa_order(numa, usage, mask, pack ? NumaPreference::fullest : NumaPreference::emptiest);
   }
 
   bool subsets(std::size_t depth, const std::vector<std::uint8_t>& cards, std::size_t from,
@@ -395,7 +389,8 @@ CardMask fitting_cards(const GpuPart& part, const NodeView& node, const CardStat
   if (part.whole) {
     for (CardMask rest = node.state->whole; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(rest));
-      const bool fits = model_ok[cards[i].model] != 0 && cards[i].memory_free_mib >= part.memory_mib;
+      const bool fits =
+          model_ok[cards[i].model] != 0 && cards[i].memory_free_mib >= part.memory_mib;
       mask |= static_cast<CardMask>(fits) << i;
     }
     return mask;

@@ -37,8 +37,7 @@ std::vector<CardCharge> footprint(const PodSpec& pod, const Assignment& assignme
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     std::map<std::uint32_t, Claim> claims;
     for (const auto& share : assignment.containers[i]) {
-      claims[share.card].add(
-          {.milli = share.milli, .memory_mib = share.memory_mib, .slots = 1});
+      claims[share.card].add({.milli = share.milli, .memory_mib = share.memory_mib, .slots = 1});
     }
     for (const auto& [card, claim] : claims) {
       auto& phases = cards[card];
@@ -55,10 +54,8 @@ std::vector<CardCharge> footprint(const PodSpec& pod, const Assignment& assignme
     Claim total = phases.apps;
     total.raise_to(phases.largest_init);
     total.add(phases.sidecars);
-    charges.push_back({.card = card,
-                       .milli = total.milli,
-                       .memory_mib = total.memory_mib,
-                       .slots = total.slots});
+    charges.push_back(
+        {.card = card, .milli = total.milli, .memory_mib = total.memory_mib, .slots = total.slots});
   }
   return charges;
 }

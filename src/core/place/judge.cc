@@ -90,7 +90,8 @@ CardMask cheapest_cards(const CardTrial& trial, CardMask fitting, int count) {
   std::partial_sort(candidates.begin(), candidates.begin() + count, end, cheaper);
   CardMask mask = 0;
   for (int i = 0; i < count; ++i) {
-    mask |= CardMask{1} << static_cast<unsigned>(std::abs(candidates[static_cast<std::size_t>(i)].card));
+    mask |= CardMask{1} << static_cast<unsigned>(
+                std::abs(candidates[static_cast<std::size_t>(i)].card));
   }
   return mask;
 }
@@ -114,7 +115,8 @@ void take(const GpuPart& part, CardMask cards, CardState* after) {
   for (CardMask rest = cards; rest != 0; rest &= rest - 1) {
     CardState& card = after[std::countr_zero(rest)];
     card.milli_free -= part.milli;
-    card.memory_free_mib -= part.whole || part.whole_memory ? card.memory_free_mib : part.memory_mib;
+    card.memory_free_mib -=
+        part.whole || part.whole_memory ? card.memory_free_mib : part.memory_mib;
     if (card.slots_free != kNoSlotLimit) --card.slots_free;
   }
 }
@@ -126,6 +128,7 @@ unsigned shortfall_of(const Trial& trial) {
   if (std::none_of(parts.begin(), parts.end(), wishes)) return 0;
   const NodeSpec& spec = trial.context->ledger->spec(trial.node.index);
   std::vector<std::int32_t> numa;
+  numa.reserve(spec.cards.size());
   for (const auto& card : spec.cards) numa.push_back(card.numa);
   unsigned worst = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -35,9 +35,9 @@ struct Shape {
   std::vector<GpuPart> parts;  // containers that ask for cards, in container order
 
   // Derived, for policies: the pod at its largest.
-  std::int32_t cards = 0;         // cards held at once, if every container gets its own
-  std::int64_t gpu_milli = 0;     // compute held at once
-  bool simple = false;            // at most one part, without card ids, topology or whole memory
+  std::int32_t cards = 0;      // cards held at once, if every container gets its own
+  std::int64_t gpu_milli = 0;  // compute held at once
+  bool simple = false;         // at most one part, without card ids, topology or whole memory
 
   [[nodiscard]] bool share() const { return parts.size() == 1 && !parts[0].whole; }
 

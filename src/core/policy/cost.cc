@@ -43,9 +43,9 @@ std::int64_t memory_in_use(const Trial& t) {
 }
 
 bool asks_memory_only(const Shape& shape) {
-  return !shape.parts.empty() && std::all_of(shape.parts.begin(), shape.parts.end(), [](const auto& p) {
-    return p.milli == 0 && p.memory_mib > 0;
-  });
+  return !shape.parts.empty() &&
+         std::all_of(shape.parts.begin(), shape.parts.end(),
+                     [](const auto& p) { return p.milli == 0 && p.memory_mib > 0; });
 }
 
 // Fullest node first. Pods that ask for memory alone go by the memory in use (as Alnair intends),
@@ -64,19 +64,21 @@ std::uint64_t spread_cost(const Trial& t) {
   if (asks_memory_only(*t.shape)) return cost_of_score(-memory_in_use(t));
   const std::int64_t cards = t.node.state->cards;
   const auto free_percent = free_on(t.node.cards, t.node.state->cards).milli / 10;
-  return cost_of_score(100 * std::popcount(t.node.state->whole) + free_percent / 10 - cards);
+  return cost_of_score(std::int64_t{100} * std::popcount(t.node.state->whole) + free_percent / 10 -
+                       cards);
 }
 
 std::uint64_t tightest_cost(const Trial& t) {
   const Free free = free_on(t.node.cards, t.node.state->cards);
   constexpr std::int64_t kMemoryBits = 40;
   const auto memory = std::min(free.memory_mib, (std::int64_t{1} << kMemoryBits) - 1);
-  return (static_cast<std::uint64_t>(free.milli) << kMemoryBits) | static_cast<std::uint64_t>(memory);
+  return (static_cast<std::uint64_t>(free.milli) << kMemoryBits) |
+         static_cast<std::uint64_t>(memory);
 }
 
 // Cards in use decide; a pod without cards goes where no cards are wasted on it.
 std::uint64_t most_used_cost(const Trial& t) {
-  const int used = t.node.state->cards - std::popcount(t.node.state->whole);
+  const int used = std::popcount(t.node.state->healthy & ~t.node.state->whole);
   if (t.shape->parts.empty()) return cost_of_score(-t.node.state->cards);
   return cost_of_score(used);
 }
@@ -135,7 +137,8 @@ std::int64_t card_cost(const CardTrial& t, std::size_t card) {
     case CardPolicy::binpack: return left_of(t, card);
     case CardPolicy::spread: return -left_of(t, card);
     case CardPolicy::random:
-      return static_cast<std::int64_t>(mix(t.context->draw + (card + 1) * 0x9E3779B97F4A7C15ULL) >> 1U);
+      return static_cast<std::int64_t>(mix(t.context->draw + (card + 1) * 0x9E3779B97F4A7C15ULL) >>
+                                       1U);
     case CardPolicy::tightest:
       return (static_cast<std::int64_t>(c.milli_free) << 32U) + c.memory_free_mib;
     case CardPolicy::elastic_binpack: return 0;

@@ -1,5 +1,5 @@
-// What a policy thinks of a placement: costs of nodes and of cards. Lower is better. Plain functions
-// listed in two switches; adding a policy is one function, its name and its line there.
+// What a policy thinks of a placement: costs of nodes and of cards. Lower is better. Plain
+// functions listed in two switches; adding a policy is one function, its name and its line there.
 #pragma once
 
 #include "core/place/judge.h"

@@ -104,7 +104,8 @@ std::int64_t fgd_card_score(const CardTrial& t, std::size_t card) {
   std::copy_n(t.cards, count, after.begin());
   after[card].milli_free -= t.part->milli;
   const double before = fragmentation(*t.context->fgd, t.cards, count, cpu);
-  return score(before, fragmentation(*t.context->fgd, after.data(), count, cpu - t.shape->cpu_milli));
+  return score(before,
+               fragmentation(*t.context->fgd, after.data(), count, cpu - t.shape->cpu_milli));
 }
 
 }  // namespace stowage::core

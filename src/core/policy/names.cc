@@ -66,23 +66,27 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 template <typename Table>
 std::string unknown(std::string_view kind, std::string_view text, const Table& table) {
-  const auto nearest = std::min_element(table.begin(), table.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(text, a.name) < edit_distance(text, b.name);
-  });
+  const auto nearest =
+      std::min_element(table.begin(), table.end(), [&](const auto& a, const auto& b) {
+        return edit_distance(text, a.name) < edit_distance(text, b.name);
+      });
   std::string message = "unknown ";
   message += kind;
-  message += " \"" + std::string(text) + "\"; the nearest is \"" + std::string(nearest->name) + "\"";
+  message +=
+      " \"" + std::string(text) + "\"; the nearest is \"" + std::string(nearest->name) + "\"";
   return message;
 }
 
 template <typename Table>
 auto find(const Table& table, std::string_view name) {
-  return std::find_if(table.begin(), table.end(), [&](const auto& row) { return row.name == name; });
+  return std::find_if(table.begin(), table.end(),
+                      [&](const auto& row) { return row.name == name; });
 }
 
 template <typename Table>
 std::vector<std::string> names_of(const Table& table) {
   std::vector<std::string> names;
+  names.reserve(table.size());
   for (const auto& row : table) names.emplace_back(row.name);
   return names;
 }

@@ -29,16 +29,16 @@ enum class NodePolicy : std::uint8_t {
 };
 
 enum class CardPolicy : std::uint8_t {
-  first,            // lowest index
+  first,  // lowest index
   binpack,
   spread,
   random,
   tightest,
   elastic_binpack,
-  best_fit,         // smallest hole that fits
+  best_fit,  // smallest hole that fits
   fgd,
   dual_price,
-  fragment,         // the smallest linked group that holds the request (gpu-manager)
+  fragment,  // the smallest linked group that holds the request (gpu-manager)
 };
 
 struct PolicyChoice {
@@ -50,7 +50,7 @@ struct PolicyChoice {
 // "fgd" is the node policy with the card policy that belongs to it; "fgd/spread" names both.
 [[nodiscard]] Result<PolicyChoice> parse_policy(std::string_view text);
 [[nodiscard]] std::string to_text(PolicyChoice choice);
-[[nodiscard]] std::vector<std::string> policy_names();       // of node policies, in a fixed order
+[[nodiscard]] std::vector<std::string> policy_names();  // of node policies, in a fixed order
 [[nodiscard]] std::vector<std::string> card_policy_names();
 
 // One kind of pod and how often it comes: what FGD calls the target workload.
@@ -59,7 +59,7 @@ struct TypicalPod {
   std::int32_t milli = 0;  // per card
   std::int32_t cards = 0;
   std::vector<std::string> models_any;
-  double frequency = 0;    // sums to 1 over the list
+  double frequency = 0;  // sums to 1 over the list
 };
 
 struct PolicyOptions {

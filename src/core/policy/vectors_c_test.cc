@@ -85,6 +85,7 @@ TEST(FirstFit, FindsRoomForAllContainers) {
       {"two halves on one card", {100}, {50, 50}, true},
       {"more than one card between them", {100}, {50, 60}, false},
       {"a whole card and a little", {100, 100}, {100, 10}, true},
+      {"a poor first choice is taken back", {80, 30}, {30, 80}, true},
   };
   for (const Row& row : rows) {
     Engine engine = one_node("binpack/first", row.free);

@@ -58,6 +58,13 @@ TEST(MostUsed, FillsOneNodeBeforeTheNext) {
   EXPECT_EQ(nodes, "aaaab");
 }
 
+TEST(MostUsed, DoesNotTakeSickCardsForUsedOnes) {
+  Engine engine =
+      engine_with("most-used", {node("a").cards(6).cards(2).sick(), node("b").cards(8)});
+  occupy(engine, "b", 0, {.milli = 1000});
+  EXPECT_EQ(node_order(engine, pod("p").gpus(1)), "b a");
+}
+
 TEST(MostUsed, KeepsARefusedPodUntilThereIsRoom) {
   Engine engine = engine_on({{"a", 8, 8}});
   const auto refused = engine.handle(PodPending{pod("p").gpus(1)}, base::Instant{});

@@ -194,15 +194,9 @@ PodSpec in_phases(const std::vector<Container>& containers) {
   for (const Container& container : containers) {
     const std::string name = "cont" + std::to_string(result.size());
     switch (container.phase) {
-      case Phase::init:
-        result.init(name);
-        break;
-      case Phase::sidecar:
-        result.sidecar(name);
-        break;
-      case Phase::app:
-        result.container(name);
-        break;
+      case Phase::init: result.init(name); break;
+      case Phase::sidecar: result.sidecar(name); break;
+      case Phase::app: result.container(name); break;
     }
     ask(result, container.want);
   }

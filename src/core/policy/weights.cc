@@ -19,7 +19,8 @@ double part_of(std::int64_t free, std::int64_t all) {
 }
 
 // Free fractions over all cards of the node. A card without a limit on places has all of them.
-Fractions free_fractions(const JudgeContext& context, const NodeView& node, const CardState* cards) {
+Fractions free_fractions(const JudgeContext& context, const NodeView& node,
+                         const CardState* cards) {
   std::int64_t slots = 0;
   std::int64_t all_slots = 0;
   std::int64_t memory = 0;
@@ -83,9 +84,9 @@ std::int64_t weighted_card(const CardTrial& t, std::size_t card) {
   const Card& spec = t.context->ledger->spec(t.node.index).cards[card];
   const CardState& c = t.cards[card];
   const double slots = spec.slots == 0 ? 1.0 : part_of(c.slots_free, spec.slots);
-  const double mean = (slots + part_of(c.memory_free_mib, spec.memory_mib) +
-                       part_of(c.milli_free, kMilliPerCard)) /
-                      3;
+  const double mean =
+      (slots + part_of(c.memory_free_mib, spec.memory_mib) + part_of(c.milli_free, kMilliPerCard)) /
+      3;
   return static_cast<std::int64_t>(mean * kMillion);
 }
 

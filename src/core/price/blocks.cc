@@ -9,13 +9,14 @@ namespace stowage::core {
 namespace {
 
 constexpr std::size_t kMaxGroups = 16;
-constexpr double kKeepFrom = 0.3;        // departures per acceptance from which blocks are kept
+constexpr double kKeepFrom = 0.3;  // departures per acceptance from which blocks are kept
 constexpr double kDrainFrom = 0.5;
-constexpr double kDrainNodes = 0.003;    // of all nodes, at most
-constexpr double kExemptBelow = 0.85;    // a multi-card pod may break blocks while its own pool is low
+constexpr double kDrainNodes = 0.003;  // of all nodes, at most
+constexpr double kExemptBelow =
+    0.85;  // a multi-card pod may break blocks while its own pool is low
 constexpr double kLeastCaution = 0.6;
 constexpr double kCautionStep = 0.2;
-constexpr double kFairness = 0.01;       // multi-card pods may fare this much worse than the rest
+constexpr double kFairness = 0.01;  // multi-card pods may fare this much worse than the rest
 constexpr double kFade = 0.9995;
 
 }  // namespace
@@ -83,6 +84,7 @@ void Blocks::learn(const Demand& demand, const Ledger& ledger, double departures
     cards_ += static_cast<double>(ledger.nodes_in_class(c) * ledger.classes()[c].models.size());
   }
   std::vector<std::int64_t> own_use;
+  own_use.reserve(groups_.size());
   for (const auto& group : groups_) own_use.push_back(group.use);
   for (auto& group : groups_) {
     group.pool.clear();
@@ -122,10 +124,10 @@ void Blocks::recount(const Ledger& ledger) {
   // A drain ends with its node, with its group, or with a block there.
   for (std::size_t n = 0; draining_ > 0 && n < drain_.size(); ++n) {
     if (drain_[n] == 0) continue;
-    const bool known = drain_group_[n] < groups_.size() &&
-                       groups_[drain_group_[n]].cards == drain_[n];
-    const bool wanted = known && ledger.state(NodeIndex(n)).schedulable &&
-                        groups_[drain_group_[n]].free_on[n] == 0;
+    const bool known =
+        drain_group_[n] < groups_.size() && groups_[drain_group_[n]].cards == drain_[n];
+    const bool wanted =
+        known && ledger.state(NodeIndex(n)).schedulable && groups_[drain_group_[n]].free_on[n] == 0;
     if (!wanted) undrain(NodeIndex(n));
   }
 }
@@ -161,9 +163,8 @@ void Blocks::set_quotas() {
   for (auto& group : groups_) {
     const double keep =
         group.fill * std::min(1.0, 2 * caution_) + 3 * caution_ * std::sqrt(group.fill);
-    group.quota = departures_ >= kKeepFrom
-                      ? std::max(0.0, keep - static_cast<double>(group.use))
-                      : 0.0;
+    group.quota =
+        departures_ >= kKeepFrom ? std::max(0.0, keep - static_cast<double>(group.use)) : 0.0;
   }
 }
 
@@ -221,7 +222,8 @@ void Blocks::drain_for(std::size_t index, const Ledger& ledger) {
     if (!s.schedulable || drain_[n] != 0 || group.classes[s.node_class] == 0) continue;
     const auto capacity = static_cast<double>(ledger.classes()[s.node_class].cpu_milli);
     const double missing = std::max(0, group.cards - std::popcount(s.whole));
-    const auto cpu = static_cast<double>(std::max<std::int64_t>(0, group.cpu_milli - s.cpu_free_milli));
+    const auto cpu =
+        static_cast<double>(std::max<std::int64_t>(0, group.cpu_milli - s.cpu_free_milli));
     const double work = 10 * missing + 2.0 * group.cards * cpu / std::max(1.0, capacity);
     if (work < least) {
       least = work;

@@ -72,11 +72,11 @@ class Blocks {
     std::vector<std::uint8_t> classes;  // by node class: 1 if it can hold the pods
     std::int64_t cpu_milli = 0;         // largest pod
     std::int64_t memory_bytes = 0;
-    double demand = 0;       // in cards
-    double fill = 0;         // blocks that the pool would fill at its share of the demand
-    std::int64_t use = 0;    // running pods of the pool
-    double quota = 0;        // blocks to keep free now
-    std::int64_t free = 0;   // blocks free now
+    double demand = 0;      // in cards
+    double fill = 0;        // blocks that the pool would fill at its share of the demand
+    std::int64_t use = 0;   // running pods of the pool
+    double quota = 0;       // blocks to keep free now
+    std::int64_t free = 0;  // blocks free now
     std::vector<std::uint8_t> free_on;  // by node slot
     std::vector<std::size_t> pool;
     [[nodiscard]] bool same_blocks(const Group& other) const;
@@ -95,16 +95,16 @@ class Blocks {
                                               std::int64_t memory);
 
   std::vector<Group> groups_;
-  std::vector<std::int32_t> group_of_kind_;   // -1: none
-  std::vector<std::uint8_t> drain_;           // by node slot: smallest pod it takes, in cards
+  std::vector<std::int32_t> group_of_kind_;  // -1: none
+  std::vector<std::uint8_t> drain_;          // by node slot: smallest pod it takes, in cards
   std::vector<std::uint16_t> drain_group_;
   std::size_t draining_ = 0;
   std::uint64_t seen_changes_ = 0;
   std::uint64_t layout_ = 0;
   double departures_ = 0;
-  double cards_ = 0;           // in the cluster
-  double caution_ = 0.6;       // how much of the full quota to keep
-  double acceptance_gpus_ = 0; // faded: GPUs accepted, and asked for
+  double cards_ = 0;            // in the cluster
+  double caution_ = 0.6;        // how much of the full quota to keep
+  double acceptance_gpus_ = 0;  // faded: GPUs accepted, and asked for
   double asked_gpus_ = 0;
 };
 

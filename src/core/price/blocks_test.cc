@@ -184,9 +184,7 @@ void change(Ledger& ledger, const Step& step) {
       if (dice.one_in(3)) ledger.remove_node(name);
       break;
     case 2:
-    case 3:
-      occupy(ledger, uid, name, static_cast<std::uint32_t>(dice.below(4)));
-      break;
+    case 3: occupy(ledger, uid, name, static_cast<std::uint32_t>(dice.below(4))); break;
     default:
       if (ledger.find_pod(uid).valid()) ledger.release(ledger.find_pod(uid));
       break;

@@ -27,8 +27,7 @@ PodKind make_kind(const Shape& shape, const Ledger& ledger) {
   kind.cards = shape.cards;
   kind.parts = shape.parts;
   const auto& sizes = ledger.memory_sizes();
-  const std::int32_t largest =
-      sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
+  const std::int32_t largest = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
   for (const auto& part : shape.parts) {
     kind.gpus += part.count * share_of_card(part, largest);
     kind.constrained = kind.constrained || part.filter.constrains_models();

@@ -18,11 +18,11 @@ struct PodKind {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   std::int32_t cards = 0;
-  double gpus = 0;          // demand in cards: the larger of compute and memory share, per card
-  bool constrained = false; // accepts only some models
+  double gpus = 0;           // demand in cards: the larger of compute and memory share, per card
+  bool constrained = false;  // accepts only some models
   std::vector<GpuPart> parts;
-  double weight = 0;        // arrivals, faded
-  std::int64_t running = 0; // pods of this kind that we placed and that have not left
+  double weight = 0;         // arrivals, faded
+  std::int64_t running = 0;  // pods of this kind that we placed and that have not left
 
   [[nodiscard]] bool accepts(std::uint16_t model) const;
 };

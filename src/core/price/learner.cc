@@ -9,10 +9,10 @@ namespace stowage::core {
 namespace {
 
 constexpr std::uint64_t kDoublingUntil = 256;
-constexpr std::uint64_t kInterval = 200;  // 100 to 500 give the same placements on the traces
+constexpr std::uint64_t kInterval = 200;        // 100 to 500 give the same placements on the traces
 constexpr std::uint64_t kNodesPerInterval = 8;  // larger clusters change more slowly
-constexpr int kRoundsPerStep = 8;         // of pricing, in one dimension 2 to 20 microseconds each
-constexpr int kMemoryRoundsPerStep = 2;   // in two dimensions 50 to 150 microseconds each
+constexpr int kRoundsPerStep = 8;        // of pricing, in one dimension 2 to 20 microseconds each
+constexpr int kMemoryRoundsPerStep = 2;  // in two dimensions 50 to 150 microseconds each
 constexpr double kFadePerArrival = 0.9995;
 constexpr double kEnoughAcceptances = 50;
 constexpr double kLeavingFrom = 0.3;  // departures per acceptance
@@ -37,8 +37,7 @@ double total_cards(const Ledger& ledger) {
 
 }  // namespace
 
-Learner::Learner(const PolicyOptions& options)
-    : memory_duals_(options.memory_duals) {
+Learner::Learner(const PolicyOptions& options) : memory_duals_(options.memory_duals) {
   auto model = std::make_shared<PriceModel>();
   model->prepare();
   model_ = std::move(model);
@@ -96,6 +95,7 @@ void Learner::begin(const Ledger& ledger) {
   std::map<std::int32_t, double> by_milli;
   for (const auto& [size, demand] : shares) by_milli[size.first] += demand;
   std::vector<PackingItem> items;
+  items.reserve(by_milli.size());
   for (const auto& [milli, demand] : by_milli) items.push_back({milli, 0, demand});
   packing_.start(std::move(items), false);
 

@@ -53,7 +53,7 @@ class Learner {
   bool again_ = false;         // there is news for another lesson
   std::uint64_t next_at_ = 1;  // arrival at which to learn again
   std::uint64_t lessons_ = 0;
-  double accepted_ = 0;        // faded counts
+  double accepted_ = 0;  // faded counts
   double departed_ = 0;
 };
 

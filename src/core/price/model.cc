@@ -7,17 +7,17 @@
 namespace stowage::core {
 namespace {
 
-constexpr double kGrid = 100;          // costs are compared in 0.01 card
-constexpr double kFineGrid = 1 << 20;  // between the cards of one node nothing is gained by rounding
+constexpr double kGrid = 100;  // costs are compared in 0.01 card
+constexpr double kFineGrid =
+    1 << 20;  // between the cards of one node nothing is gained by rounding
 constexpr std::uint64_t kFullnessBits = 20;
 
 inline CardTerms terms_of(const PriceModel& model, const Ledger& ledger, const CardState& card) {
   const std::size_t size_class = card.memory_class;
-  if (size_class < model.memory_value.size() &&
-      model.memory_value[size_class].two_dimensional()) {
+  if (size_class < model.memory_value.size() && model.memory_value[size_class].two_dimensional()) {
     const auto size = ledger.memory_sizes()[size_class];
-    const auto permille = static_cast<std::int32_t>(
-        size == 0 ? 0 : std::int64_t{card.memory_free_mib} * 1000 / size);
+    const auto permille =
+        static_cast<std::int32_t>(size == 0 ? 0 : std::int64_t{card.memory_free_mib} * 1000 / size);
     const double free = (card.milli_free + permille) / 2000.0;
     return {model.memory_value[size_class].at(card.milli_free, permille), free * free};
   }
@@ -78,8 +78,8 @@ NodeTerms node_terms(const PriceModel& model, const Shape& shape, const NodeView
   const NodeState& s = *node.state;
   return {.weight = weight_of(model, node),
           .cpu_before = serve(s.cpu_free_milli, s.memory_free_bytes),
-          .cpu_after = serve(s.cpu_free_milli - shape.cpu_milli,
-                             s.memory_free_bytes - shape.memory_bytes)};
+          .cpu_after =
+              serve(s.cpu_free_milli - shape.cpu_milli, s.memory_free_bytes - shape.memory_bytes)};
 }
 
 double worth_lost(const PriceModel& model, const NodeTerms& node, const Sums& before,
@@ -168,7 +168,8 @@ PricedPlacement dual_price_place(const JudgeContext& context, const Shape& shape
   const Ledger& ledger = *context.ledger;
   const NodeTerms terms = node_terms(model, shape, node);
   const Sums before = sum_cards(model, ledger, node, node.cards);
-  if (shape.parts.empty()) return {0, packed_cost(model, node, worth_lost(model, terms, before, before))};
+  if (shape.parts.empty())
+    return {0, packed_cost(model, node, worth_lost(model, terms, before, before))};
   const GpuPart& part = shape.parts[0];
   const auto after_taking = [&](const Sums& sums, std::size_t card) {
     return with_card(model, ledger, sums, node.cards[card], taken(part, node.cards[card]),

@@ -15,7 +15,7 @@ constexpr double kTolerance = 1e-9;
 constexpr double kRounding = 1e-12;  // of a sum of a card's worth of prices
 constexpr std::size_t kCardMilli = 1000;
 constexpr std::size_t kMaxItems = 128;  // the most demanded sizes; a bound on the work of one step
-constexpr int kRoundsPerItem = 40;     // then the prices are scaled to be feasible, and taken
+constexpr int kRoundsPerItem = 40;      // then the prices are scaled to be feasible, and taken
 
 // Rounds sizes up to the grid and adds up what becomes equal.
 void merge_on_grid(std::vector<PackingItem>& items) {
@@ -239,9 +239,8 @@ CardValue Packing::value() const {
   }
   for (std::size_t milli = 0; milli <= kCardMilli; ++milli) {
     value.line_[milli] =
-        two_dimensional_
-            ? value.table_[milli * (rows_ - 1) / kCardMilli * columns_ + columns_ - 1]
-            : std::min(1.0, last.table_[milli / step_milli_] / top);
+        two_dimensional_ ? value.table_[milli * (rows_ - 1) / kCardMilli * columns_ + columns_ - 1]
+                         : std::min(1.0, last.table_[milli / step_milli_] / top);
   }
   return value;
 }

@@ -28,7 +28,9 @@ class CardValue {
   CardValue();  // nothing known: a whole card is worth 1, anything less 0
 
   [[nodiscard]] bool two_dimensional() const { return columns_ > 1; }
-  [[nodiscard]] double at(std::int32_t milli) const { return line_[static_cast<std::size_t>(milli)]; }
+  [[nodiscard]] double at(std::int32_t milli) const {
+    return line_[static_cast<std::size_t>(milli)];
+  }
   [[nodiscard]] double at(std::int32_t milli, std::int32_t memory_permille) const {
     const auto row = static_cast<std::size_t>(milli * kMemorySteps / 1000);
     const auto column = static_cast<std::size_t>(memory_permille * kMemorySteps / 1000);
@@ -39,8 +41,9 @@ class CardValue {
   template <typename Archive>
   void archive(Archive& a) {
     a(line_, table_, columns_);
-    const std::size_t full = (kMemorySteps + 1) * (kMemorySteps + 1);
-    if (line_.size() != 1001 || (columns_ > 1 && table_.size() != full)) *this = CardValue();
+    constexpr auto kSide = static_cast<std::size_t>(kMemorySteps) + 1;
+    if (line_.size() != 1001 || (columns_ > 1 && table_.size() != kSide * kSide))
+      *this = CardValue();
   }
 
   static constexpr std::int32_t kMemorySteps = 50;
@@ -85,14 +88,14 @@ class Packing {
   int rounds_ = 0;
   std::vector<PackingItem> items_;
   std::vector<Cell> cells_;
-  std::size_t rows_ = 0;      // knapsack grid: milli
-  std::size_t columns_ = 0;   // knapsack grid: memory
+  std::size_t rows_ = 0;     // knapsack grid: milli
+  std::size_t columns_ = 0;  // knapsack grid: memory
   std::size_t step_milli_ = 1;
   std::vector<double> inverse_;  // of the basis, row by row
   std::vector<double> cost_;     // of the basis columns: 1 a pattern, 0 a surplus
   std::vector<double> level_;    // how often each basis pattern is used
   std::vector<double> prices_;
-  std::vector<double> table_;    // of the knapsack
+  std::vector<double> table_;  // of the knapsack
 };
 
 }  // namespace stowage::core

@@ -29,7 +29,7 @@ struct LearnedState {
   std::vector<std::string> class_node;   // by class number; empty: no node left
   std::vector<std::int32_t> memory_mib;  // by memory class
   Blocks::State blocks;
-  std::int32_t group = -1;               // of the pod, in blocks
+  std::int32_t group = -1;  // of the pod, in blocks
 };
 
 struct DecisionRecord {

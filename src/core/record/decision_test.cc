@@ -1,9 +1,9 @@
 #include "core/record/decision.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/rng.h"
 #include "core/engine/engine.h"
@@ -47,13 +47,15 @@ PodSpec random_pod(base::Rng& rng, int i) {
     case 4: container.gpu = {.count = 1, .milli = 470, .memory_mib = 8192}; break;
     default: container.gpu = {.count = 1, .milli = 320};
   }
-  if (container.gpu.count > 0 && rng.below(5) == 0) container.gpu.filter.models_any = {"T4", "A100"};
+  if (container.gpu.count > 0 && rng.below(5) == 0)
+    container.gpu.filter.models_any = {"T4", "A100"};
   pod.containers.push_back(container);
   return pod;
 }
 
 // A cluster after some hundred pods came and went.
-Engine busy_engine(const std::string& policy, std::uint64_t seed, std::vector<std::string>& running) {
+Engine busy_engine(const std::string& policy, std::uint64_t seed,
+                   std::vector<std::string>& running) {
   base::Rng rng(seed);
   PolicyOptions options;
   options.choice = *parse_policy(policy);

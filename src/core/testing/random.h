@@ -91,14 +91,9 @@ inline GpuAsk random_ask(Dice& dice, const Wildness& wild = {}) {
   GpuAsk ask;
   ask.count = dice.pick({1, 1, 1, 2, 3});
   switch (dice.below(6)) {
-    case 0:
-      break;
-    case 1:
-      ask.milli = dice.pick({1, 300, 500, 700, 999, kMilliPerCard});
-      break;
-    case 2:
-      ask.memory_mib = dice.pick({1, 400, 1000, 1200});
-      break;
+    case 0: break;
+    case 1: ask.milli = dice.pick({1, 300, 500, 700, 999, kMilliPerCard}); break;
+    case 2: ask.memory_mib = dice.pick({1, 400, 1000, 1200}); break;
     case 3:
       ask.milli = dice.pick({300, 500, 600});
       ask.memory_mib = dice.pick({200, 500, 900});

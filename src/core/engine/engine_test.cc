@@ -1,0 +1,356 @@
+#include "core/engine/engine.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/testing/builders.h"
+
+namespace stowage::core {
+namespace {
+
+using testing::node;
+using testing::pod;
+using testing::policy;
+
+// What the engine wants, "bind p a 0,1" or "refuse p" or "reject p", joined by "; ".
+std::string text_of(const Commands& commands) {
+  std::string text;
+  for (const auto& command : commands) {
+    text += text.empty() ? "" : "; ";
+    if (const auto* bind = std::get_if<Bind>(&command)) {
+      text += "bind " + bind->uid + " " + bind->node;
+      for (const auto& container : bind->cards.containers) {
+        std::string cards;
+        for (const auto& share : container) {
+          cards += (cards.empty() ? "" : ",") + std::to_string(share.card);
+        }
+        text += " " + (cards.empty() ? "-" : cards);
+      }
+    } else if (const auto* refuse = std::get_if<Refuse>(&command)) {
+      text += "refuse " + refuse->uid;
+    } else {
+      text += "reject " + std::get<Reject>(command).subject;
+    }
+  }
+  return text;
+}
+
+class EngineTest : public ::testing::Test {
+ protected:
+  explicit EngineTest(PolicyOptions options = policy("binpack")) : engine_(std::move(options)) {}
+
+  std::string tell(const Event& event) {
+    const std::string said = text_of(engine_.handle(event, base::Instant{}));
+    EXPECT_EQ(engine_.ledger().audit(), std::vector<std::string>{});
+    return said;
+  }
+  std::string pending(const PodSpec& spec) { return tell(PodPending{spec}); }
+  std::string gone(const std::string& uid) { return tell(PodGone{uid}); }
+  std::string seen(const PodSpec& spec, const std::string& where,
+                   const std::optional<Assignment>& cards = std::nullopt) {
+    return tell(PodSeenBound{.pod = spec, .node = where, .cards = cards});
+  }
+  [[nodiscard]] std::size_t waiting() const { return engine_.counters().waiting; }
+
+  Engine engine_;
+};
+
+NodeSpec one_card(const std::string& name) { return node(name).cards(1).memory_mib(1000); }
+
+// ---- the road of a pod --------------------------------------------------------------------------
+
+TEST_F(EngineTest, APodThatFitsIsBoundAndEnds) {
+  tell(NodeChanged{one_card("a")});
+  EXPECT_EQ(pending(pod("p").gpus(1)), "bind p a 0");
+  EXPECT_EQ(engine_.ledger().pod(engine_.ledger().find_pod("p")).state, PodState::reserved);
+  EXPECT_EQ(tell(BindDone{"p"}), "");
+  EXPECT_EQ(engine_.ledger().pod(engine_.ledger().find_pod("p")).state, PodState::bound);
+  EXPECT_EQ(gone("p"), "");
+  EXPECT_EQ(engine_.ledger().pod_count(), 0U);
+}
+
+TEST_F(EngineTest, TheAnswerNamesSharesOfCards) {
+  tell(NodeChanged{node("a").cards(2).memory_mib(1000)});
+  const Commands commands = engine_.handle(
+      PodPending{pod("p").container("x").gpus(1).container("y").milli(300).memory_mib(200)}, {});
+  ASSERT_EQ(commands.size(), 1U);
+  const Bind expected{.uid = "p",
+                      .node = "a",
+                      .cards = {.containers = {{{.card = 0, .milli = 1000, .memory_mib = 1000}},
+                                               {{.card = 1, .milli = 300, .memory_mib = 200}}}}};
+  EXPECT_EQ(std::get<Bind>(commands[0]), expected);
+}
+
+TEST_F(EngineTest, APodThatDoesNotFitIsRefusedOnceAndWaits) {
+  EXPECT_EQ(pending(pod("p").gpus(1)), "refuse p") << "there is no node at all";
+  tell(NodeChanged{node("a").cards(1).memory_mib(1000).sick()});
+  EXPECT_EQ(waiting(), 1U);
+  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "bind p a 0");
+  EXPECT_EQ(waiting(), 0U);
+}
+
+TEST_F(EngineTest, AFailedBindGivesTheRoomToOthersAndWaits) {
+  tell(NodeChanged{one_card("a")});
+  EXPECT_EQ(pending(pod("p").gpus(1).priority(9)), "bind p a 0");
+  EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q");
+  EXPECT_EQ(tell(BindFailed{"p"}), "bind q a 0") << "p would only fail again";
+  EXPECT_EQ(waiting(), 1U);
+  EXPECT_EQ(gone("q"), "bind p a 0");
+}
+
+TEST_F(EngineTest, AFailedBindIsTriedAgainAtTheNextTick) {
+  tell(NodeChanged{one_card("a")});
+  pending(pod("p").gpus(1));
+  EXPECT_EQ(tell(BindFailed{"p"}), "");
+  EXPECT_EQ(engine_.ledger().pod_count(), 0U);
+  EXPECT_EQ(tell(BindFailed{"p"}), "") << "twice";
+  EXPECT_EQ(tell(Tick{}), "bind p a 0");
+  EXPECT_EQ(tell(Tick{}), "");
+  tell(BindDone{"p"});
+  EXPECT_EQ(tell(BindFailed{"p"}), "") << "too late: it is bound";
+  EXPECT_EQ(engine_.ledger().pod_count(), 1U);
+}
+
+TEST_F(EngineTest, APodThatLeavesWhileItWaitsIsForgotten) {
+  pending(pod("p").gpus(1));
+  pending(pod("q").gpus(1));
+  EXPECT_EQ(gone("p"), "");
+  EXPECT_EQ(waiting(), 1U);
+  EXPECT_EQ(tell(NodeChanged{node("a").cards(2)}), "bind q a 0");
+}
+
+TEST_F(EngineTest, APodThatLeavesDuringItsBindFreesTheRoom) {
+  tell(NodeChanged{one_card("a")});
+  pending(pod("p").gpus(1));
+  pending(pod("q").gpus(1));
+  EXPECT_EQ(gone("p"), "bind q a 0");
+  EXPECT_EQ(tell(BindFailed{"p"}), "");
+  EXPECT_EQ(tell(BindDone{"p"}), "");
+  EXPECT_EQ(waiting(), 0U);
+}
+
+// ---- who is next --------------------------------------------------------------------------------
+
+TEST_F(EngineTest, ParkedPodsGoByPriorityThenByArrival) {
+  for (const auto& [uid, priority] :
+       {std::pair{"late-low", -1}, {"first", 0}, {"second", 0}, {"urgent", 7}, {"third", 0}}) {
+    EXPECT_EQ(pending(pod(uid).gpus(1).priority(priority)), std::string("refuse ") + uid);
+  }
+  EXPECT_EQ(tell(NodeChanged{node("a").cards(2)}), "bind urgent a 0; bind first a 1");
+  EXPECT_EQ(gone("urgent"), "bind second a 0");
+  EXPECT_EQ(tell(NodeChanged{one_card("b")}), "bind third b 0");
+  EXPECT_EQ(gone("third"), "bind late-low b 0");
+}
+
+TEST_F(EngineTest, PodsOfDifferentShapesTakeTheirTurnsToo) {
+  pending(pod("half").milli(500));
+  pending(pod("whole").gpus(1).priority(1));
+  pending(pod("small").milli(100).priority(-1));
+  pending(pod("cpu-hog").cpu_milli(1000000).priority(9));
+  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "bind whole a 0");
+  EXPECT_EQ(gone("whole"), "bind half a 0; bind small a 0");
+  EXPECT_EQ(waiting(), 1U);
+}
+
+TEST_F(EngineTest, ARefusalIsNotRepeatedWhenThereIsStillNoRoom) {
+  pending(pod("p").gpus(2));
+  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "");
+  EXPECT_EQ(tell(Tick{}), "");
+  EXPECT_EQ(waiting(), 1U);
+}
+
+// ---- events that come twice, late, or from nowhere ----------------------------------------------
+
+TEST_F(EngineTest, RepeatedEventsChangeNothing) {
+  const PodSpec small = pod("small").milli(300);
+  tell(NodeChanged{one_card("a")});
+  EXPECT_EQ(pending(small), "bind small a 0");
+  EXPECT_EQ(pending(small), "") << "while it is bound";
+  EXPECT_EQ(tell(BindDone{"small"}), "");
+  EXPECT_EQ(tell(BindDone{"small"}), "");
+  EXPECT_EQ(pending(small), "");
+  EXPECT_EQ(seen(small, "a"), "");
+  EXPECT_EQ(seen(small, "a"), "");
+  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "");
+  EXPECT_EQ(testing::use_of(engine_, "a"), "30/0");
+  EXPECT_EQ(gone("small"), "");
+  EXPECT_EQ(gone("small"), "");
+  EXPECT_EQ(tell(NodeGone{"a"}), "");
+  EXPECT_EQ(tell(NodeGone{"a"}), "");
+  EXPECT_EQ(tell(BindDone{"nobody"}), "");
+  EXPECT_EQ(tell(BindFailed{"nobody"}), "");
+  EXPECT_EQ(gone("nobody"), "");
+  EXPECT_EQ(tell(NodeGone{"nowhere"}), "");
+}
+
+TEST_F(EngineTest, APodThatIsAnnouncedAgainKeepsItsPlaceInTheQueue) {
+  pending(pod("first").gpus(1));
+  pending(pod("second").gpus(1));
+  EXPECT_EQ(pending(pod("first").gpus(1)), "") << "it is refused already";
+  EXPECT_EQ(waiting(), 2U);
+  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "bind first a 0");
+}
+
+TEST_F(EngineTest, APodThatIsAnnouncedAgainSmallerIsTriedAgain) {
+  tell(NodeChanged{one_card("a")});
+  EXPECT_EQ(pending(pod("p").gpus(2)), "refuse p");
+  EXPECT_EQ(pending(pod("p").gpus(1)), "bind p a 0");
+  EXPECT_EQ(waiting(), 0U);
+}
+
+TEST_F(EngineTest, NodesThatGoTakeNoPods) {
+  tell(NodeChanged{one_card("a")});
+  pending(pod("p").milli(400));
+  tell(NodeGone{"a"});
+  EXPECT_EQ(pending(pod("q").milli(400)), "refuse q");
+  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "bind q a 0") << "beside p, which is still there";
+  EXPECT_EQ(pending(pod("r").milli(400)), "refuse r");
+}
+
+TEST_F(EngineTest, ACordonedNodeWakesNobodyUntilItIsOpenAgain) {
+  tell(NodeChanged{node("a").cards(1).cordoned()});
+  EXPECT_EQ(pending(pod("p").gpus(1)), "refuse p");
+  EXPECT_EQ(tell(NodeChanged{node("a").cards(1)}), "bind p a 0");
+}
+
+// ---- pods that others placed --------------------------------------------------------------------
+
+Assignment whole_card(std::uint32_t card) {
+  return {.containers = {{{.card = card, .milli = kMilliPerCard, .memory_mib = 16384}}}};
+}
+
+TEST_F(EngineTest, APodThatOthersBindWhileItWaitsLeavesTheQueue) {
+  pending(pod("p").gpus(1));
+  EXPECT_EQ(seen(pod("p").gpus(1), "a"), "");
+  EXPECT_EQ(waiting(), 0U);
+  EXPECT_EQ(tell(NodeChanged{node("a").cards(2)}), "");
+  EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q") << "p may be on either card";
+  EXPECT_EQ(gone("p"), "bind q a 0");
+}
+
+TEST_F(EngineTest, NamingTheCardsOfAPodFreesTheOthers) {
+  tell(NodeChanged{node("a").cards(2)});
+  seen(pod("theirs").gpus(1), "a");
+  EXPECT_EQ(pending(pod("p").gpus(1)), "refuse p");
+  EXPECT_EQ(seen(pod("theirs").gpus(1), "a", whole_card(0)), "bind p a 1");
+}
+
+TEST_F(EngineTest, APodSeenElsewhereFreesTheNodeWeChose) {
+  tell(NodeChanged{one_card("a")});
+  pending(pod("p").gpus(1));
+  EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q");
+  EXPECT_EQ(seen(pod("p").gpus(1), "b"), "bind q a 0");
+}
+
+TEST_F(EngineTest, ABindThatWorkedInSpiteOfAnErrorCounts) {
+  tell(NodeChanged{one_card("a")});
+  pending(pod("p").gpus(1));
+  seen(pod("p").gpus(1), "a", whole_card(0));
+  EXPECT_EQ(tell(BindFailed{"p"}), "") << "a timeout, after the pod was seen on its node";
+  EXPECT_EQ(waiting(), 0U);
+  EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q");
+}
+
+TEST_F(EngineTest, RestartedFromPodsThatComeBeforeTheirNodes) {
+  seen(pod("p").gpus(1), "a", whole_card(1));
+  tell(NodeChanged{node("a").cards(2)});
+  EXPECT_EQ(pending(pod("q").gpus(1)), "bind q a 0");
+  EXPECT_EQ(pending(pod("r").gpus(1)), "refuse r");
+}
+
+// ---- pods that are held back --------------------------------------------------------------------
+
+PolicyOptions holding_back() {
+  PolicyOptions options = policy("dual-price");
+  options.hold_back = true;
+  return options;
+}
+
+// One node of four cards, and a history of pods of four cards and of one that came and went: so a
+// pod of one card is held back where it would break the only block of four.
+class HoldBackTest : public EngineTest {
+ protected:
+  HoldBackTest() : EngineTest(holding_back()) {
+    tell(NodeChanged{node("a").cards(4)});
+    for (int i = 0; i < 100; ++i) {
+      for (const std::int32_t cards : {4, 1}) {
+        pending(pod("past").gpus(cards));
+        tell(BindDone{"past"});
+        gone("past");
+      }
+    }
+    before_ = engine_.counters();
+    EXPECT_EQ(pending(pod("running").gpus(4)), "bind running a 0,1,2,3");
+  }
+  Engine::Counters before_;
+};
+
+TEST_F(HoldBackTest, APodThatIsHeldBackDoesNotStandInTheWayOfOthers) {
+  EXPECT_EQ(pending(pod("small").gpus(1).priority(9)), "refuse small");
+  EXPECT_EQ(pending(pod("large").gpus(4)), "refuse large");
+  EXPECT_EQ(gone("running"), "bind large a 0,1,2,3") << "the block is for such pods";
+  EXPECT_EQ(engine_.counters().held_back, before_.held_back + 1);
+  EXPECT_EQ(waiting(), 1U);
+}
+
+TEST_F(HoldBackTest, ARefusalSaysSo) {
+  gone("running");
+  const Commands commands = engine_.handle(PodPending{pod("small").gpus(1)}, {});
+  ASSERT_EQ(commands.size(), 1U);
+  const Refusal& refusal = std::get<Refuse>(commands[0]).refusal;
+  EXPECT_EQ(refusal.nodes, 1);
+  ASSERT_EQ(refusal.counts.size(), 1U);
+  EXPECT_EQ(refusal.counts[0].code, ReasonCode::held_back);
+  EXPECT_EQ(refusal.counts[0].nodes, 1);
+}
+
+TEST_F(HoldBackTest, ATickTriesTheMostUrgentFirst) {
+  pending(pod("low").gpus(1).cpu_milli(1));
+  pending(pod("high").gpus(1).cpu_milli(2).priority(5));
+  pending(pod("middle").gpus(1).cpu_milli(3).priority(3));
+  EXPECT_EQ(gone("running"), "") << "all are held back";
+  EXPECT_EQ(tell(Tick{}), "");
+  for (int i = 0; i < 4000; ++i) {  // the demand shifts to pods of one card; these fit nowhere
+    pending(pod("shift").gpus(1).cpu_milli(1000000));
+    gone("shift");
+  }
+  EXPECT_EQ(tell(Tick{}), "bind high a 0; bind middle a 1; bind low a 2");
+}
+
+TEST(HoldBack, IsOffByDefault) { EXPECT_FALSE(PolicyOptions{}.hold_back); }
+
+// ---- explaining and counting --------------------------------------------------------------------
+
+TEST_F(EngineTest, ExplainsEveryNodeAndChangesNothing) {
+  tell(NodeChanged{node("a").cards(1).model("T4")});
+  tell(NodeChanged{node("b").cards(2).model("A100")});
+  tell(NodeChanged{node("c")});
+  const auto before = engine_.counters();
+  const auto verdicts = engine_.explain(pod("p").gpus(2).model("A100"));
+  ASSERT_EQ(verdicts.size(), 3U);
+  EXPECT_EQ(verdicts[0].node, "a");
+  EXPECT_EQ(verdicts[0].reason.code, ReasonCode::model_mismatch);
+  EXPECT_EQ(verdicts[1].reason.code, ReasonCode::none);
+  EXPECT_EQ(verdicts[2].reason.code, ReasonCode::no_cards);
+  EXPECT_EQ(engine_.counters().decisions, before.decisions);
+  EXPECT_EQ(engine_.ledger().pod_count(), 0U);
+}
+
+TEST_F(EngineTest, CountsItsDecisions) {
+  tell(NodeChanged{one_card("a")});
+  pending(pod("p").gpus(1));
+  pending(pod("q").gpus(1));
+  pending(pod("r").gpus(1));
+  EXPECT_EQ(engine_.counters().decisions, 3U);
+  EXPECT_EQ(engine_.counters().bound, 1U);
+  EXPECT_EQ(engine_.counters().refused, 2U);
+  EXPECT_EQ(engine_.counters().shapes, 1U) << "twins";
+  EXPECT_EQ(engine_.counters().nodes_judged, 2U) << "a, before and after it was taken";
+}
+
+}  // namespace
+}  // namespace stowage::core
