@@ -119,7 +119,7 @@ std::optional<Verdict> draw_verdict(base::Rng& rng) {
     case 1:
     case 2: return fits(rng.below(4));
     default: {
-      const auto codes = static_cast<std::uint64_t>(ReasonCode::count_) - 1;
+      const auto codes = kReasonCodes - 1;
       const auto code = static_cast<ReasonCode>(1 + rng.below(rng.below(2) == 0 ? 2 : codes));
       return refuses(code, static_cast<std::int64_t>(rng.below(4)), rng.below(2) == 0);
     }

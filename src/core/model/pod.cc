@@ -130,7 +130,8 @@ Status validate(const PodSpec& pod) {
     STOWAGE_TRY_VOID(validate_resources(owner, container.resources));
     STOWAGE_TRY_VOID(validate_gpu(owner, container.gpu));
   }
-  return {};
+  if (pod.containers.size() < 2) return {};
+  return validate_resources({.kind = "pod ", .name = &pod.name}, effective_resources(pod));
 }
 
 Status validate(const PodSpec& pod, const std::optional<Assignment>& cards) {

@@ -100,7 +100,7 @@ inline GpuAsk random_ask(Dice& dice, const Wildness& wild = {}) {
       break;
     case 4:
       ask.milli = dice.pick({0, 500, kMilliPerCard});
-      ask.memory_mib = dice.pick({kWholeMemory, 0, 1100});
+      ask.memory_mib = ask.milli == 0 ? kWholeMemory : dice.pick({kWholeMemory, 0, 1100});
       break;
     case 5:
       ask.milli = 250;
