@@ -34,7 +34,6 @@ void Ranking::reset(std::size_t slots, std::span<const std::uint32_t> ranks) {
   const Winner nobody{kEmpty, ~0U, ~0U};
   blocks_.assign(blocks, nobody);
   groups_.assign((blocks + kFan - 1) / kFan, nobody);
-  feasible_in_block_.assign(blocks, 0);
   feasible_ = 0;
   stats_ = {};
 }
@@ -53,9 +52,7 @@ void Ranking::assign(const std::function<const Verdict*(NodeIndex)>& verdict) {
     const std::uint64_t key = v->reason.code == ReasonCode::none ? v->cost : pack(v->reason);
     keys_[slot] = key;
     count(key, 1);
-    if (!is_cost(key)) continue;
-    ++feasible_;
-    ++feasible_in_block_[slot / kLeaves];
+    feasible_ += is_cost(key) ? 1U : 0U;
   }
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     blocks_[block] = winner_of_leaves(block);
@@ -88,21 +85,15 @@ void Ranking::store(std::size_t slot, std::uint64_t key) {
   keys_[slot] = key;
   count(old, -1);
   count(key, 1);
+  feasible_ += is_cost(key) ? 1U : 0U;
+  feasible_ -= is_cost(old) ? 1U : 0U;
   const std::size_t block = slot / kLeaves;
-  if (is_cost(old)) {
-    --feasible_;
-    --feasible_in_block_[block];
-  }
-  if (is_cost(key)) {
-    ++feasible_;
-    ++feasible_in_block_[block];
-  }
   const Winner& best = blocks_[block];
-  const Winner now{key, ranks_[slot], static_cast<std::uint32_t>(slot)};
   if (best.slot == slot && old < key) {
     climb(block, winner_of_leaves(block));
-  } else if (best.slot == slot || (is_cost(key) && now.beats(best))) {
-    climb(block, now);
+  } else if (is_cost(key) && key <= best.key) {  // ranks are looked up only if they can matter
+    const Winner now{key, ranks_[slot], static_cast<std::uint32_t>(slot)};
+    if (best.slot == slot || now.beats(best)) climb(block, now);
   }
 }
 
@@ -166,16 +157,9 @@ NodeIndex Ranking::best_if(const std::function<bool(NodeIndex)>& allowed) const 
 
 NodeIndex Ranking::nth_feasible(std::uint64_t n) const {
   STOWAGE_CHECK(n < feasible_);
-  for (std::size_t block = 0; block < blocks_.size(); ++block) {
-    if (n >= feasible_in_block_[block]) {
-      n -= feasible_in_block_[block];
-      continue;
-    }
-    for (std::size_t i = block * kLeaves;; ++i) {
-      if (is_cost(keys_[i]) && n-- == 0) return NodeIndex(i);
-    }
+  for (std::size_t i = 0;; ++i) {
+    if (is_cost(keys_[i]) && n-- == 0) return NodeIndex(i);
   }
-  return {};
 }
 
 // The node with the largest hole has changed: find the next largest. Rare, because the largest hole

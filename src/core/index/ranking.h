@@ -38,7 +38,7 @@ class Ranking {
   [[nodiscard]] NodeIndex best() const;
   // The same among those that `allowed` accepts. Walks blocks that could hold a better one only.
   [[nodiscard]] NodeIndex best_if(const std::function<bool(NodeIndex)>& allowed) const;
-  // The n-th feasible node in slot order. Requires n < feasible().
+  // The n-th feasible node in slot order. Requires n < feasible(). O(slots).
   [[nodiscard]] NodeIndex nth_feasible(std::uint64_t n) const;
   [[nodiscard]] std::uint64_t feasible() const { return feasible_; }
 
@@ -75,7 +75,6 @@ class Ranking {
   std::span<const std::uint32_t> ranks_;
   std::vector<Winner> blocks_;  // per kLeaves keys
   std::vector<Winner> groups_;  // per kFan blocks
-  std::vector<std::uint8_t> feasible_in_block_;
   std::uint64_t feasible_ = 0;
   std::array<HoleStat, 2 * kReasonCodes> stats_{};
 };

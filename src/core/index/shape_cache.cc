@@ -83,7 +83,12 @@ void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
     stamp_ = 1;
   }
   changed_.clear();
-  for (const NodeIndex node : changes) {
+  constexpr std::size_t kStampAhead = 16;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (i + kStampAhead < changes.size()) {
+      __builtin_prefetch(&stamps_[changes[i + kStampAhead].at()], 1);
+    }
+    const NodeIndex node = changes[i];
     if (std::exchange(stamps_[node.at()], stamp_) == stamp_) continue;
     changed_.push_back(node);
   }

@@ -13,30 +13,17 @@
 #include "core/place/judge.h"
 #include "core/place/shape.h"
 #include "core/testing/random.h"
+#include "core/testing/shadow.h"
 
 namespace stowage::core {
 namespace {
 
 using testing::Dice;
+using testing::Room;
+using testing::Shadow;
 
 // One step: what to do, and the seed of how.
 using Step = std::pair<std::uint8_t, std::uint16_t>;
-
-struct Room {  // of one card
-  std::int64_t milli = 0;
-  std::int64_t memory_mib = 0;
-  std::int64_t slots = 0;
-  bool operator==(const Room&) const = default;
-};
-
-// What the test knows of a pod. A charge is on a card by id, or by position (id empty) while the
-// node has not shown such a card.
-struct Held {
-  PodSpec pod;
-  std::string node;
-  bool cards_known = false;
-  std::vector<std::pair<std::string, CardCharge>> charges;
-};
 
 class World {
  public:
@@ -60,10 +47,10 @@ class World {
   void check() const {
     const auto complaints = ledger_.audit();
     if (!complaints.empty()) RC_FAIL(complaints.front());
-    RC_ASSERT(ledger_.node_count() == nodes_.size());
-    RC_ASSERT(ledger_.pod_count() == pods_.size());
-    for (const auto& [name, spec] : nodes_) check_node(spec);
-    for (const auto& [uid, held] : pods_) {
+    RC_ASSERT(ledger_.node_count() == shadow_.nodes().size());
+    RC_ASSERT(ledger_.pod_count() == shadow_.pods().size());
+    for (const auto& [name, spec] : shadow_.nodes()) check_node(spec);
+    for (const auto& [uid, held] : shadow_.pods()) {
       const PodIndex pod = ledger_.find_pod(uid);
       RC_ASSERT(pod.valid());
       RC_ASSERT(ledger_.spec(ledger_.pod(pod).node).name == held.node);
@@ -78,13 +65,13 @@ class World {
     Assignment cards;
   };
   std::optional<Fit> find_fit(Dice& dice, const std::string& uid) {
-    if (nodes_.empty()) return std::nullopt;
+    if (shadow_.nodes().empty()) return std::nullopt;
     Fit fit{.pod = testing::random_pod(dice, uid), .node = {}, .cards = {}};
     const PolicyOptions options{
         .choice = {.node = NodePolicy::binpack, .card = CardPolicy::binpack}};
     const Shape shape = make_shape(fit.pod, ledger_);
     const JudgeContext context{.ledger = &ledger_, .options = &options};
-    for (const auto& [name, spec] : nodes_) {
+    for (const auto& [name, spec] : shadow_.nodes()) {
       const NodeIndex node = ledger_.find_node(name);
       Placement placement;
       if (judge(context, shape, node, &placement).reason.code != ReasonCode::none) continue;
@@ -102,19 +89,13 @@ class World {
   static std::string uid(Dice& dice) { return "p" + std::to_string(dice.below(8)); }
 
   void upsert(const NodeSpec& spec) {
-    nodes_[spec.name] = spec;
+    shadow_.upsert(spec);
     ledger_.upsert_node(spec);
-    for (auto& [uid, held] : pods_) {
-      if (held.node != spec.name) continue;
-      for (auto& [id, charge] : held.charges) {
-        if (id.empty() && charge.card < spec.cards.size()) id = spec.cards[charge.card].id;
-      }
-    }
   }
 
   void change_node(Dice& dice) {
-    const auto known = nodes_.find(name(dice));
-    if (known == nodes_.end()) return;
+    const auto known = shadow_.nodes().find(name(dice));
+    if (known == shadow_.nodes().end()) return;
     NodeSpec spec = known->second;
     if (spec.cards.empty()) return;
     const std::size_t a = dice.below(spec.cards.size());
@@ -130,38 +111,25 @@ class World {
   }
 
   void remove(const std::string& name) {
-    nodes_.erase(name);
+    shadow_.remove(name);
     ledger_.remove_node(name);
-  }
-
-  void hold(const PodSpec& pod, const std::string& node, const std::optional<Assignment>& cards) {
-    Held held{.pod = pod, .node = node, .cards_known = cards.has_value(), .charges = {}};
-    if (cards) {
-      const auto spec = nodes_.find(node);
-      const std::size_t count = spec == nodes_.end() ? 0 : spec->second.cards.size();
-      for (const auto& charge : footprint(pod, *cards)) {
-        held.charges.emplace_back(
-            charge.card < count ? spec->second.cards[charge.card].id : std::string(), charge);
-      }
-    }
-    pods_[pod.uid] = std::move(held);
   }
 
   void reserve(Dice& dice) {
     const std::string who = uid(dice);
-    if (pods_.contains(who)) return;
+    if (shadow_.holds(who)) return;
     const auto fit = find_fit(dice, who);
     if (!fit) return;
     ledger_.reserve(fit->pod, fit->node, fit->cards);
-    hold(fit->pod, ledger_.spec(fit->node).name, fit->cards);
+    shadow_.hold(fit->pod, ledger_.spec(fit->node).name, fit->cards);
   }
 
   void confirm(const std::string& uid) {
-    if (pods_.contains(uid)) ledger_.confirm(ledger_.find_pod(uid));
+    if (shadow_.holds(uid)) ledger_.confirm(ledger_.find_pod(uid));
   }
 
   void release(const std::string& uid) {
-    if (pods_.erase(uid) > 0) ledger_.release(ledger_.find_pod(uid));
+    if (shadow_.drop(uid)) ledger_.release(ledger_.find_pod(uid));
   }
 
   // Somebody else's pod, or a known uid with another spec, elsewhere, on cards that are full.
@@ -171,53 +139,15 @@ class World {
     const PodSpec pod = testing::random_pod(dice, who);
     std::optional<Assignment> cards;
     if (with_cards) cards = testing::random_cards(dice, pod);
-    const auto known = pods_.find(who);
-    const bool stays = known != pods_.end() && known->second.node == where && !cards &&
-                       ledger_.pod(ledger_.find_pod(who)).state != PodState::bound_cards_unknown;
     ledger_.seen_bound(pod, where, cards);
-    if (!stays) hold(pod, where, cards);
-  }
-
-  // What the pods on the node use, or may use, of a card; and of the node.
-  struct Sum {
-    Resources used;
-    std::map<std::string, Room> cards;
-    Room anywhere;  // of pods whose cards are unknown
-    bool whole_somewhere = false;
-  };
-
-  [[nodiscard]] Sum add_up(const std::string& node) const {
-    Sum sum;
-    for (const auto& [uid, held] : pods_) {
-      if (held.node != node) continue;
-      sum.used = plus(sum.used, effective_resources(held.pod));
-      for (const auto& [id, charge] : held.charges) {
-        Room& room = sum.cards[id];
-        room.milli += charge.milli;
-        room.memory_mib += charge.memory_mib;
-        room.slots += charge.slots;
-      }
-      for (const auto& container : held.pod.containers) {
-        const GpuAsk& gpu = container.gpu;
-        if (held.cards_known || gpu.count == 0) continue;
-        if (gpu.whole()) {
-          sum.whole_somewhere = true;
-          continue;
-        }
-        sum.anywhere.milli += gpu.milli.value_or(0);
-        const bool all = gpu.memory_mib == kWholeMemory;
-        sum.anywhere.memory_mib += all ? 1'000'000 : gpu.memory_mib.value_or(0);
-        sum.anywhere.slots += 1;
-      }
-    }
-    return sum;
+    shadow_.see(pod, where, cards);
   }
 
   void check_node(const NodeSpec& spec) const {
     const NodeIndex node = ledger_.find_node(spec.name);
     RC_ASSERT(node.valid());
     RC_ASSERT(ledger_.spec(node) == spec);
-    const Sum sum = add_up(spec.name);
+    const Shadow::Sum sum = shadow_.add_up(spec.name);
     const NodeState& state = ledger_.state(node);
     const auto left = [](std::int64_t capacity, std::int64_t used) {
       return std::max<std::int64_t>(0, capacity - used);
@@ -234,7 +164,8 @@ class World {
     for (std::size_t i = 0; i < spec.cards.size(); ++i) check_card(spec, node, sum, i);
   }
 
-  void check_card(const NodeSpec& spec, NodeIndex node, const Sum& sum, std::size_t i) const {
+  void check_card(const NodeSpec& spec, NodeIndex node, const Shadow::Sum& sum,
+                  std::size_t i) const {
     const Card& card = spec.cards[i];
     const CardState& row = ledger_.cards(node)[i];
     const auto found = sum.cards.find(card.id);
@@ -259,8 +190,7 @@ class World {
   }
 
   Ledger ledger_;
-  std::map<std::string, NodeSpec> nodes_;
-  std::map<std::string, Held> pods_;
+  Shadow shadow_;
 };
 
 struct Rows {  // everything that a judgement reads

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -21,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/check.h"
 #include "core/engine/engine.h"
 
 namespace stowage::core::testing {
@@ -281,7 +281,9 @@ struct Placed {
   }
 };
 
+// Requires: validate(spec).
 inline void add(Engine& engine, const NodeSpec& spec) {
+  STOWAGE_CHECK(validate(spec).has_value());
   (void)engine.handle(NodeChanged{spec}, base::Instant{});
 }
 inline void end(Engine& engine, const std::string& uid) {
@@ -296,7 +298,7 @@ inline Engine engine_with(PolicyOptions options, const std::vector<NodeSpec>& no
 // Requires a policy as parse_policy() reads it: "binpack", "most-used/first".
 inline PolicyOptions policy(std::string_view name) {
   const auto choice = parse_policy(name);
-  if (!choice) std::abort();
+  STOWAGE_CHECK(choice.has_value());
   return {.choice = *choice};
 }
 // The same, weighing places, memory and compute by what the pod asks.
@@ -343,7 +345,7 @@ struct Use {
 };
 
 // A pod of someone else's making holds this much of the card; returns its uid. `use.slots` is the
-// number of its containers.
+// number of its containers, the first of which has all the rest.
 inline std::string occupy(Engine& engine, const std::string& node_name, std::uint32_t card,
                           const Use& use) {
   std::size_t number = engine.ledger().pod_count();
@@ -354,13 +356,16 @@ inline std::string occupy(Engine& engine, const std::string& node_name, std::uin
   PodBuilder holder = pod(uid);
   Assignment cards;
   for (std::int32_t i = 0; i < use.slots; ++i) {
-    const CardShare share{
-        .card = card, .milli = i == 0 ? use.milli : 0, .memory_mib = i == 0 ? use.memory_mib : 0};
-    holder.container("c" + std::to_string(i)).milli(share.milli).memory_mib(share.memory_mib);
+    CardShare share{.card = card};
+    if (i == 0) share = {.card = card, .milli = use.milli, .memory_mib = use.memory_mib};
+    // A request is for something, even where nothing is charged.
+    const bool something = share.milli > 0 || share.memory_mib > 0;
+    holder.container("c" + std::to_string(i)).memory_mib(something ? share.memory_mib : 1);
+    if (share.milli > 0) holder.milli(share.milli);
     cards.containers.push_back({share});
   }
-  (void)engine.handle(PodSeenBound{.pod = holder, .node = node_name, .cards = std::move(cards)},
-                      base::Instant{});
+  const PodSeenBound event{.pod = holder, .node = node_name, .cards = std::move(cards)};
+  STOWAGE_CHECK(engine.handle(event, base::Instant{}).empty());  // the engine accepts it
   return uid;
 }
 

@@ -1,0 +1,260 @@
+// Are the engine's choices and refusals right? Compared with an engine that is built anew, with the
+// record of the decision, with explain(), and with the same cluster and one node more.
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/engine/engine.h"
+#include "core/explain/render.h"
+#include "core/record/decision.h"
+#include "core/testing/builders.h"
+#include "core/testing/script.h"
+
+namespace stowage::core {
+namespace {
+
+using testing::Dice;
+using testing::policy;
+using testing::script_of;
+using testing::Step;
+
+using Steps = std::vector<Step>;
+
+// Policies that go by the state of the cluster alone, and not by what came before.
+PolicyOptions plain_policy(std::uint8_t number) {
+  const std::vector<std::string> names{"binpack",        "spread",         "tightest",
+                                       "most-used",      "most-free",      "elastic-binpack",
+                                       "first",          "best-fit",       "dot-product",
+                                       "gpu-packing",    "gpu-clustering", "binpack/topology",
+                                       "spread/best-fit"};
+  PolicyOptions options = policy(names[number % names.size()]);
+  options.profile_weights = number >= 128;
+  return options;
+}
+
+// An engine that has lived through the script, and in which no pod waits.
+Engine lived(const PolicyOptions& options, const std::vector<Event>& events) {
+  Engine engine(options);
+  for (const Event& event : events) (void)engine.handle(event, base::Instant{});
+  for (std::size_t i = 0; i < testing::kScriptPods; ++i) {
+    const std::string uid = "p" + std::to_string(i);
+    if (!engine.ledger().find_pod(uid).valid()) testing::end(engine, uid);
+  }
+  return engine;
+}
+
+// A pod to ask about; not an absurd one.
+PodSpec question(std::uint16_t seed) {
+  Dice dice(seed);
+  PodSpec pod = testing::random_pod(dice, "question");
+  while (!validate(pod)) pod = testing::random_pod(dice, "question");
+  return pod;
+}
+
+std::string ask(Engine& engine, const PodSpec& pod) {
+  const Commands commands = engine.handle(PodPending{pod}, base::Instant{});
+  testing::end(engine, pod.uid);
+  return to_text(commands);
+}
+
+// ---- cached and fresh ---------------------------------------------------------------------------
+
+// A pod that uses of each card what the charges say: one container per slot.
+PodSeenBound seen_as(const PodRecord& record, const std::string& node) {
+  PodSeenBound event{.pod = {.uid = record.uid, .name = record.name}, .node = node, .cards = {}};
+  event.pod.containers.emplace_back();
+  event.pod.containers[0].resources = record.resources;
+  event.pod.containers[0].resources.pods = 0;
+  event.cards.emplace();
+  event.cards->containers.resize(1);
+  for (const auto& charge : record.charges) {
+    const auto slots = static_cast<std::size_t>(charge.slots);
+    if (slots > event.cards->containers.size()) {
+      event.cards->containers.resize(slots);
+      event.pod.containers.resize(slots);
+    }
+    for (std::size_t i = 0; i < slots; ++i) {
+      event.cards->containers[i].push_back({.card = charge.card,
+                                            .milli = i == 0 ? charge.milli : 0,
+                                            .memory_mib = i == 0 ? charge.memory_mib : 0});
+    }
+  }
+  return event;
+}
+
+// The same, of unknown cards.
+PodSeenBound seen_somewhere(const PodRecord& record, const std::string& node) {
+  PodSeenBound event{.pod = {.uid = record.uid, .name = record.name}, .node = node, .cards = {}};
+  const auto add = [&](const GpuAsk& ask) { event.pod.containers.push_back({.gpu = ask}); };
+  for (std::int32_t i = 0; i < record.unknown.slots; ++i) {
+    const bool last = i + 1 == record.unknown.slots;
+    // Each asks for something; the last one makes up the sum.
+    std::int32_t memory = last ? record.unknown.memory_mib - i : 1;
+    std::int32_t milli = last ? record.unknown.milli : 0;
+    if (record.unknown.memory_mib < record.unknown.slots) {
+      memory = 0;
+      milli = last ? record.unknown.milli - i : 1;
+    }
+    if (memory > kMaxCardMemoryMib) memory = kWholeMemory;
+    add({.count = 1, .milli = milli, .memory_mib = memory});
+  }
+  if (record.unknown_whole > 0) add({.count = record.unknown_whole});
+  event.pod.containers.at(0).resources = record.resources;
+  event.pod.containers.at(0).resources.pods = 0;
+  return event;
+}
+
+Engine rebuilt(const PolicyOptions& options, const Ledger& ledger, bool pods_first) {
+  Engine engine(options);
+  const auto tell = [&](const Event& event) { RC_ASSERT(engine.handle(event, {}).empty()); };
+  std::map<std::string, NodeIndex, std::greater<>> nodes;  // in another order than they came
+  for (std::size_t i = 0; i < ledger.node_slots(); ++i) {
+    if (ledger.present(NodeIndex(i))) nodes.emplace(ledger.spec(NodeIndex(i)).name, i);
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& [name, node] : nodes) {
+      if ((round == 0) == pods_first) {
+        for (const PodIndex pod : ledger.pods_on(node)) {
+          const PodRecord& record = ledger.pod(pod);
+          const bool unknown = record.state == PodState::bound_cards_unknown;
+          tell(unknown ? seen_somewhere(record, name) : seen_as(record, name));
+        }
+      } else {
+        tell(NodeChanged{ledger.spec(node)});
+      }
+    }
+  }
+  return engine;
+}
+
+RC_GTEST_PROP(EngineChoice, EqualsThatOfAnEngineBuiltAnew,
+              (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed,
+               bool pods_first)) {
+  const PolicyOptions options = plain_policy(number);
+  Engine engine = lived(options, script_of(nodes, steps));
+  for (std::uint16_t i = 0; i < 4; ++i) {  // the first makes rankings that the others use
+    const PodSpec pod = question(static_cast<std::uint16_t>(seed + i / 2));
+    Engine fresh = rebuilt(options, engine.ledger(), pods_first);
+    RC_ASSERT(ask(engine, pod) == ask(fresh, pod));
+    (void)engine.handle(testing::event_of({7, static_cast<std::uint16_t>(seed + i)}), {});
+  }
+}
+
+RC_GTEST_PROP(EngineChoice, IsThatOfItsRecord,
+              (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed)) {
+  const PodSpec pod = question(seed);
+  std::vector<std::string> names = policy_names();
+  const PolicyOptions options = policy(names[number % names.size()]);
+  Engine engine = lived(options, script_of(nodes, steps));
+  const auto replay = replay_decision(engine.record_decision(pod));
+  RC_ASSERT(replay.has_value());
+  RC_ASSERT(replay->recorded == replay->replayed);
+  const bool learns =
+      options.choice.node == NodePolicy::fgd || options.choice.node == NodePolicy::dual_price;
+  if (!learns) RC_ASSERT(ask(engine, pod) == replay->recorded);
+}
+
+// ---- refusals -----------------------------------------------------------------------------------
+
+RC_GTEST_PROP(EngineRefusal, AgreesWithTheVerdictOnEveryNode,
+              (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed)) {
+  const auto names = policy_names();
+  Engine engine = lived(policy(names[number % names.size()]), script_of(nodes, steps));
+  const PodSpec pod = question(seed);
+  const auto verdicts = engine.explain(pod);
+  RC_ASSERT(verdicts.size() == engine.ledger().node_count());
+  std::map<ReasonCode, std::int64_t> expected;
+  for (const auto& verdict : verdicts) ++expected[verdict.reason.code];
+  const Commands commands = engine.handle(PodPending{pod}, {});
+  RC_ASSERT(commands.size() == 1U);
+  if (const auto* bind = std::get_if<Bind>(&commands[0])) {
+    for (const auto& verdict : verdicts) {
+      if (verdict.node == bind->node) RC_ASSERT(verdict.reason.code == ReasonCode::none);
+    }
+    return;
+  }
+  const Refusal& refusal = std::get<Refuse>(commands[0]).refusal;
+  RC_ASSERT(!expected.contains(ReasonCode::none));
+  RC_ASSERT(refusal.nodes == static_cast<std::int64_t>(verdicts.size()));
+  std::map<ReasonCode, std::int64_t> counted;
+  std::int64_t most = refusal.nodes;
+  for (const auto& count : refusal.counts) {
+    counted[count.code] = count.nodes;
+    RC_ASSERT(count.nodes <= most);
+    most = count.nodes;
+  }
+  RC_ASSERT(counted == expected);
+}
+
+// The pod that nearest_fit() speaks of.
+std::optional<PodSpec> reduced(PodSpec pod, const Refusal& refusal) {
+  ContainerSpec& container = pod.containers.at(0);
+  for (const auto& count : refusal.counts) {
+    if (count.best_only < 0) continue;
+    const auto best = static_cast<std::int32_t>(std::min<std::int64_t>(count.best_only, 1 << 30U));
+    switch (count.code) {
+      case ReasonCode::card_memory:
+        if (best == 0) break;
+        container.gpu.memory_mib = best;
+        return pod;
+      case ReasonCode::card_milli:
+        if (best == 0) break;
+        container.gpu.milli = best;
+        return pod;
+      case ReasonCode::cards:
+        if (best == 0) return std::nullopt;
+        container.gpu.count = best;
+        return pod;
+      case ReasonCode::cpu:
+        if (best == 0) break;
+        container.resources.cpu_milli = best;
+        return pod;
+      case ReasonCode::link: container.gpu.topology = Topology::link; return pod;
+      case ReasonCode::numa: container.gpu.topology = Topology::numa; return pod;
+      default: break;
+    }
+  }
+  return std::nullopt;
+}
+
+RC_GTEST_PROP(EngineRefusal, TheNearestThingThatWouldFitDoesFit,
+              (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed)) {
+  Engine engine = lived(plain_policy(number), script_of(nodes, steps));
+  PodSpec pod = question(seed);
+  pod.containers.resize(1);
+  const Commands commands = engine.handle(PodPending{pod}, {});
+  if (std::holds_alternative<Bind>(commands.at(0))) return;
+  const Refusal& refusal = std::get<Refuse>(commands[0]).refusal;
+  const auto smaller = reduced(pod, refusal);
+  if (!smaller) return;
+  RC_LOG() << render(refusal) << " " << nearest_fit(refusal) << "\n";
+  bool fits = false;
+  for (const auto& verdict : engine.explain(*smaller)) {
+    fits = fits || verdict.reason.code == ReasonCode::none;
+  }
+  RC_ASSERT(fits);
+}
+
+// ---- one node more ------------------------------------------------------------------------------
+
+RC_GTEST_PROP(EngineChoice, AnEmptyNodeMoreNeverTurnsAFitIntoARefusal,
+              (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed)) {
+  const auto names = policy_names();
+  const PolicyOptions options = policy(names[number % names.size()]);
+  Engine engine = lived(options, script_of(nodes, steps));
+  const PodSpec pod = question(seed);
+  const bool fitted = ask(engine, pod).starts_with("bind");
+  Dice dice(seed);
+  const std::string name = dice.pick({"a-first", "n00", "zz-last"});
+  testing::add(engine, testing::random_node(dice, name));
+  const bool fits = ask(engine, pod).starts_with("bind");
+  RC_ASSERT(fits || !fitted);
+}
+
+}  // namespace
+}  // namespace stowage::core

@@ -1,0 +1,148 @@
+// For property tests: a second, naive account of who holds what, kept from what is said to the
+// ledger or the engine and added up from scratch whenever it is asked.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model/node.h"
+#include "core/model/pod.h"
+
+namespace stowage::core::testing {
+
+struct Room {  // of one card
+  std::int64_t milli = 0;
+  std::int64_t memory_mib = 0;
+  std::int64_t slots = 0;
+
+  void add(const Room& other) {
+    milli += other.milli;
+    memory_mib += other.memory_mib;
+    slots += other.slots;
+  }
+  bool operator==(const Room&) const = default;
+};
+
+// What the pod takes of one card: sidecars + max(apps together, each init container).
+inline Room taken_of(const PodSpec& pod, const Assignment& cards, std::uint32_t card) {
+  Room apps;
+  Room sidecars;
+  Room inits;
+  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
+    for (const CardShare& share : cards.containers[i]) {
+      if (share.card != card) continue;
+      const Room room{.milli = share.milli, .memory_mib = share.memory_mib, .slots = 1};
+      if (pod.containers[i].phase == Phase::app) apps.add(room);
+      if (pod.containers[i].phase == Phase::sidecar) sidecars.add(room);
+      if (pod.containers[i].phase == Phase::init) {
+        inits.milli = std::max(inits.milli, room.milli);
+        inits.memory_mib = std::max(inits.memory_mib, room.memory_mib);
+        inits.slots = std::max(inits.slots, room.slots);
+      }
+    }
+  }
+  return {.milli = sidecars.milli + std::max(apps.milli, inits.milli),
+          .memory_mib = sidecars.memory_mib + std::max(apps.memory_mib, inits.memory_mib),
+          .slots = sidecars.slots + std::max(apps.slots, inits.slots)};
+}
+
+class Shadow {
+ public:
+  // A charge is on a card by id, or by position (id empty) while the node does not show such a
+  // card.
+  struct Charge {
+    std::string id;
+    std::uint32_t position = 0;
+    Room room;
+  };
+  struct Held {
+    PodSpec pod;
+    std::string node;
+    bool cards_known = false;
+    std::vector<Charge> charges;
+
+    [[nodiscard]] bool unknown() const {
+      return !cards_known && std::any_of(pod.containers.begin(), pod.containers.end(),
+                                         [](const auto& c) { return c.gpu.count > 0; });
+    }
+  };
+
+  void upsert(const NodeSpec& spec) {
+    nodes_[spec.name] = spec;
+    for (auto& [uid, held] : pods_) {
+      if (held.node != spec.name) continue;
+      for (auto& charge : held.charges) {
+        if (charge.id.empty() && charge.position < spec.cards.size()) {
+          charge.id = spec.cards[charge.position].id;
+        }
+      }
+    }
+  }
+  void remove(const std::string& name) { nodes_.erase(name); }
+
+  void hold(const PodSpec& pod, const std::string& node, const std::optional<Assignment>& cards) {
+    Held held{.pod = pod, .node = node, .cards_known = cards.has_value(), .charges = {}};
+    const auto spec = nodes_.find(node);
+    const std::size_t count = spec == nodes_.end() ? 0 : spec->second.cards.size();
+    for (std::uint32_t card = 0; cards && card < kMaxCardsPerNode; ++card) {
+      const Room room = taken_of(pod, *cards, card);
+      if (room == Room{}) continue;
+      held.charges.push_back({.id = card < count ? spec->second.cards[card].id : std::string(),
+                              .position = card,
+                              .room = room});
+    }
+    pods_[pod.uid] = std::move(held);
+  }
+  // As the ledger hears of it: a pod whose cards are known stays as it is if none are named.
+  void see(const PodSpec& pod, const std::string& node, const std::optional<Assignment>& cards) {
+    const auto known = pods_.find(pod.uid);
+    const bool stays =
+        known != pods_.end() && known->second.node == node && !cards && !known->second.unknown();
+    if (!stays) hold(pod, node, cards);
+  }
+  bool drop(const std::string& uid) { return pods_.erase(uid) > 0; }
+
+  [[nodiscard]] const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::map<std::string, Held>& pods() const { return pods_; }
+  [[nodiscard]] bool holds(const std::string& uid) const { return pods_.contains(uid); }
+
+  // What the pods on a node use, or may use.
+  struct Sum {
+    Resources used;
+    std::map<std::string, Room> cards;  // by card id
+    Room anywhere;                      // on any one card, of pods whose cards are unknown
+    bool whole_somewhere = false;       // one of these has whole cards
+  };
+  [[nodiscard]] Sum add_up(const std::string& node) const {
+    Sum sum;
+    for (const auto& [uid, held] : pods_) {
+      if (held.node != node) continue;
+      sum.used = plus(sum.used, effective_resources(held.pod));
+      for (const auto& charge : held.charges) sum.cards[charge.id].add(charge.room);
+      for (const auto& container : held.pod.containers) {
+        const GpuAsk& gpu = container.gpu;
+        if (held.cards_known || gpu.count == 0) continue;
+        if (gpu.whole()) {
+          sum.whole_somewhere = true;
+          continue;
+        }
+        const bool all = gpu.memory_mib == kWholeMemory;
+        sum.anywhere.add({.milli = gpu.milli.value_or(0),
+                          .memory_mib = all ? 1'000'000 : gpu.memory_mib.value_or(0),
+                          .slots = 1});
+      }
+    }
+    return sum;
+  }
+
+ private:
+  std::map<std::string, NodeSpec> nodes_;
+  std::map<std::string, Held> pods_;
+};
+
+}  // namespace stowage::core::testing
