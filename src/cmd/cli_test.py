@@ -161,6 +161,24 @@ class CliTest(unittest.TestCase):
         noisy = {"wall_seconds", "peak_rss_mib"}
         self.assertEqual(results("1"), results("3"))
 
+    def test_a_recorded_decision_replays_to_the_same(self):
+        file = str(self.folder / "decision.txt")
+        result = run(*self.trace, "--inflate", "0", "--record", f"3:{file}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        replay = run("sim", "--replay", file)
+        self.assertEqual(replay.returncode, 0, replay.stderr)
+        self.assertIn("pod 2: bound to n", replay.stdout)
+        self.assertIn("the same as recorded", replay.stdout)
+
+    def test_a_decision_that_cannot_be_recorded_or_read_is_named(self):
+        file = str(self.folder / "decision.txt")
+        self.assert_bad_input([*self.trace, "--record", "0:" + file], "--record", '"0"')
+        self.assert_bad_input([*self.trace, "--record", file], "--record")
+        self.assert_bad_input([*self.trace, "--record", "1:" + file, "--seed", "1,2"], "single run")
+        self.assert_bad_input([*self.trace, "--record", "999999:" + file], "999999")
+        self.assert_bad_input(["sim", "--replay", self.nodes], "not a recorded decision")
+        self.assert_bad_input(["sim", "--replay", file], "decision.txt")
+
     def test_the_report_stands_alone(self):
         report = self.folder / "deep" / "report"
         result = run("sim", "--synthetic", "20", "--report", str(report))

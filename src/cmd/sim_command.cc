@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include "cmd/exit.h"
+#include "cmd/replay_command.h"
 #include "core/policy/options.h"
 #include "sim/report.h"
+#include "sim/text_file.h"
 
 namespace stowage::cmd {
 namespace {
@@ -121,6 +123,16 @@ void add_output_flags(CLI::App& sim, SimFlags& flags) {
   sim.add_option("--report", flags.report, "also write a page with pictures, DIR/index.html")
       ->group(kGroup)
       ->type_name("DIR");
+  sim.add_option("--record", flags.record,
+                 "also write the decision about the K-th pod that\n"
+                 "arrives, with all it depended on; for a single run")
+      ->group(kGroup)
+      ->type_name("K:FILE");
+  sim.add_option("--replay", flags.replay,
+                 "decide again what --record wrote, and say if the\n"
+                 "outcome is the same; nothing else is simulated")
+      ->group(kGroup)
+      ->type_name("FILE");
   sim.add_option("--jobs", flags.jobs, "runs at the same time [one for each core]")
       ->group(kGroup)
       ->type_name("N");
@@ -153,6 +165,7 @@ CLI::App* add_sim_command(CLI::App& app, SimFlags& flags) {
 
 int run_sim_command(const SimFlags& flags) {
   if (flags.list_policies) return print(policy_list());
+  if (!flags.replay.empty()) return run_replay(flags.replay);
   auto settings = sim_settings(flags);
   if (!settings) return end_with(kExitBadInput, settings.error().message);
   const auto inputs = sim::read_inputs(settings->experiment);
@@ -172,6 +185,12 @@ int run_sim_command(const SimFlags& flags) {
     const auto page = sim::write_report(settings->report, *experiment);
     if (!page) return end_with(kExitFailed, page.error().message);
     remark = fmt::format("report: {}\n", *page);
+  }
+  if (!settings->record_file.empty()) {
+    const auto& run = std::get<sim::ReplayResult>(experiment->runs.front().outcome);
+    const Status written = sim::write_text_file(settings->record_file, run.record);
+    if (!written) return end_with(kExitFailed, written.error().message);
+    remark += fmt::format("decision: {}\n", settings->record_file);
   }
   const int code = print(sim::render(*experiment, settings->format));
   if (code == kExitOk && !flags.quiet) std::fputs(remark.c_str(), stderr);

@@ -35,6 +35,8 @@ struct SimFlags {
   std::string report;
   std::string jobs;
   bool quiet = false;
+  std::string record;
+  std::string replay;
 };
 
 // Adds the subcommand to the program; what is typed goes to `flags`, which must outlive the app.
@@ -43,7 +45,8 @@ CLI::App* add_sim_command(CLI::App& app, SimFlags& flags);
 struct SimSettings {
   sim::ExperimentConfig experiment;
   sim::OutputFormat format = sim::OutputFormat::table;
-  std::string report;  // empty: none
+  std::string report;       // empty: none
+  std::string record_file;  // empty: no decision is recorded
 };
 
 // Reads numbers and names, and refuses flags that contradict each other.

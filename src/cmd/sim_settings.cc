@@ -180,6 +180,28 @@ Status read_policies(const SimFlags& flags, sim::ExperimentConfig& config) {
   return {};
 }
 
+// "17:decision.txt". One decision belongs to one run.
+Status read_record(const SimFlags& flags, SimSettings& settings) {
+  if (flags.record.empty()) return {};
+  const std::size_t colon = flags.record.find(':');
+  if (colon == std::string::npos || colon + 1 == flags.record.size()) {
+    return fail(
+        fmt::format("--record is {}: expected the number of a pod and a file, such as "
+                    "17:decision.txt",
+                    sim::in_quotes(flags.record)));
+  }
+  STOWAGE_TRY(pod, whole("--record", std::string_view(flags.record).substr(0, colon), kNumberMax));
+  const sim::ExperimentConfig& config = settings.experiment;
+  const std::size_t orders = std::max<std::size_t>(config.sequences.size(), 1) *
+                             std::max<std::size_t>(config.seeds.size(), 1);
+  if (!config.loads.empty() || config.policies.size() * orders != 1) {
+    return fail("--record is for a single run: give one policy and one order, without --churn");
+  }
+  settings.experiment.record_pod = pod;
+  settings.record_file = flags.record.substr(colon + 1);
+  return {};
+}
+
 Status check_size(const sim::ExperimentConfig& config) {
   const std::size_t seeds = std::max<std::size_t>(config.seeds.size(), 1);
   const std::size_t runs = config.policies.size() * std::max<std::size_t>(config.loads.size(), 1) *
@@ -199,6 +221,7 @@ Result<SimSettings> sim_settings(const SimFlags& flags) {
   STOWAGE_TRY_VOID(read_churn(flags, settings.experiment));
   STOWAGE_TRY_VOID(read_policies(flags, settings.experiment));
   STOWAGE_TRY_VOID(check_size(settings.experiment));
+  STOWAGE_TRY_VOID(read_record(flags, settings));
   if (!flags.jobs.empty()) {
     STOWAGE_TRY(jobs, whole("--jobs", flags.jobs, kJobsMax));
     settings.experiment.jobs = static_cast<unsigned>(jobs);

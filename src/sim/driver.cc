@@ -41,6 +41,10 @@ Result<const Driver::Outcome*> Driver::arrive(std::uint32_t id, const TracePod& 
   return &outcome_;
 }
 
+std::string Driver::record_arrival(std::uint32_t id, const TracePod& pod) {
+  return engine_.record_decision(to_pod_spec(pod, uid_of(id)));
+}
+
 Result<const Driver::Outcome*> Driver::depart(std::uint32_t id, base::Instant now) {
   STOWAGE_TRY_VOID(settle(core::PodGone{uid_of(id)}, now));
   return &outcome_;

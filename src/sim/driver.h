@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/instant.h"
@@ -33,6 +34,8 @@ class Driver {
   };
   [[nodiscard]] Result<const Outcome*> arrive(std::uint32_t id, const TracePod& pod,
                                               base::Instant now);
+  // The decision that the engine would take about this pod now, recorded; nothing happens.
+  [[nodiscard]] std::string record_arrival(std::uint32_t id, const TracePod& pod);
   [[nodiscard]] Result<const Outcome*> depart(std::uint32_t id, base::Instant now);
 
   [[nodiscard]] const core::Engine& engine() const { return engine_; }

@@ -209,7 +209,7 @@ class Runner {
       result.outcome = outcome;
     } else {
       progress.pods_total = scenario->arrivals.size();
-      STOWAGE_TRY(outcome, replay(*scenario, std::move(options), progress));
+      STOWAGE_TRY(outcome, replay(*scenario, std::move(options), progress, config_.record_pod));
       result.outcome = std::move(outcome);
     }
     return result;

@@ -38,6 +38,10 @@ struct ExperimentConfig {
   std::vector<core::PolicyChoice> policies;
   core::PolicyOptions options;  // choice, seed and typical are set for each run
 
+  // The decision about this pod, counted from 1 in order of arrival, is recorded; 0: none.
+  // Requires a single run without churn.
+  std::uint64_t record_pod = 0;
+
   unsigned jobs = 0;  // threads; 0: as many as the machine has cores
   enum class ShowProgress : std::uint8_t { no, yes };
   ShowProgress show_progress = ShowProgress::no;  // on the standard error stream, a terminal

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/instant.h"
 #include "sim/driver.h"
 
@@ -15,7 +17,7 @@ constexpr std::int64_t kNsPerPod = 1'000'000'000;
 }  // namespace
 
 Result<ReplayResult> replay(const Scenario& scenario, core::PolicyOptions options,
-                            Progress& progress) {
+                            Progress& progress, std::uint64_t record_pod) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   ReplayResult result{.curve = AllocationCurve(scenario.measure.capacity())};
@@ -29,6 +31,7 @@ Result<ReplayResult> replay(const Scenario& scenario, core::PolicyOptions option
     const TracePod& pod = scenario.trace->pods[scenario.arrivals[id]];
     const std::int64_t demand = scenario.measure.demand(pod);
     now.ns += kNsPerPod;
+    if (id + 1 == record_pod) result.record = driver.record_arrival(id, pod);
     STOWAGE_TRY(outcome, driver.arrive(id, pod, now));
     arrived += demand;
     if (outcome->bound.empty()) {
@@ -39,6 +42,10 @@ Result<ReplayResult> replay(const Scenario& scenario, core::PolicyOptions option
     }
     result.curve.add(arrived, allocated);
     progress.pods_done.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (record_pod > scenario.arrivals.size()) {
+    return fail(fmt::format("--record names pod {}, but only {} arrive", record_pod,
+                            scenario.arrivals.size()));
   }
   result.arrived = static_cast<std::int64_t>(scenario.arrivals.size());
   result.counters = driver.engine().counters();

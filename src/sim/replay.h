@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "base/result.h"
 #include "core/engine/engine.h"
@@ -20,10 +21,12 @@ struct ReplayResult {
   std::int64_t placed = 0;
   KindCounts refused{};
   core::Engine::Counters counters{};
+  std::string record;       // of the decision that was asked for; empty: none
   double wall_seconds = 0;  // of this run alone: the engine's life from its first to its last event
 };
 
+// `record_pod` is the number of the arriving pod, from 1, whose decision is recorded; 0: none.
 [[nodiscard]] Result<ReplayResult> replay(const Scenario& scenario, core::PolicyOptions options,
-                                          Progress& progress);
+                                          Progress& progress, std::uint64_t record_pod = 0);
 
 }  // namespace stowage::sim

@@ -75,8 +75,8 @@ std::string nearest_fit(const Refusal& refusal) {
         if (best > 0) return fmt::format("fits with compute <= {} milli of a card", best);
         break;
       case ReasonCode::cards:
-        return fmt::format("needs {} free cards on one node; the best node has {}", count.asked,
-                           best);
+        return fmt::format("needs {} free card{} on one node; the best node has {}", count.asked,
+                           count.asked == 1 ? "" : "s", best);
       case ReasonCode::cpu:
         if (best > 0) return fmt::format("fits with cpu <= {} milli", best);
         break;

@@ -141,15 +141,18 @@ Status validate(const PodSpec& pod, const std::optional<Assignment>& cards) {
                 std::to_string(cards->containers.size()) + " containers, but it has " +
                 std::to_string(pod.containers.size()));
   }
+  // Sums over the pod stay within what a ledger row can count.
+  constexpr std::int64_t kMostMemoryMib = std::int64_t{kMaxCardMemoryMib} * kMaxContainers;
+  constexpr std::int64_t kMostMilli =
+      std::int64_t{kMilliPerCard} * kMaxCardsPerNode * kMaxContainers;
+  std::int64_t memory_mib = 0;
+  std::int64_t milli = 0;
   for (const auto& shares : cards->containers) {
-    std::set<std::uint32_t> named;
     for (const auto& share : shares) {
-      if (!named.insert(share.card).second) {
-        return fail("pod " + pod.name + ": a container names card " + std::to_string(share.card) +
-                    " twice");
-      }
-      if (share.milli < 0 || share.memory_mib < 0 || share.memory_mib > kMaxCardMemoryMib ||
-          share.milli > kMilliPerCard * static_cast<std::int32_t>(kMaxContainers)) {
+      memory_mib += share.memory_mib;
+      milli += share.milli;
+      if (share.milli < 0 || share.memory_mib < 0 || memory_mib > kMostMemoryMib ||
+          milli > kMostMilli) {
         return fail("pod " + pod.name + ": absurd share of card " + std::to_string(share.card));
       }
     }

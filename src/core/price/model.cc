@@ -116,9 +116,11 @@ Sums with_card(const PriceModel& model, const Ledger& ledger, const Sums& before
           .free = before.free - (was_whole ? 1 : 0)};
 }
 
+// An init container may ask for more than is left, where it runs before the pod's own containers.
 CardState taken(const GpuPart& part, CardState card) {
-  card.milli_free -= part.milli;
-  card.memory_free_mib -= part.whole || part.whole_memory ? card.memory_free_mib : part.memory_mib;
+  const bool all_memory = part.whole || part.whole_memory;
+  card.milli_free = std::max(0, card.milli_free - part.milli);
+  card.memory_free_mib = all_memory ? 0 : std::max(0, card.memory_free_mib - part.memory_mib);
   return card;
 }
 
