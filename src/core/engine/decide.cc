@@ -7,6 +7,13 @@
 #include "core/engine/body.h"
 
 namespace stowage::core {
+namespace {
+
+// Judgements per decision towards rankings by a newer model.
+constexpr std::size_t kSlice = 16;
+constexpr std::size_t kYoungSlice = 64;
+
+}  // namespace
 
 Engine::Body::Body(PolicyOptions options)
     : options_(std::move(options)),
@@ -57,7 +64,9 @@ bool Engine::Body::place(const PodSpec& pod, std::uint64_t arrival, Try which) {
     }
     waiting_.park(entry.shape.key, pod, arrival);
   }
-  cache_.work();
+  // While the cluster is new its model is young and changes fast: rankings follow faster.
+  const bool young = learner_.demand().arrivals() < 2 * ledger_.node_count();
+  cache_.work(young ? kYoungSlice : kSlice);
   return choice.node.valid();
 }
 
@@ -175,7 +184,8 @@ void Engine::Body::publish_model() {
   model->price = learner_.model();
   if (uses_fgd_) {
     fgd_models_ = ledger_.models().size();
-    model->fgd = std::make_shared<const FgdModel>(make_fgd_model(typical(), ledger_));
+    model->typical = typical();
+    model->fgd = std::make_shared<const FgdModel>(make_fgd_model(model->typical, ledger_));
   }
   model_ = std::move(model);
 }

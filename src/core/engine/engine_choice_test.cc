@@ -184,6 +184,8 @@ RC_GTEST_PROP(EngineRefusal, AgreesWithTheVerdictOnEveryNode,
 // The pod that nearest_fit() speaks of.
 std::optional<PodSpec> reduced(PodSpec pod, const Refusal& refusal) {
   ContainerSpec& container = pod.containers.at(0);
+  const Topology wish = container.gpu.topology;
+  const bool strict = wish == Topology::numa_strict || wish == Topology::link_strict;
   for (const auto& count : refusal.counts) {
     if (count.best_only < 0) continue;
     const auto best = static_cast<std::int32_t>(std::min<std::int64_t>(count.best_only, 1 << 30U));
@@ -197,7 +199,7 @@ std::optional<PodSpec> reduced(PodSpec pod, const Refusal& refusal) {
         container.gpu.milli = best;
         return pod;
       case ReasonCode::cards:
-        if (best == 0) return std::nullopt;
+        if (best == 0 || strict) return std::nullopt;  // "needs 2, has 1" promises nothing then
         container.gpu.count = best;
         return pod;
       case ReasonCode::cpu:

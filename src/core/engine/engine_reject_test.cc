@@ -186,5 +186,24 @@ TEST(EngineReject, TheLargestAmountsThatMakeSenseAreCounted) {
   EXPECT_EQ(testing::place(engine, pod("p").milli(1)).text(), "none");
 }
 
+// More sizes of cards, models and kinds of nodes than the ledger tells apart.
+TEST(EngineReject, AnyNumberOfKindsOfNodesIsSurvived) {
+  Engine engine = engine_with("dual-price");
+  for (int i = 0; i < 1500; ++i) {
+    testing::add(engine, node("n" + std::to_string(i % 3))
+                             .cards(2)
+                             .memory_mib(1000 + i * 7)
+                             .model("m" + std::to_string(i))
+                             .memory_bytes((std::int64_t{4} << 30U) * (i + 1)));
+    const std::string uid = "p" + std::to_string(i % 4);
+    testing::end(engine, uid);
+    const PodSpec spec =
+        i % 2 == 0 ? pod(uid).milli(100).whole_memory() : pod(uid).milli(300).memory_mib(500);
+    (void)engine.handle(PodPending{spec}, base::Instant{});
+  }
+  EXPECT_EQ(engine.ledger().audit(), std::vector<std::string>{});
+  EXPECT_EQ(engine.ledger().node_count(), 3U);
+}
+
 }  // namespace
 }  // namespace stowage::core

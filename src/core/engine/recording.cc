@@ -24,7 +24,6 @@ Commands Engine::Body::decide_only(const PodSpec& pod, ShapeCache::Entry& entry,
 std::string Engine::Body::record_decision(const PodSpec& pod) {
   DecisionRecord record;
   record.options = options_;
-  record.options.typical = uses_fgd_ ? typical() : options_.typical;
   record.pod = pod;
   for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
     const NodeIndex node(n);
@@ -36,13 +35,18 @@ std::string Engine::Body::record_decision(const PodSpec& pod) {
     }
   }
   ShapeCache::Entry& entry = entry_for(pod);
+  const auto model_before = model_;
+  const std::size_t models_before = fgd_models_;
   if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();
   cache_.refresh(entry, model_);
-  const std::uint32_t kind = learns_ ? learner_.kind_of(entry.shape, ledger_) : kNoKind;
+  if (uses_fgd_) record.options.typical = entry.model->typical;
+  const std::uint32_t kind = learner_.demand().known(entry.shape.key).value_or(kNoKind);
   record.learned = learned_state(*entry.model, kind);
   record.draw = draw_;
   record.outcome = to_text(decide_only(pod, entry, kind));
   draw_ = record.draw;  // as if nothing had been asked
+  model_ = model_before;
+  fgd_models_ = models_before;
   return to_text(record);
 }
 

@@ -131,8 +131,8 @@ void ShapeCache::refresh(Entry& entry, const std::shared_ptr<const PolicyModel>&
   }
 }
 
-void ShapeCache::work() {
-  std::size_t budget = kSlice;
+void ShapeCache::work(std::size_t slice) {
+  std::size_t budget = slice;
   while (budget > 0 && !queue_.empty()) {
     const auto found = by_key_.find(queue_.front());
     Entry* entry = found == by_key_.end() ? nullptr : entries_[found->second].get();

@@ -28,6 +28,7 @@ namespace stowage::core {
 struct PolicyModel {
   std::shared_ptr<const PriceModel> price;
   std::shared_ptr<const FgdModel> fgd;
+  std::vector<TypicalPod> typical;  // that fgd was made of
 };
 
 class ShapeCache {
@@ -56,8 +57,8 @@ class ShapeCache {
   // Brings the ranking up to date with the ledger, and with the model as far as the class comment
   // promises.
   void refresh(Entry& entry, const std::shared_ptr<const PolicyModel>& model);
-  // A slice of the work on successors. Call once per decision.
-  void work();
+  // A slice of the work on successors: that many judgements. Call once per decision.
+  void work(std::size_t slice);
 
   [[nodiscard]] JudgeContext context(const Entry& entry) const;
   [[nodiscard]] std::uint64_t judged() const { return judged_; }
@@ -66,7 +67,6 @@ class ShapeCache {
  private:
   static constexpr std::size_t kMaxKeys = std::size_t{16} << 20U;
   static constexpr std::size_t kRebuildAtOnce = 4096;  // nodes
-  static constexpr std::size_t kSlice = 64;            // judgements per decision
 
   void rebuild(Entry& entry);
   void judge_into(const Entry& entry, const PolicyModel& model, NodeIndex node, Ranking& ranking);

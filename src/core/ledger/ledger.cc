@@ -1,6 +1,7 @@
 #include "core/ledger/ledger.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/check.h"
@@ -10,6 +11,11 @@ namespace {
 
 constexpr std::uint32_t kRankGap = 4096;  // room for a dozen names between two neighbours
 constexpr std::size_t kMaxInterned = std::numeric_limits<std::uint16_t>::max();
+constexpr std::ptrdiff_t kMaxMemorySizes = 1024;
+constexpr std::size_t kMaxClasses = 4096;
+// Nodes of one make differ a little in what the system leaves them: that makes no class.
+constexpr std::int64_t kClassCpuMilli = 500;
+constexpr std::int64_t kClassMemoryBytes = std::int64_t{4} << 30U;
 
 std::int32_t clamp32(std::int64_t value) {
   return static_cast<std::int32_t>(
@@ -192,34 +198,42 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
   for (const PodIndex pod : slot.pods) add_charges(pods_[pod.at()], 1, ignored, slot.card_use);
 }
 
+std::uint16_t Ledger::memory_class(std::int32_t memory_mib) {
+  const auto known = std::find(memory_sizes_.begin(), memory_sizes_.end(), memory_mib);
+  if (known == memory_sizes_.end() && std::ssize(memory_sizes_) < kMaxMemorySizes) {
+    memory_sizes_.push_back(memory_mib);
+    return static_cast<std::uint16_t>(memory_sizes_.size() - 1);
+  }
+  const auto index = std::min<std::ptrdiff_t>(known - memory_sizes_.begin(), kMaxMemorySizes - 1);
+  return static_cast<std::uint16_t>(index);
+}
+
 void Ledger::classify(NodeIndex node) {
   const auto& spec = nodes_[node.at()].spec;
   NodeClass key;
-  key.cpu_milli = spec.allocatable.cpu_milli;
-  key.memory_bytes = spec.allocatable.memory_bytes;
+  const auto& all = spec.allocatable;
+  key.cpu_milli = all.cpu_milli - all.cpu_milli % kClassCpuMilli;
+  key.memory_bytes = all.memory_bytes - all.memory_bytes % kClassMemoryBytes;
   auto* card_states = cards_.data() + states_[node.at()].first_card;
   for (std::size_t i = 0; i < spec.cards.size(); ++i) {
-    const auto model = static_cast<std::uint16_t>(models_.number(spec.cards[i].model));
-    const auto size = spec.cards[i].memory_mib;
-    auto known = std::find(memory_sizes_.begin(), memory_sizes_.end(), size);
-    if (known == memory_sizes_.end() && memory_sizes_.size() < kMaxInterned) {
-      known = memory_sizes_.insert(memory_sizes_.end(), size);
-    }
-    card_states[i].model = model;
-    card_states[i].memory_class = static_cast<std::uint16_t>(known - memory_sizes_.begin());
-    key.models.push_back(model);
-    key.memory_mib.push_back(size);
+    card_states[i].model = static_cast<std::uint16_t>(models_.number(spec.cards[i].model));
+    card_states[i].memory_class = memory_class(spec.cards[i].memory_mib);
+    key.models.push_back(card_states[i].model);
+    key.memory_mib.push_back(spec.cards[i].memory_mib);
   }
   std::sort(key.models.begin(), key.models.end());
   std::sort(key.memory_mib.begin(), key.memory_mib.end());
-  const auto [entry, fresh] =
-      class_numbers_.try_emplace(std::move(key), static_cast<std::uint16_t>(classes_.size()));
-  if (fresh) {
-    classes_.push_back(entry->first);
+  auto entry = class_numbers_.find(key);
+  if (entry == class_numbers_.end() && classes_.size() < kMaxClasses) {
+    entry = class_numbers_.emplace(key, static_cast<std::uint16_t>(classes_.size())).first;
+    classes_.push_back(std::move(key));
     class_nodes_.push_back(0);
   }
-  states_[node.at()].node_class = entry->second;
-  ++class_nodes_[entry->second];
+  // Beyond the limit all further kinds of nodes share the last class: its weight is a guess.
+  const auto number = entry == class_numbers_.end() ? static_cast<std::uint16_t>(kMaxClasses - 1)
+                                                    : entry->second;
+  states_[node.at()].node_class = number;
+  ++class_nodes_[number];
 }
 
 void Ledger::remove_node(std::string_view name) {

@@ -26,7 +26,8 @@
 
 namespace stowage::core {
 
-// Nodes that are alike when empty: same cards (model, memory), same CPU and memory.
+// Nodes that are alike when empty: same cards (model, memory), and CPU and memory to within half a
+// core and 4 GiB, rounded down.
 struct NodeClass {
   std::vector<std::uint16_t> models;  // per card, sorted
   std::vector<std::int32_t> memory_mib;
@@ -162,6 +163,7 @@ class Ledger {
   void drop_slot_if_empty(NodeIndex node);
   void place_cards(NodeIndex node, const NodeSpec& spec);
   void classify(NodeIndex node);
+  std::uint16_t memory_class(std::int32_t memory_mib);
   void assign_rank(NodeIndex node);
   void relabel();
   void charge(const PodRecord& pod, std::int64_t sign);

@@ -170,7 +170,7 @@ class Search {
   }
 
   [[nodiscard]] std::int32_t memory_of(std::size_t card) const {
-    return context_.ledger->memory_sizes()[node_.cards[card].memory_class];
+    return context_.ledger->spec(node_.index).cards[card].memory_mib;
   }
 
   [[nodiscard]] CardClaims with(const GpuPart& part, std::size_t card) const {
@@ -314,6 +314,10 @@ class Search {
   int steps_ = 0;
 };
 
+bool strict(Topology wish) {
+  return wish == Topology::numa_strict || wish == Topology::link_strict;
+}
+
 Reason why_share_does_not_fit(const GpuPart& part, const NodeView& node, CardMask accepted) {
   std::int32_t most_milli = 0;
   std::int32_t most_memory = 0;
@@ -330,11 +334,27 @@ Reason why_share_does_not_fit(const GpuPart& part, const NodeView& node, CardMas
     memory_ok = true;
     most_slots = std::max(most_slots, card.slots_free);
   }
+  // Would it fit if it asked for this much?
+  const auto holds = [&](std::int32_t milli, std::int32_t memory_mib) {
+    int cards = 0;
+    for_each(accepted, [&](std::size_t c) {
+      const CardState& card = node.cards[c];
+      const bool room = card.milli_free >= milli && card.memory_free_mib >= memory_mib;
+      cards += room && card.slots_free >= 1 ? 1 : 0;
+    });
+    return cards >= part.count && !strict(part.topology);
+  };
   if (!milli_ok) {
-    return {.code = ReasonCode::card_milli, .asked = part.milli, .found = most_milli};
+    return {.code = ReasonCode::card_milli,
+            .only = !part.whole_memory && holds(most_milli, part.memory_mib),
+            .asked = part.milli,
+            .found = most_milli};
   }
   if (!memory_ok || most_slots > 0) {  // most_slots > 0: a share that wants all the memory
-    return {.code = ReasonCode::card_memory, .asked = part.memory_mib, .found = most_memory};
+    return {.code = ReasonCode::card_memory,
+            .only = holds(part.milli, most_memory),
+            .asked = part.memory_mib,
+            .found = most_memory};
   }
   return {.code = ReasonCode::card_slots, .asked = 1, .found = 0};
 }
@@ -360,7 +380,7 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
   CardMask fitting = accepted & fitting_cards(part, node, node.cards);
   if (part.whole_memory) {
     for_each(fitting, [&](std::size_t c) {
-      const auto size = ledger.memory_sizes()[node.cards[c].memory_class];
+      const auto size = ledger.spec(node.index).cards[c].memory_mib;
       if (node.cards[c].memory_free_mib < size) fitting &= ~bit(c);
     });
   }
@@ -372,12 +392,18 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
       largest = std::max(largest, ledger.memory_sizes()[node.cards[c].memory_class]);
     });
     if (largest < part.memory_mib) {
-      return {.code = ReasonCode::card_memory, .asked = part.memory_mib, .found = largest};
+      int free = 0;
+      for_each(accepted & node.state->whole,
+               [&](std::size_t c) { free += node.cards[c].memory_free_mib >= largest ? 1 : 0; });
+      return {.code = ReasonCode::card_memory,
+              .only = free >= part.count && !strict(part.topology),
+              .asked = part.memory_mib,
+              .found = largest};
     }
   } else if (found == 0) {
     return why_share_does_not_fit(part, node, accepted);
   }
-  return {.code = ReasonCode::cards, .asked = part.count, .found = found};
+  return {.code = ReasonCode::cards, .only = true, .asked = part.count, .found = found};
 }
 
 }  // namespace
@@ -420,18 +446,24 @@ std::optional<PlacedContainers> place_containers(const JudgeContext& context, co
 Reason why_cards_do_not_fit(const JudgeContext& context, const Shape& shape, const NodeView& node) {
   if (node.state->cards == 0) return {.code = ReasonCode::no_cards};
   for (const GpuPart& part : shape.parts) {
-    const Reason reason = why_part_does_not_fit(context, part, node);
-    if (reason.code != ReasonCode::none) return reason;
+    Reason reason = why_part_does_not_fit(context, part, node);
+    if (reason.code == ReasonCode::none) continue;
+    // Of several containers one that asks for less does not have to help.
+    if (reason.code != ReasonCode::cards && shape.parts.size() > 1) reason.only = false;
+    return reason;
   }
   Search search(context, shape, node);
   for (std::size_t i = 0; i < shape.parts.size(); ++i) {
     const GpuPart& part = shape.parts[i];
     if (part.topology == Topology::none || search.choose(i, search.candidates(i))) continue;
     const bool link = part.topology == Topology::link || part.topology == Topology::link_strict;
-    return {.code = link ? ReasonCode::link : ReasonCode::numa, .asked = part.count};
+    return {.code = link ? ReasonCode::link : ReasonCode::numa,
+            .only = shape.parts.size() == 1,
+            .asked = part.count};
   }
   const bool all = search.greedy();
   return {.code = ReasonCode::cards,
+          .only = true,
           .asked = shape.cards,
           .found = all ? 0 : std::min<std::int64_t>(search.cards_placed(), shape.cards - 1)};
 }

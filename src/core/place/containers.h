@@ -29,7 +29,7 @@ inline constexpr int kSearchLimit = 4096;
                                                                const Shape& shape,
                                                                const NodeView& node);
 
-// Requires: the cards of the node do not hold the pod. `only` is left for the caller to set.
+// Requires: the cards of the node do not hold the pod. `only` speaks of the cards alone.
 [[nodiscard]] Reason why_cards_do_not_fit(const JudgeContext& context, const Shape& shape,
                                           const NodeView& node);
 

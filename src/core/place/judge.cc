@@ -61,7 +61,7 @@ Reason why_not(const JudgeContext& context, const Shape& shape, const NodeView& 
     return reason;
   }
   Reason reason = why_cards_do_not_fit(context, shape, node);
-  reason.only = resources.failures == 0;
+  reason.only = reason.only && resources.failures == 0;
   return reason;
 }
 

@@ -28,10 +28,7 @@ bool Blocks::Group::same_blocks(const Group& other) const {
 
 std::uint8_t Blocks::blocks_on(const Group& group, const NodeState& state, std::uint64_t whole,
                                std::int64_t cpu, std::int64_t memory) {
-  if (!state.schedulable || state.node_class >= group.classes.size() ||
-      group.classes[state.node_class] == 0) {
-    return 0;
-  }
+  if (!state.schedulable || !group.takes(state.node_class)) return 0;
   std::int64_t blocks = std::popcount(whole) / group.cards;
   if (group.cpu_milli > 0) blocks = std::min(blocks, cpu / group.cpu_milli);
   if (group.memory_bytes > 0) blocks = std::min(blocks, memory / group.memory_bytes);
@@ -219,7 +216,7 @@ void Blocks::drain_for(std::size_t index, const Ledger& ledger) {
   NodeIndex best;
   for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
     const NodeState& s = ledger.state(NodeIndex(n));
-    if (!s.schedulable || drain_[n] != 0 || group.classes[s.node_class] == 0) continue;
+    if (!s.schedulable || drain_[n] != 0 || !group.takes(s.node_class)) continue;
     const auto capacity = static_cast<double>(ledger.classes()[s.node_class].cpu_milli);
     const double missing = std::max(0, group.cards - std::popcount(s.whole));
     const auto cpu =

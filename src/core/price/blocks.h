@@ -79,6 +79,9 @@ class Blocks {
     std::int64_t free = 0;  // blocks free now
     std::vector<std::uint8_t> free_on;  // by node slot
     std::vector<std::size_t> pool;
+    [[nodiscard]] bool takes(std::size_t node_class) const {
+      return node_class < classes.size() && classes[node_class] != 0;
+    }
     [[nodiscard]] bool same_blocks(const Group& other) const;
     [[nodiscard]] bool active() const { return quota >= 1 && static_cast<double>(free) <= quota; }
   };

@@ -44,6 +44,12 @@ bool PodKind::accepts(std::uint16_t model) const {
   });
 }
 
+std::optional<std::uint32_t> Demand::known(const std::string& shape_key) const {
+  const auto found = by_key_.find(shape_key);
+  if (found == by_key_.end()) return std::nullopt;
+  return found->second;
+}
+
 std::uint32_t Demand::slot_for(const Shape& shape, const Ledger& ledger) {
   const auto known = by_key_.find(shape.key);
   if (known != by_key_.end()) return known->second;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>  // lookup only
 #include <vector>
@@ -38,6 +39,8 @@ class Demand {
     bool new_share = false;  // a size of share that never came before
   };
   Seen arrived(const Shape& shape, const Ledger& ledger);
+  // The number of a kind that came before and is not forgotten.
+  [[nodiscard]] std::optional<std::uint32_t> known(const std::string& shape_key) const;
   // The number of this kind of pod, without counting an arrival.
   std::uint32_t slot_for(const Shape& shape, const Ledger& ledger);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace stowage::core {
@@ -13,6 +14,7 @@ constexpr std::uint64_t kInterval = 200;        // 100 to 500 give the same plac
 constexpr std::uint64_t kNodesPerInterval = 8;  // larger clusters change more slowly
 constexpr int kRoundsPerStep = 8;        // of pricing, in one dimension 2 to 20 microseconds each
 constexpr int kMemoryRoundsPerStep = 2;  // in two dimensions 50 to 150 microseconds each
+constexpr std::size_t kMemorySizesPriced = 8;
 constexpr double kFadePerArrival = 0.9995;
 constexpr double kEnoughAcceptances = 50;
 constexpr double kLeavingFrom = 0.3;  // departures per acceptance
@@ -21,7 +23,8 @@ constexpr double kScarceModelWeight = 3.0;
 constexpr double kMostModelPressure = 2.0;
 constexpr double kPriorCards = 0.02;  // of the cluster: weight of "any model may be asked for"
 constexpr double kSameRate = 0.02;    // smaller changes of a rate are noise
-constexpr double kSameWeight = 0.01;
+constexpr double kSameWeight = 0.06;
+constexpr double kSamePrices = 0.005;  // of the cards that the demand is worth
 
 double keep_if_close(double fresh, double old, double tolerance) {
   return std::abs(fresh - old) <= tolerance * old ? old : fresh;
@@ -33,6 +36,24 @@ double total_cards(const Ledger& ledger) {
     cards += static_cast<double>(ledger.nodes_in_class(c) * ledger.classes()[c].models.size());
   }
   return cards;
+}
+
+// By memory class: is it one of the few sizes that most cards have? Each costs a packing of its own.
+std::vector<bool> common_sizes(const Ledger& ledger) {
+  const auto& sizes = ledger.memory_sizes();
+  std::map<std::int32_t, std::size_t> cards;
+  for (std::size_t c = 0; c < ledger.classes().size(); ++c) {
+    for (const auto mib : ledger.classes()[c].memory_mib) cards[mib] += ledger.nodes_in_class(c);
+  }
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return cards[sizes[a]] > cards[sizes[b]]; });
+  std::vector<bool> common(sizes.size(), false);
+  for (std::size_t i = 0; i < std::min(order.size(), kMemorySizesPriced); ++i) {
+    common[order[i]] = cards[sizes[order[i]]] > 0;
+  }
+  return common;
 }
 
 }  // namespace
@@ -100,8 +121,9 @@ void Learner::begin(const Ledger& ledger) {
   packing_.start(std::move(items), false);
 
   memory_packing_.resize(memory_duals_ && memory_asked ? ledger.memory_sizes().size() : 0);
+  const std::vector<bool> priced = common_sizes(ledger);
   for (std::size_t c = 0; c < memory_packing_.size(); ++c) {
-    const std::int64_t card = ledger.memory_sizes()[c];
+    const std::int64_t card = priced[c] ? ledger.memory_sizes()[c] : 0;
     std::vector<PackingItem> pairs;
     for (const auto& [size, demand] : shares) {
       const auto [milli, mib] = size;
@@ -112,6 +134,30 @@ void Learner::begin(const Ledger& ledger) {
     memory_packing_[c].start(std::move(pairs), true);
   }
   learning_ = true;
+}
+
+// Dual prices stay feasible whatever the demand; they only stop being the best. What they value the
+// demand at, against what the best prices do, says how far they are off.
+bool Learner::Prices::serve(const Packing& fresh) const {
+  double ours = 0;
+  double best = 0;
+  for (std::size_t i = 0; i < fresh.items().size(); ++i) {
+    const PackingItem& item = fresh.items()[i];
+    const auto known = std::find_if(items.begin(), items.end(), [&](const PackingItem& old) {
+      return old.milli == item.milli && old.memory_permille == item.memory_permille;
+    });
+    if (known == items.end()) return false;  // a size that had no price
+    ours += item.demand * prices[static_cast<std::size_t>(known - items.begin())];
+    best += item.demand * fresh.prices()[i];
+  }
+  return ours >= (1 - kSamePrices) * best;
+}
+
+void Learner::Prices::renew(const Packing& fresh) {
+  if (fresh.items().size() == items.size() && serve(fresh)) return;
+  items = fresh.items();
+  prices = fresh.prices();
+  value = fresh.value();
 }
 
 bool Learner::step(const Ledger& ledger) {
@@ -131,8 +177,13 @@ bool Learner::step(const Ledger& ledger) {
 
 bool Learner::finish(const Ledger& ledger) {
   auto fresh = std::make_shared<PriceModel>();
-  fresh->value = packing_.value();
-  for (const auto& packing : memory_packing_) fresh->memory_value.push_back(packing.value());
+  prices_.renew(packing_);
+  fresh->value = prices_.value;
+  memory_prices_.resize(memory_packing_.size());
+  for (std::size_t c = 0; c < memory_packing_.size(); ++c) {
+    memory_prices_[c].renew(memory_packing_[c]);
+    fresh->memory_value.push_back(memory_prices_[c].value);
+  }
   set_rates(*fresh);
   set_weights(*fresh, ledger);
   const double d = departures();

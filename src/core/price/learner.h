@@ -44,7 +44,18 @@ class Learner {
   [[nodiscard]] std::vector<double> model_pressure(const Ledger& ledger, double cards) const;
   [[nodiscard]] std::vector<double> shape_pressure(const Ledger& ledger, double cards) const;
 
+  // Prices in use: they stay while they are nearly the best ones for the demand seen since.
+  struct Prices {
+    std::vector<PackingItem> items;
+    std::vector<double> prices;
+    CardValue value;
+    [[nodiscard]] bool serve(const Packing& fresh) const;
+    void renew(const Packing& fresh);
+  };
+
   bool memory_duals_ = true;
+  Prices prices_;
+  std::vector<Prices> memory_prices_;  // by memory class
   Demand demand_;
   std::shared_ptr<const PriceModel> model_;
   Packing packing_;

@@ -16,8 +16,9 @@ inline CardTerms terms_of(const PriceModel& model, const Ledger& ledger, const C
   const std::size_t size_class = card.memory_class;
   if (size_class < model.memory_value.size() && model.memory_value[size_class].two_dimensional()) {
     const auto size = ledger.memory_sizes()[size_class];
-    const auto permille =
-        static_cast<std::int32_t>(size == 0 ? 0 : std::int64_t{card.memory_free_mib} * 1000 / size);
+    // A class may stand for other sizes, too, once there are too many of them.
+    const std::int64_t parts = size == 0 ? 0 : std::int64_t{card.memory_free_mib} * 1000 / size;
+    const auto permille = static_cast<std::int32_t>(std::min<std::int64_t>(parts, 1000));
     const double free = (card.milli_free + permille) / 2000.0;
     return {model.memory_value[size_class].at(card.milli_free, permille), free * free};
   }
