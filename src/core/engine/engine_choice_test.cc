@@ -124,14 +124,16 @@ Engine rebuilt(const PolicyOptions& options, const Ledger& ledger,
 RC_GTEST_PROP(EngineChoice, EqualsThatOfAnEngineBuiltAnew,
               (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed,
                bool pods_first)) {
-  const PolicyOptions options = plain_policy(number);
   const auto events = script_of(nodes, steps);
-  Engine engine = lived(options, events);
-  for (std::uint16_t i = 0; i < 4; ++i) {  // the first makes rankings that the others use
-    const PodSpec pod = question(static_cast<std::uint16_t>(seed + i / 2));
-    Engine fresh = rebuilt(options, engine.ledger(), cards_unknown(events), pods_first);
-    RC_ASSERT(ask(engine, pod) == ask(fresh, pod));
-    (void)engine.handle(testing::event_of({7, static_cast<std::uint16_t>(seed + i)}), {});
+  for (const int other : {0, 4, 8}) {
+    const PolicyOptions options = plain_policy(static_cast<std::uint8_t>(number + other));
+    Engine engine = lived(options, events);
+    for (std::uint16_t i = 0; i < 4; ++i) {  // the first makes rankings that the others use
+      const PodSpec pod = question(static_cast<std::uint16_t>(seed + i / 2));
+      Engine fresh = rebuilt(options, engine.ledger(), cards_unknown(events), pods_first);
+      RC_ASSERT(ask(engine, pod) == ask(fresh, pod));
+      (void)engine.handle(testing::event_of({7, static_cast<std::uint16_t>(seed + i)}), {});
+    }
   }
 }
 
@@ -147,6 +149,21 @@ RC_GTEST_PROP(EngineChoice, IsThatOfItsRecord,
   const bool learns =
       options.choice.node == NodePolicy::fgd || options.choice.node == NodePolicy::dual_price;
   if (!learns) RC_ASSERT(ask(engine, pod) == replay->recorded);
+}
+
+RC_GTEST_PROP(EngineChoice, UnderChurnIsThatOfItsRecord, (std::uint16_t seed, bool hold_back)) {
+  PolicyOptions options = policy("dual-price");
+  options.hold_back = hold_back;
+  Engine engine(options);
+  std::size_t count = 0;
+  for (const Event& event : testing::churn_of(seed)) {
+    (void)engine.handle(event, base::Instant{});
+    if (++count < 150 || count % 20 != 0) continue;
+    const PodSpec pod = testing::pod("question").gpus(1 + static_cast<std::int32_t>(count % 4));
+    const auto replay = replay_decision(engine.record_decision(pod));
+    if (!replay) RC_FAIL(replay.error().message);
+    RC_ASSERT(replay->recorded == replay->replayed);
+  }
 }
 
 // ---- refusals -----------------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 namespace stowage::core {
 namespace {
 
+using testing::churn_of;
 using testing::policy;
 using testing::Room;
 using testing::script_of;
@@ -158,16 +159,107 @@ class Witness {
   std::set<std::string> in_flight_;         // bound by us; the reply has not come
 };
 
-RC_GTEST_PROP(EngineProperty, NothingIsGivenTwice,
-              (std::uint8_t number, std::uint8_t nodes, const Steps& steps)) {
-  Engine engine(any_policy(number));
+void watch(Engine& engine, const std::vector<Event>& events) {
   Witness witness;
-  for (const Event& event : script_of(nodes, steps)) {
+  for (const Event& event : events) {
     const Commands commands = engine.handle(event, base::Instant{});
     witness.before(event);
     for (const Command& command : commands) witness.check(command);
     const auto complaints = engine.ledger().audit();
     if (!complaints.empty()) RC_FAIL(complaints.front());
+  }
+}
+
+RC_GTEST_PROP(EngineProperty, NothingIsGivenTwice,
+              (std::uint8_t number, std::uint8_t nodes, const Steps& steps)) {
+  for (const int other : {0, 5, 10, 15}) {
+    Engine engine(any_policy(static_cast<std::uint8_t>(number + other)));
+    watch(engine, script_of(nodes, steps));
+  }
+}
+
+PolicyOptions dual_price(bool hold_back) {
+  PolicyOptions options = policy("dual-price");
+  options.hold_back = hold_back;
+  return options;
+}
+
+RC_GTEST_PROP(EngineProperty, NothingIsGivenTwiceUnderChurn, (std::uint16_t seed, bool hold_back)) {
+  Engine engine(dual_price(hold_back));
+  watch(engine, churn_of(seed));
+  RC_CLASSIFY(engine.counters().held_back > 0, "held back");
+  RC_ASSERT(hold_back || engine.counters().held_back == 0U);
+}
+
+RC_GTEST_PROP(EngineProperty, APodThatFitsIsHeldBackOnlyIfThatIsAllowed,
+              (std::uint16_t seed, bool hold_back)) {
+  Engine engine(dual_price(hold_back));
+  for (const Event& event : churn_of(seed)) {
+    const auto* pending = std::get_if<PodPending>(&event);
+    const auto held_back = engine.counters().held_back;
+    bool fits = false;
+    if (pending != nullptr) {
+      for (const auto& verdict : engine.explain(pending->pod)) {
+        fits = fits || verdict.reason.code == ReasonCode::none;
+      }
+    }
+    const Commands commands = engine.handle(event, base::Instant{});
+    if (pending == nullptr || commands.empty() || !fits) continue;
+    if (std::holds_alternative<Refuse>(commands[0])) {
+      RC_ASSERT(hold_back);
+      RC_ASSERT(engine.counters().held_back == held_back + 1);
+      const Refusal& refusal = std::get<Refuse>(commands[0]).refusal;
+      RC_ASSERT(refusal.counts.at(0).code == ReasonCode::held_back);
+      RC_ASSERT(refusal.nodes == static_cast<std::int64_t>(engine.ledger().node_count()));
+    }
+  }
+}
+
+// ---- nobody is forgotten ------------------------------------------------------------------------
+
+// The pods that wait, as seen from outside.
+class Queue {
+ public:
+  void before(const Event& event) {
+    if (const auto* gone = std::get_if<PodGone>(&event)) parked_.erase(gone->uid);
+    if (const auto* seen = std::get_if<PodSeenBound>(&event)) parked_.erase(seen->pod.uid);
+    const auto* pending = std::get_if<PodPending>(&event);
+    if (pending != nullptr) announced_[pending->pod.uid] = pending->pod;
+    if (pending != nullptr && parked_.contains(pending->pod.uid)) {
+      parked_[pending->pod.uid] = pending->pod;
+    }
+  }
+  void after(const Command& command) {
+    if (const auto* bind = std::get_if<Bind>(&command)) parked_.erase(bind->uid);
+    if (const auto* refuse = std::get_if<Refuse>(&command)) {
+      parked_[refuse->uid] = announced_.at(refuse->uid);
+    }
+  }
+  void check(Engine& engine) const {
+    RC_ASSERT(engine.counters().waiting == parked_.size());
+    for (const auto& [uid, pod] : parked_) {
+      for (const auto& verdict : engine.explain(pod)) {
+        if (verdict.reason.code == ReasonCode::none) {
+          RC_FAIL(uid + " waits, and " + verdict.node + " has room");
+        }
+      }
+    }
+  }
+
+ private:
+  std::map<std::string, PodSpec> parked_;
+  std::map<std::string, PodSpec> announced_;
+};
+
+RC_GTEST_PROP(EngineProperty, NobodyWaitsForRoomThatIsThere,
+              (std::uint8_t number, std::uint8_t nodes, const Steps& steps)) {
+  Engine engine(any_policy(number));
+  Queue queue;
+  for (const Event& event : script_of(nodes, steps)) {
+    if (std::holds_alternative<BindFailed>(event)) continue;  // such a pod waits for a tick
+    queue.before(event);
+    for (const Command& command : engine.handle(event, base::Instant{})) queue.after(command);
+    queue.check(engine);
   }
 }
 
@@ -187,6 +279,11 @@ RC_GTEST_PROP(EngineProperty, TheSameEventsGiveTheSameBytes,
   const PolicyOptions options = any_policy(number);
   const auto events = script_of(nodes, steps);
   RC_ASSERT(answers(options, events) == answers(options, events));
+}
+
+RC_GTEST_PROP(EngineProperty, TheSameEventsGiveTheSameBytesUnderChurn, (std::uint16_t seed)) {
+  const auto events = churn_of(seed);
+  RC_ASSERT(answers(dual_price(true), events) == answers(dual_price(true), events));
 }
 
 RC_GTEST_PROP(EngineProperty, CuttingTheEventsLeavesTheFirstAnswersAsTheyWere,

@@ -29,7 +29,7 @@ ShapeCache::Entry& ShapeCache::find(const std::string& key, const std::function<
   if (known != by_key_.end()) return *entries_[known->second];
   const std::size_t most =
       std::clamp<std::size_t>(kMaxKeys / std::max<std::size_t>(1, ledger_.node_slots()), 16, 1024);
-  if (entries_.size() >= most) evict();
+  while (entries_.size() >= most) evict();
   by_key_.emplace(key, entries_.size());
   entries_.push_back(std::make_unique<Entry>());
   entries_.back()->shape = make();

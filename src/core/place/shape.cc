@@ -74,6 +74,7 @@ void append_shape_key(const PodSpec& pod, std::string& out) {
   put(out, total.ephemeral_bytes);
   for (const auto& [name, amount] : total.extended) {
     if (amount == 0) continue;
+    out += '+';
     put(out, name);
     put(out, amount);
   }
@@ -89,7 +90,9 @@ void append_shape_key(const PodSpec& pod, std::string& out) {
     put(out, gpu.milli ? *gpu.milli : -2);
     put(out, gpu.memory_mib ? *gpu.memory_mib : -2);
     put(out, static_cast<std::int64_t>(gpu.topology));
-    if (!gpu.filter.constrains_models() && !gpu.filter.constrains_ids()) continue;
+    const bool filters = gpu.filter.constrains_models() || gpu.filter.constrains_ids();
+    out += filters ? 'f' : '.';
+    if (!filters) continue;
     put(out, static_cast<std::int64_t>(gpu.filter.model_match));
     put(out, gpu.filter.models_any);
     put(out, gpu.filter.models_none);

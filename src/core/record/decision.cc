@@ -1,5 +1,7 @@
 #include "core/record/decision.h"
 
+#include <algorithm>
+
 #include "core/record/archive.h"
 
 namespace stowage::core {
@@ -145,10 +147,13 @@ PlacedPod to_placed_pod(const PodRecord& record, const std::string& node) {
     if (record.unknown_whole > 0) {
       containers.push_back({.name = "whole", .gpu = {.count = record.unknown_whole}});
     }
+    std::int32_t milli = record.unknown.milli;
     for (std::int32_t slot = 0; slot < record.unknown.slots; ++slot) {
+      const std::int32_t part = std::min(milli, kMilliPerCard - 1);  // 1000 would be a whole card
+      milli -= part;
       containers.push_back({.name = "share",
                             .gpu = {.count = 1,
-                                    .milli = slot == 0 ? record.unknown.milli : 0,
+                                    .milli = part,
                                     .memory_mib = slot == 0 ? record.unknown.memory_mib : 0}});
     }
     return placed;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/event.h"
+#include "core/testing/builders.h"
 #include "core/testing/random.h"
 
 namespace stowage::core::testing {
@@ -51,6 +52,32 @@ inline std::vector<Event> script_of(std::uint8_t nodes, const std::vector<Step>&
     events.emplace_back(NodeChanged{random_node(dice, "n" + std::to_string(i), wild)});
   }
   for (const Step& step : steps) events.push_back(event_of(step, wild));
+  return events;
+}
+
+// Pods of one to four cards come and go on a few nodes of four cards: long enough for dual-price to
+// see that pods leave, to keep blocks of cards and to drain nodes.
+inline std::vector<Event> churn_of(std::uint16_t seed) {
+  Dice dice(seed);
+  std::vector<Event> events;
+  const std::size_t nodes = 2 + dice.below(3);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    events.emplace_back(NodeChanged{node("n" + std::to_string(i)).cards(4)});
+  }
+  for (int i = 0; i < 300; ++i) {
+    const std::string uid = "p" + std::to_string(dice.below(16));
+    const bool leaves = dice.one_in(2);
+    if (leaves) events.emplace_back(PodGone{uid});
+    if (leaves) continue;
+    PodBuilder comes = pod(uid);
+    comes.gpus(dice.pick({1, 1, 2, 4})).cpu_milli(dice.pick({1000, 2000}));
+    if (dice.one_in(4)) comes.gpus(1).milli(dice.pick({300, 470, 810}));
+    events.emplace_back(PodPending{comes});
+    if (dice.one_in(40)) events.emplace_back(NodeGone{"n0"});
+    if (dice.one_in(20)) events.emplace_back(NodeChanged{node("n0").cards(4)});
+    if (dice.one_in(20)) events.emplace_back(BindFailed{uid});
+    if (dice.one_in(20)) events.emplace_back(Tick{});
+  }
   return events;
 }
 
