@@ -115,7 +115,7 @@ class Witness {
       const auto others = sum.cards.find(node.cards[c].id);
       if (others != sum.cards.end()) used.add(others->second);
       RC_ASSERT(others != sum.cards.end() || !sum.whole_somewhere);
-      RC_ASSERT(used.milli + taken.milli <= kMilliPerCard);
+      RC_ASSERT(taken.milli == 0 || used.milli + taken.milli <= kMilliPerCard);
       RC_ASSERT(taken.memory_mib == 0 ||
                 used.memory_mib + taken.memory_mib <= node.cards[c].memory_mib);
       RC_ASSERT(node.cards[c].slots == 0 || used.slots + taken.slots <= node.cards[c].slots);
