@@ -286,12 +286,9 @@ std::string headline(const Experiment& experiment) {
 
 std::string render(const Experiment& experiment, OutputFormat format) {
   switch (format) {
-    case OutputFormat::json:
-      return render_json(experiment);
-    case OutputFormat::csv:
-      return render_csv(experiment);
-    case OutputFormat::table:
-      break;
+    case OutputFormat::json: return render_json(experiment);
+    case OutputFormat::csv: return render_csv(experiment);
+    case OutputFormat::table: break;
   }
   return render_table(experiment);
 }

@@ -27,7 +27,7 @@ struct AbsurdPod {
 };
 
 const std::vector<AbsurdPod>& absurd_pods() {
-  static const std::vector<AbsurdPod> rows{
+  static const std::vector<AbsurdPod> kRows{
       {"no uid", "no uid", [](PodSpec& p) { p.uid.clear(); }},
       {"negative cpu", "cpu is negative: -1",
        [](PodSpec& p) { p.containers[0].resources.cpu_milli = -1; }},
@@ -61,7 +61,7 @@ const std::vector<AbsurdPod>& absurd_pods() {
       {"a list without end", "more than 256 entries",
        [](PodSpec& p) { p.containers[0].gpu.filter.models_any.resize(300, "T4"); }},
   };
-  return rows;
+  return kRows;
 }
 
 std::string reject_of(Engine& engine, const Event& event) {

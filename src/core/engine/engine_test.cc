@@ -44,7 +44,7 @@ class EngineTest : public ::testing::Test {
   explicit EngineTest(PolicyOptions options = policy("binpack")) : engine_(std::move(options)) {}
 
   std::string tell(const Event& event) {
-    const std::string said = text_of(engine_.handle(event, base::Instant{}));
+    std::string said = text_of(engine_.handle(event, base::Instant{}));
     EXPECT_EQ(engine_.ledger().audit(), std::vector<std::string>{});
     return said;
   }

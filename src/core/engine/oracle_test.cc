@@ -75,7 +75,7 @@ Engine engine_of(const std::string& policy, const std::vector<NodeLevels>& clust
 // ---- all pods -----------------------------------------------------------------------------------
 
 const std::vector<GpuAsk>& asks() {
-  static const std::vector<GpuAsk> list{
+  static const std::vector<GpuAsk> kList{
       {.count = 1},
       {.count = 2},
       {.count = 1, .milli = 500},
@@ -84,7 +84,7 @@ const std::vector<GpuAsk>& asks() {
       {.count = 2, .milli = 300},
       {.count = 1, .milli = 100, .memory_mib = kWholeMemory},
   };
-  return list;
+  return kList;
 }
 
 std::vector<PodSpec> pods_of_one() {

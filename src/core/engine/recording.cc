@@ -125,9 +125,9 @@ Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
 
 Result<Replay> replay_decision(std::string_view text) {
   STOWAGE_TRY(record, parse_decision(text));
-  STOWAGE_TRY(commands, Engine(record.options).replay(record));
-  return Replay{
-      .recorded = record.outcome, .replayed = to_text(commands), .commands = std::move(commands)};
+  const Result<Commands> commands = Engine(record.options).replay(record);
+  if (!commands) return fail(commands.error().message);
+  return Replay{.recorded = record.outcome, .replayed = to_text(*commands), .commands = *commands};
 }
 
 }  // namespace stowage::core

@@ -47,7 +47,7 @@ struct CodeRow {
 };
 
 const std::vector<CodeRow>& code_rows() {
-  static const std::vector<CodeRow> rows{
+  static const std::vector<CodeRow> kRows{
       {ReasonCode::none, 0, 0, "none", "fits", ""},
       {ReasonCode::not_schedulable, 0, 0, "not_schedulable", "node is unschedulable", ""},
       {ReasonCode::no_cards, 0, 0, "no_cards", "node has no GPU", ""},
@@ -80,7 +80,7 @@ const std::vector<CodeRow>& code_rows() {
       {ReasonCode::extended, 3, 1, "extended",
        "insufficient extended resource (most free 1, asked 3)", ""},
   };
-  return rows;
+  return kRows;
 }
 
 TEST(Render, EveryCodeHasItsWordAndItsPhrase) {

@@ -230,8 +230,8 @@ void Ledger::classify(NodeIndex node) {
     class_nodes_.push_back(0);
   }
   // Beyond the limit all further kinds of nodes share the last class: its weight is a guess.
-  const auto number = entry == class_numbers_.end() ? static_cast<std::uint16_t>(kMaxClasses - 1)
-                                                    : entry->second;
+  const auto number =
+      entry == class_numbers_.end() ? static_cast<std::uint16_t>(kMaxClasses - 1) : entry->second;
   states_[node.at()].node_class = number;
   ++class_nodes_[number];
 }

@@ -388,6 +388,8 @@ std::vector<std::string> names_by_rank(const Ledger& ledger) {
     }
   }
   std::sort(ranked.begin(), ranked.end());
+  const auto same_rank = [](const auto& a, const auto& b) { return a.first == b.first; };
+  EXPECT_EQ(std::adjacent_find(ranked.begin(), ranked.end(), same_rank), ranked.end());
   std::vector<std::string> names;
   for (const auto& [rank, name] : ranked) names.push_back(name);
   return names;

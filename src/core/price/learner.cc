@@ -38,7 +38,8 @@ double total_cards(const Ledger& ledger) {
   return cards;
 }
 
-// By memory class: is it one of the few sizes that most cards have? Each costs a packing of its own.
+// By memory class: is it one of the few sizes that most cards have? Each costs a packing of its
+// own.
 std::vector<bool> common_sizes(const Ledger& ledger) {
   const auto& sizes = ledger.memory_sizes();
   std::map<std::int32_t, std::size_t> cards;

@@ -48,7 +48,7 @@ inline std::vector<Event> script_of(std::uint8_t nodes, const std::vector<Step>&
                                     const Wildness& wild = {}) {
   std::vector<Event> events;
   for (std::size_t i = 0; i <= nodes % kScriptNodes; ++i) {
-    Dice dice(nodes * 31U + i);
+    Dice dice(std::size_t{nodes} * 31U + i);
     events.emplace_back(NodeChanged{random_node(dice, "n" + std::to_string(i), wild)});
   }
   for (const Step& step : steps) events.push_back(event_of(step, wild));
