@@ -46,8 +46,10 @@ class ShapeCacheTest : public ::testing::Test {
     const std::string uid = "p" + std::to_string(rng_.below(500));
     if (ledger_.find_pod(uid).valid()) return ledger_.release(ledger_.find_pod(uid));
     const auto milli = static_cast<std::int32_t>(100 + 100 * rng_.below(5));
-    const auto card = static_cast<std::uint32_t>(rng_.below(2));
-    if (ledger_.cards(where)[card].milli_free < milli) return;
+    const auto cards = ledger_.cards(where);
+    if (!ledger_.present(where)) return;
+    const auto card = static_cast<std::uint32_t>(rng_.below(cards.size()));
+    if (cards[card].milli_free < milli) return;
     ledger_.reserve(pod(uid).milli(milli), where,
                     {.containers = {{{.card = card, .milli = milli, .memory_mib = 0}}}});
   }

@@ -286,6 +286,7 @@ PodIndex Ledger::reserve(const PodSpec& pod, NodeIndex node, const Assignment& c
                 record.resources.memory_bytes <= state.memory_free_bytes);
   STOWAGE_CHECK(state.pods_free >= 1);
   for (const auto& charge : record.charges) {
+    STOWAGE_CHECK(charge.card < state.cards);
     const CardState& card = this->cards(node)[charge.card];
     STOWAGE_CHECK(charge.milli <= card.milli_free && charge.memory_mib <= card.memory_free_mib &&
                   charge.slots <= card.slots_free);
