@@ -1,5 +1,6 @@
 #include "core/engine/engine.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -63,8 +64,16 @@ void Engine::Body::on(const PodSeenBound& e) {
     note_accepted(pod, learner_.arrived(shape, ledger_));
     learn();
   }
-  // It may hold less than we thought, or be elsewhere.
-  if (known.valid() && ledger_.change_count() != changes) wake(was_on);
+  if (ledger_.change_count() == changes) return;
+  // It may hold less than we thought, or be elsewhere. And where it is known to be, no pod can be
+  // that has whole cards which nobody has named.
+  const NodeIndex is_on = ledger_.pod(pod).node;
+  const auto on_node = ledger_.pods_on(is_on);
+  const bool clearer = std::any_of(on_node.begin(), on_node.end(), [&](PodIndex other) {
+    return ledger_.pod(other).state == PodState::bound_cards_unknown;
+  });
+  if (known.valid()) wake(was_on);
+  if (clearer && is_on != was_on) wake(is_on);
 }
 
 void Engine::Body::on(const BindDone& e) {

@@ -239,6 +239,14 @@ TEST_F(EngineTest, NamingTheCardsOfAPodFreesTheOthers) {
   EXPECT_EQ(seen(pod("theirs").gpus(1), "a", whole_card(0)), "bind p a 1");
 }
 
+TEST_F(EngineTest, ACardThatSomeoneSharesIsNotTheWholeCardOfAnother) {
+  tell(NodeChanged{node("a").cards(2)});
+  seen(pod("theirs").gpus(1), "a");
+  EXPECT_EQ(pending(pod("p").milli(300)), "refuse p") << "theirs may be on either card";
+  const Assignment small{.containers = {{{.card = 1, .milli = 100, .memory_mib = 0}}}};
+  EXPECT_EQ(seen(pod("small").milli(100), "a", small), "bind p a 1");
+}
+
 TEST_F(EngineTest, APodSeenElsewhereFreesTheNodeWeChose) {
   tell(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));

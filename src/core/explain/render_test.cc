@@ -208,6 +208,23 @@ TEST(RenderFromEngine, EachReasonByItself) {
   EXPECT_EQ(refusal_of(engine, pod("p").cpu_milli(1)), "0/1 nodes are available: 1 too many pods.");
 }
 
+TEST(RenderFromEngine, PromisesNothingThatWouldNotFit) {
+  // Card 0 has the most memory left, but no place; on card 1 there is little; both are in use.
+  Engine engine = engine_with("binpack", {node("n").cards(1).slots(1).cards(1)});
+  testing::occupy(engine, "n", 0, {.milli = 100, .memory_mib = 6384});
+  testing::occupy(engine, "n", 1, {.milli = 600, .memory_mib = 13384});
+  const std::pair<PodSpec, const char*> rows[] = {
+      {pod("p").memory_mib(12000), "fits with less than the largest hole: there is no place"},
+      {pod("p").gpus(2).memory_mib(12000), "two holes are needed"},
+      {pod("p").gpus(1).memory_mib(20000), "there is no free card"},
+      {pod("p").gpus(1).milli(950).memory_mib(2000), "the compute is on the card without a place"},
+      {pod("p").container("a").memory_mib(12000).container("b").memory_mib(9000),
+       "less for one container does not have to help"},
+  };
+  for (const auto& [spec, why] : rows) EXPECT_EQ(hint_of(engine, spec), "") << why;
+  EXPECT_EQ(hint_of(engine, pod("p").milli(100).memory_mib(3000)), "n 1") << "this one fits";
+}
+
 TEST(RenderFromEngine, NodesThatTakeNothing) {
   Engine engine = engine_with(
       "binpack", {node("a").cards(1).cordoned(), node("b"), node("c").cards(1).sick(), node("d")});

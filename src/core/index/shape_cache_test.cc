@@ -143,7 +143,7 @@ TEST_F(ShapeCacheTest, ANewModelDoesNotStopTheWorldInALargeCluster) {
   const auto old_model = model_for(300);
   const auto new_model = model_for(470);
   ShapeCache::Entry& entry = entry_of(pod("q").milli(300));
-  ShapeCache::Entry& other = entry_of(pod("q").milli(500));
+  ShapeCache::Entry& other = entry_of(pod("q").gpus(2));  // every change of a node decides
   cache_.refresh(entry, old_model);
   cache_.refresh(other, old_model);
   std::uint64_t most = 0;

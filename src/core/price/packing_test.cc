@@ -176,6 +176,12 @@ TEST(Packing, FindsTheTrueCostOfSizes) {
   }
 }
 
+TEST(Packing, TakesSmallGains) {
+  // One of 101 and nine of 99 fill a card better than nine of 101 or ten of 99, by one percent.
+  const std::vector<PackingItem> items{{101, 0, 1}, {99, 0, 9}};
+  EXPECT_NEAR(objective(solve(items, false)), fewest_cards(items, false), kClose);
+}
+
 TEST(Packing, AnOldSolutionIsAStartForNewDemand) {
   Packing packing = solve({{600, 0, 1}, {300, 0, 10}}, false);
   for (const auto& [large, small] : {std::pair{10.0, 1.0}, {1.0, 10.0}, {3.0, 3.0}, {2.0, 0.5}}) {

@@ -1,0 +1,85 @@
+// Pods of several containers: which cards they get where the first choice leads nowhere.
+#include "core/place/containers.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/testing/builders.h"
+
+namespace stowage::core {
+namespace {
+
+using testing::engine_with;
+using testing::node;
+using testing::place;
+using testing::pod;
+
+TEST(Containers, APoorFirstChoiceIsTakenBack) {
+  Engine engine = engine_with("first", {node("n").cards(2)});
+  testing::occupy(engine, "n", 1, {.milli = 100});
+  // The share would go to card 0, which is the only whole one.
+  EXPECT_EQ(place(engine, pod("p").container("a").milli(500).container("b").gpus(1)).text(),
+            "n 1|0");
+}
+
+TEST(Containers, EveryContainerHasItsOwnCardsUnlessTheyFitTogether) {
+  Engine engine = engine_with("first", {node("n").cards(2)});
+  EXPECT_EQ(place(engine, pod("p").container("a").milli(600).container("b").milli(600)).text(),
+            "n 0|1");
+  testing::end(engine, "p");
+  EXPECT_EQ(place(engine, pod("p").container("a").milli(400).container("b").milli(600)).text(),
+            "n 0|0");
+  testing::end(engine, "p");
+  EXPECT_EQ(place(engine, pod("p").container("a").gpus(2).container("b").milli(1)).text(), "none");
+}
+
+TEST(Containers, StrictWishesHoldInTheSearchToo) {
+  Engine engine = engine_with("first", {node("n").cards(2).numa(0).cards(1).numa(1)});
+  const PodSpec spec =
+      pod("p").container("a").gpus(1).container("b").gpus(2).topology(Topology::numa_strict);
+  EXPECT_EQ(place(engine, spec).text(), "n 2|0,1") << "cards 0 and 1 alone are in one NUMA node";
+  testing::end(engine, "p");
+  const PodSpec twice = pod("p")
+                            .container("a")
+                            .gpus(2)
+                            .topology(Topology::numa_strict)
+                            .container("b")
+                            .gpus(1)
+                            .topology(Topology::link_strict);
+  EXPECT_EQ(place(engine, twice).text(), "none") << "nothing is known about links";
+}
+
+// The init container asks for more than the app leaves, and takes the app's card before it starts.
+TEST(Containers, InitContainersReuseTheCardsOfTheApp) {
+  for (const std::string& name : policy_names()) {
+    SCOPED_TRACE(name);
+    Engine engine = engine_with(name, {node("n").cards(1).memory_mib(1000)});
+    const PodSpec spec =
+        pod("p").init("i").milli(900).memory_mib(950).container("a").milli(800).memory_mib(900);
+    for (int i = 0; i < 20; ++i) {  // long enough to learn what memory is worth
+      EXPECT_EQ(place(engine, spec).text(), "n 0|0");
+      EXPECT_EQ(testing::use_of(engine, "n"), "90/950");
+      testing::end(engine, "p");
+    }
+    const PodSpec whole = pod("p").init("i").gpus(1).container("a").gpus(1);
+    EXPECT_EQ(place(engine, whole).text(), "n 0|0");
+    testing::end(engine, "p");
+    const PodSpec beside = pod("p").init("i").gpus(1).sidecar("s").milli(1).container("a").gpus(1);
+    EXPECT_EQ(place(engine, beside).text(), "none") << "the sidecar stays";
+  }
+}
+
+TEST(Containers, TheSearchEndsWhereThereIsNoEndOfWaysToTry) {
+  Engine engine = engine_with("binpack", {node("n").cards(16)});
+  for (std::uint32_t card = 0; card < 16; ++card) {
+    testing::occupy(engine, "n", card, {.milli = 500});
+  }
+  testing::PodBuilder many = pod("many");
+  for (int i = 0; i < 17; ++i) many.container("c" + std::to_string(i)).milli(400);
+  EXPECT_EQ(place(engine, many).text(), "none");
+}
+
+}  // namespace
+}  // namespace stowage::core
