@@ -51,7 +51,9 @@ setup: ## install the Debian packages of packages.txt that are missing
 
 .PHONY: build
 build: setup ## build the release binary, build/release/stowage
-	$(call compile,release)
+	@echo "== release: build the program"
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target stowage_program
 
 .PHONY: test
 test: setup ## build and run all tests: release, then dev (sanitizers), then clang
@@ -69,6 +71,7 @@ test-release test-dev test-clang test-tsan: test-%: setup
 
 .PHONY: bench
 bench: build ## run the engine benchmark, results in bench/results/latest.json
+	@cmake --build --preset release -j $(JOBS) --target stowage_bench
 	@mkdir -p bench/results
 	$(RELEASE)/bench/stowage_bench --out bench/results/latest.json
 
