@@ -8,18 +8,51 @@
 
 namespace stowage::core {
 
-Commands Engine::Body::handle(const Event& event) {
+namespace {
+
+constexpr std::int64_t kFirstRestNs = 1'000'000'000;
+constexpr std::uint32_t kMostDoublings = 3;
+constexpr std::int64_t kLongestRestNs = 10 * kFirstRestNs;
+
+// A bind failed for the n-th time in a row: how long the pod rests before it is tried again.
+base::Instant rest_until(base::Instant now, std::uint32_t failures) {
+  if (failures > kMostDoublings + 1) return {now.ns + kLongestRestNs};
+  return {now.ns + (kFirstRestNs << (failures - 1))};
+}
+
+}  // namespace
+
+Engine::Body::Body(std::vector<PolicyOptions> profiles) {
+  for (auto& options : profiles) {
+    planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options)));
+  }
+}
+
+Commands Engine::Body::handle(const Event& event, base::Instant now) {
   out_.clear();
+  now_ = now;
   std::visit([this](const auto& e) { on(e); }, event);
   return std::exchange(out_, {});
 }
 
 Engine::Counters Engine::Body::counters() const {
   Counters counters = counters_;
-  counters.nodes_judged = cache_.judged();
+  for (const auto& planner : planners_) {
+    counters.nodes_judged += planner->judged();
+    counters.shapes += planner->shapes();
+    counters.models_learned += planner->models_learned();
+  }
   counters.waiting = waiting_.size();
-  counters.shapes = cache_.size();
+  counters.resting = waiting_.resting();
   return counters;
+}
+
+std::string Engine::Body::record_decision(const PodSpec& pod) {
+  return to_text(planner_of(pod).record(pod));
+}
+
+Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
+  return planners_.front()->replay(record);
 }
 
 std::vector<Engine::NodeVerdict> Engine::Body::explain(const PodSpec& pod) {
@@ -28,7 +61,7 @@ std::vector<Engine::NodeVerdict> Engine::Body::explain(const PodSpec& pod) {
   for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
     const NodeIndex node(n);
     if (!ledger_.present(node)) continue;
-    verdicts.push_back({ledger_.spec(node).name, judge(context(), shape, node).reason});
+    verdicts.push_back({ledger_.spec(node).name, planner_of(pod).verdict(shape, node)});
   }
   return verdicts;
 }
@@ -40,29 +73,40 @@ void Engine::Body::on(const NodeChanged& e) {
 
 void Engine::Body::on(const NodeGone& e) { ledger_.remove_node(e.name); }
 
+// Everything that a pod may get wrong, in words.
+Status Engine::Body::acceptable(const PodSpec& pod) const {
+  STOWAGE_TRY_VOID(validate(pod));
+  if (pod.profile >= planners_.size()) return fail("pod " + pod.name + " has an unknown profile");
+  return {};
+}
+
 void Engine::Body::on(const PodPending& e) {
-  if (auto valid = validate(e.pod); !valid) return reject(e.pod.uid, valid.error().message);
+  if (auto fine = acceptable(e.pod); !fine) return reject(e.pod.uid, fine.error().message);
   if (ledger_.find_pod(e.pod.uid).valid()) return;   // placed already
-  const auto came = waiting_.arrival_of(e.pod.uid);  // set: it is parked, and keeps its place
+  const auto came = waiting_.arrival_of(e.pod.uid);  // set: it waits, and keeps its place
+  const auto rests_until = waiting_.rests_until(e.pod.uid);
   if (came) waiting_.remove(e.pod.uid);
+  if (rests_until) return waiting_.rest(e.pod, *came, *rests_until);
   place(e.pod, came ? *came : arrivals_++, came ? Try::again : Try::first);
 }
 
 void Engine::Body::on(const PodSeenBound& e) {
-  if (auto valid = validate(e.pod); !valid) return reject(e.pod.uid, valid.error().message);
+  if (auto fine = acceptable(e.pod); !fine) return reject(e.pod.uid, fine.error().message);
   if (auto valid = validate(e.pod, e.cards); !valid) {
     return reject(e.pod.uid, valid.error().message);
   }
   waiting_.remove(e.pod.uid);
   binding_.erase(e.pod.uid);
+  failures_.erase(e.pod.uid);
   const PodIndex known = ledger_.find_pod(e.pod.uid);
   const NodeIndex was_on = known.valid() ? ledger_.pod(known).node : NodeIndex{};
   const std::uint64_t changes = ledger_.change_count();
   const PodIndex pod = ledger_.seen_bound(e.pod, e.node, e.cards);
-  if (!known.valid() && learns_) {  // after a restart this is how the policy learns what runs
-    const Shape shape = make_shape(e.pod, ledger_);
-    note_accepted(pod, learner_.arrived(shape, ledger_));
-    learn();
+  if (!known.valid()) {  // after a restart this is how the policies learn what runs
+    for (auto& planner : planners_) {
+      if (!planner->learns()) continue;
+      planner->accepted(pod, planner->arrived(planner->entry_for(e.pod), Try::first));
+    }
   }
   if (ledger_.change_count() == changes) return;
   // It may hold less than we thought, or be elsewhere. And where it is known to be, no pod can be
@@ -81,6 +125,7 @@ void Engine::Body::on(const BindDone& e) {
   if (!pod.valid()) return;
   ledger_.confirm(pod);
   binding_.erase(e.uid);
+  failures_.erase(e.uid);
 }
 
 void Engine::Body::on(const BindFailed& e) {
@@ -90,33 +135,78 @@ void Engine::Body::on(const BindFailed& e) {
   binding_.erase(found);
   const PodIndex pod = ledger_.find_pod(e.uid);
   if (!pod.valid()) return;
-  const NodeIndex node = release(pod);
-  wake(node);  // others first: this pod would only fail again
-  std::string key;
-  append_shape_key(failed.pod, key);
-  waiting_.park(key, failed.pod, failed.arrival);
+  wake(release(pod));
+  waiting_.rest(failed.pod, failed.arrival, rest_until(now_, ++failures_[e.uid]));
 }
 
 void Engine::Body::on(const PodGone& e) {
+  failures_.erase(e.uid);
   if (waiting_.remove(e.uid)) return;
   binding_.erase(e.uid);
   const PodIndex pod = ledger_.find_pod(e.uid);
   if (pod.valid()) wake(release(pod));
 }
 
-void Engine::Body::on(const Tick& /*unused*/) { try_parked({}); }
+void Engine::Body::on(const Tick& /*unused*/) {
+  try_rested();
+  try_parked({});
+}
 
 void Engine::Body::reject(const std::string& subject, std::string why) {
   out_.emplace_back(Reject{.subject = subject, .why = std::move(why)});
 }
 
+bool Engine::Body::place(const PodSpec& pod, std::uint64_t arrival, Try which) {
+  Planner& planner = planner_of(pod);
+  Planner::Entry& entry = planner.entry_for(pod);
+  const std::uint32_t kind = planner.arrived(entry, which);
+  ++counters_.decisions;
+  const Planner::Choice choice = planner.choose(entry, kind);
+  PodIndex placed;
+  if (choice.node.valid()) {
+    Assignment cards = planner.cards_on(pod, entry, choice.node);
+    placed = ledger_.reserve(pod, choice.node, cards);
+    planner.accepted(placed, kind);
+    binding_.emplace(pod.uid, Binding{.pod = pod, .arrival = arrival});
+    ++counters_.bound;
+    out_.emplace_back(
+        Bind{.uid = pod.uid, .node = ledger_.spec(choice.node).name, .cards = std::move(cards)});
+  } else {
+    ++counters_.refused;
+    if (choice.held_back) ++counters_.held_back;
+    if (which == Try::first) {
+      out_.emplace_back(
+          Refuse{.uid = pod.uid, .refusal = planner.refusal(entry, choice.held_back)});
+      planner.refused(kind);
+    }
+    park(pod, arrival);
+  }
+  teach_others(pod, placed, which);
+  planner.work();
+  return choice.node.valid();
+}
+
+// Demand is one: the planners of other profiles learn of this pod as well.
+void Engine::Body::teach_others(const PodSpec& pod, PodIndex placed, Try which) {
+  if (planners_.size() == 1) return;
+  for (auto& planner : planners_) {
+    if (planner.get() == &planner_of(pod) || !planner->learns()) continue;
+    const std::uint32_t kind = planner->arrived(planner->entry_for(pod), which);
+    if (placed.valid()) planner->accepted(placed, kind);
+  }
+}
+
+void Engine::Body::park(const PodSpec& pod, std::uint64_t arrival) {
+  std::string group;
+  append_shape_key(pod, group);
+  group += '@';
+  group += std::to_string(pod.profile);
+  waiting_.park(group, pod, arrival);
+}
+
 NodeIndex Engine::Body::release(PodIndex pod) {
   const NodeIndex node = ledger_.pod(pod).node;
-  if (pod.at() < kind_of_pod_.size() && kind_of_pod_[pod.at()] != kNoKind) {
-    const std::uint32_t kind = std::exchange(kind_of_pod_[pod.at()], kNoKind);
-    learner_.departed(kind);
-    blocks_.departed(kind);
-  }
+  for (auto& planner : planners_) planner->departed(pod);
   ledger_.release(pod);
   return node;
 }
@@ -127,7 +217,8 @@ void Engine::Body::wake(NodeIndex node) {
 
 void Engine::Body::try_parked(NodeIndex node) {
   const auto could_fit = [&](const Waiting::Group& group) {
-    return !node.valid() || fits_on(group.begin()->second, node);
+    const PodSpec& pod = group.begin()->second;
+    return !node.valid() || planner_of(pod).fits_on(pod, node);
   };
   std::map<Waiting::Place, std::string> line;  // the first of each group, and its key
   for (const auto& [key, group] : waiting_.groups()) {
@@ -143,26 +234,29 @@ void Engine::Body::try_parked(NodeIndex node) {
   }
 }
 
-bool Engine::Body::fits_on(const PodSpec& pod, NodeIndex node) {
-  ShapeCache::Entry& entry = entry_for(pod);
-  entry.shape.learn_models(ledger_);
-  return judge(context(), entry.shape, node).reason.code == ReasonCode::none;
+void Engine::Body::try_rested() {
+  while (auto rested = waiting_.take_rested(now_)) {
+    place(rested->pod, rested->arrival, Try::again);
+  }
 }
 
-bool Engine::Body::try_first(const std::string& shape_key) {
-  const auto group = waiting_.groups().find(shape_key);
+bool Engine::Body::try_first(const std::string& group_key) {
+  const auto group = waiting_.groups().find(group_key);
   const std::uint64_t arrival = group->second.begin()->first.arrival;
   const PodSpec pod = group->second.begin()->second;
   waiting_.remove(pod.uid);
   return place(pod, arrival, Try::again);
 }
 
-Engine::Engine(PolicyOptions options) : body_(std::make_unique<Body>(std::move(options))) {}
+Engine::Engine(PolicyOptions options)
+    : body_(std::make_unique<Body>(std::vector<PolicyOptions>{std::move(options)})) {}
+Engine::Engine(std::vector<PolicyOptions> profiles)
+    : body_(std::make_unique<Body>(std::move(profiles))) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
-Commands Engine::handle(const Event& event, base::Instant /*now*/) { return body_->handle(event); }
+Commands Engine::handle(const Event& event, base::Instant now) { return body_->handle(event, now); }
 const Ledger& Engine::ledger() const { return body_->ledger(); }
 std::vector<Engine::NodeVerdict> Engine::explain(const PodSpec& pod) { return body_->explain(pod); }
 Engine::Counters Engine::counters() const { return body_->counters(); }

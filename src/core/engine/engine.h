@@ -4,14 +4,17 @@
 //   PodPending -> Queued --fits--> Reserved --Bind command--> Binding --BindDone--> Bound
 //                   ^  |                                        |                     |
 //                   |  +--no room: Refuse; parked with its twins|BindFailed           |PodGone
-//                   +---------an event makes room---------------+                     v
-//                                                                                   Ended
+//                   +---------an event makes room               v                     v
+//                   +---------a tick, when it has rested---- Resting                Ended
+//
+// Several profiles share one engine: each has a policy of its own, all share the ledger.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/instant.h"
 #include "base/result.h"
@@ -26,6 +29,7 @@ struct DecisionRecord;
 class Engine {
  public:
   explicit Engine(PolicyOptions options);
+  explicit Engine(std::vector<PolicyOptions> profiles);  // PodSpec::profile is a position here
   ~Engine();
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -53,7 +57,8 @@ class Engine {
     std::uint64_t held_back = 0;       // refusals of pods that would fit (options.hold_back)
     std::uint64_t nodes_judged = 0;    // single node judgements, the unit of work
     std::uint64_t models_learned = 0;  // times the policy's model changed
-    std::size_t waiting = 0;           // pods parked now
+    std::size_t waiting = 0;           // pods parked or resting now
+    std::size_t resting = 0;           // those of them whose bind failed a moment ago
     std::size_t shapes = 0;            // shapes of pods in the cache now
   };
   [[nodiscard]] Counters counters() const;

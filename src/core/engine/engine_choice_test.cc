@@ -140,15 +140,17 @@ RC_GTEST_PROP(EngineChoice, EqualsThatOfAnEngineBuiltAnew,
 RC_GTEST_PROP(EngineChoice, IsThatOfItsRecord,
               (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed)) {
   const PodSpec pod = question(seed);
-  std::vector<std::string> names = policy_names();
-  const PolicyOptions options = policy(names[number % names.size()]);
-  Engine engine = lived(options, script_of(nodes, steps));
-  const auto replay = replay_decision(engine.record_decision(pod));
-  if (!replay) RC_FAIL(replay.error().message);
-  RC_ASSERT(replay->recorded == replay->replayed);
-  const bool learns =
-      options.choice.node == NodePolicy::fgd || options.choice.node == NodePolicy::dual_price;
-  if (!learns) RC_ASSERT(ask(engine, pod) == replay->recorded);
+  const auto names = policy_names();
+  for (const std::string& name : {names[number % names.size()], names[0], names[1]}) {
+    const PolicyOptions options = policy(name);
+    Engine engine = lived(options, script_of(nodes, steps));
+    const auto replay = replay_decision(engine.record_decision(pod));
+    if (!replay) RC_FAIL(replay.error().message);
+    RC_ASSERT(replay->recorded == replay->replayed);
+    const bool learns =
+        options.choice.node == NodePolicy::fgd || options.choice.node == NodePolicy::dual_price;
+    if (!learns) RC_ASSERT(ask(engine, pod) == replay->recorded);
+  }
 }
 
 RC_GTEST_PROP(EngineChoice, UnderChurnIsThatOfItsRecord, (std::uint16_t seed, bool hold_back)) {

@@ -44,7 +44,7 @@ class EngineTest : public ::testing::Test {
   explicit EngineTest(PolicyOptions options = policy("binpack")) : engine_(std::move(options)) {}
 
   std::string tell(const Event& event) {
-    std::string said = text_of(engine_.handle(event, base::Instant{}));
+    std::string said = text_of(engine_.handle(event, now_));
     EXPECT_EQ(engine_.ledger().audit(), std::vector<std::string>{});
     return said;
   }
@@ -56,7 +56,9 @@ class EngineTest : public ::testing::Test {
   }
   [[nodiscard]] std::size_t waiting() const { return engine_.counters().waiting; }
 
+  static constexpr std::int64_t kSecond = 1'000'000'000;
   Engine engine_;
+  base::Instant now_;
 };
 
 NodeSpec one_card(const std::string& name) { return node(name).cards(1).memory_mib(1000); }
@@ -99,15 +101,60 @@ TEST_F(EngineTest, AFailedBindGivesTheRoomToOthersAndWaits) {
   EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q");
   EXPECT_EQ(tell(BindFailed{"p"}), "bind q a 0") << "p would only fail again";
   EXPECT_EQ(waiting(), 1U);
-  EXPECT_EQ(gone("q"), "bind p a 0");
+  EXPECT_EQ(gone("q"), "") << "p rests";
+  now_.ns += kSecond;
+  EXPECT_EQ(tell(Tick{}), "bind p a 0");
 }
 
-TEST_F(EngineTest, AFailedBindIsTriedAgainAtTheNextTick) {
+TEST_F(EngineTest, AfterAFailedBindAPodRestsLongerEachTime) {
+  tell(NodeChanged{one_card("a")});
+  pending(pod("p").gpus(1));
+  for (const std::int64_t seconds : {1, 2, 4, 8, 10, 10}) {
+    EXPECT_EQ(tell(BindFailed{"p"}), "");
+    EXPECT_EQ(pending(pod("p").gpus(1)), "") << "an update does not wake it";
+    now_.ns += seconds * kSecond - 1;
+    EXPECT_EQ(tell(Tick{}), "") << seconds;
+    EXPECT_EQ(engine_.counters().resting, 1U);
+    now_.ns += 1;
+    EXPECT_EQ(tell(Tick{}), "bind p a 0") << seconds;
+  }
+  tell(BindDone{"p"});
+  gone("p");
+  pending(pod("p").gpus(1));
+  tell(BindFailed{"p"});
+  now_.ns += kSecond;
+  EXPECT_EQ(tell(Tick{}), "bind p a 0") << "success resets the count";
+}
+
+TEST_F(EngineTest, RestedPodsAreTriedInOrderOfPriority) {
+  tell(NodeChanged{node("a").cards(2)});
+  pending(pod("low").gpus(1));
+  pending(pod("high").gpus(1).priority(7));
+  tell(BindFailed{"low"});
+  tell(BindFailed{"high"});
+  tell(NodeChanged{one_card("a")});
+  now_.ns += kSecond;
+  EXPECT_EQ(tell(Tick{}), "bind high a 0");
+  EXPECT_EQ(waiting(), 1U);
+}
+
+TEST_F(EngineTest, APodThatLeavesWhileItRestsIsForgotten) {
+  tell(NodeChanged{one_card("a")});
+  pending(pod("p").gpus(1));
+  tell(BindFailed{"p"});
+  gone("p");
+  now_.ns += kSecond;
+  EXPECT_EQ(tell(Tick{}), "");
+  EXPECT_EQ(waiting(), 0U);
+}
+
+TEST_F(EngineTest, AFailedBindIsTriedAgainWhenThePodHasRested) {
   tell(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));
   EXPECT_EQ(tell(BindFailed{"p"}), "");
   EXPECT_EQ(engine_.ledger().pod_count(), 0U);
   EXPECT_EQ(tell(BindFailed{"p"}), "") << "twice";
+  now_.ns += kSecond;
   EXPECT_EQ(tell(Tick{}), "bind p a 0");
   EXPECT_EQ(tell(Tick{}), "");
   tell(BindDone{"p"});
@@ -330,6 +377,36 @@ TEST_F(HoldBackTest, ATickTriesTheMostUrgentFirst) {
 }
 
 TEST(HoldBack, IsOffByDefault) { EXPECT_FALSE(PolicyOptions{}.hold_back); }
+
+// ---- random placement ---------------------------------------------------------------------------
+
+// The nodes that 20 pods get, one after the other, on an empty cluster of 8 nodes.
+std::string drawn(std::uint64_t seed) {
+  PolicyOptions options = policy("random");
+  options.seed = seed;
+  std::vector<NodeSpec> nodes;
+  for (int i = 0; i < 8; ++i) nodes.push_back(node(std::to_string(i)).cards(4));
+  Engine engine = testing::engine_with(options, nodes);
+  std::string text;
+  for (int i = 0; i < 20; ++i) {
+    text += testing::place(engine, pod("p").gpus(1)).text() + ";";
+    testing::end(engine, "p");
+  }
+  return text;
+}
+
+TEST(EngineRandom, DrawsAnewForEveryPodAndAlikeForEverySeed) {
+  EXPECT_EQ(drawn(1), drawn(1));
+  EXPECT_NE(drawn(1), drawn(2));
+  int nodes = 0;
+  int cards = 0;
+  for (const char digit : {'0', '1', '2', '3', '4', '5', '6', '7'}) {
+    nodes += drawn(1).find(std::string{digit} + " ") != std::string::npos ? 1 : 0;
+    cards += drawn(1).find(" " + std::string{digit} + ";") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(nodes, 4);
+  EXPECT_GE(cards, 3);
+}
 
 // ---- explaining and counting --------------------------------------------------------------------
 

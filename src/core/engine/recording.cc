@@ -2,26 +2,26 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/engine/body.h"
+#include "core/engine/engine.h"
+#include "core/engine/planner.h"
 
 namespace stowage::core {
 
 // The commands of a decision, without reserving or parking.
-Commands Engine::Body::decide_only(const PodSpec& pod, ShapeCache::Entry& entry,
-                                   std::uint32_t kind) {
-  const Choice choice = choose(entry, kind);
+Commands Planner::decide_only(const PodSpec& pod, Entry& entry, std::uint32_t kind) {
+  const Choice choice = pick(entry, kind);
   Commands commands;
   if (choice.node.valid()) {
     commands.emplace_back(Bind{.uid = pod.uid,
                                .node = ledger_.spec(choice.node).name,
                                .cards = cards_on(pod, entry, choice.node)});
   } else {
-    commands.emplace_back(refusal(pod, entry, choice.held_back));
+    commands.emplace_back(Refuse{.uid = pod.uid, .refusal = refusal(entry, choice.held_back)});
   }
   return commands;
 }
 
-std::string Engine::Body::record_decision(const PodSpec& pod) {
+DecisionRecord Planner::record(const PodSpec& pod) {
   DecisionRecord record;
   record.options = options_;
   record.pod = pod;
@@ -34,7 +34,7 @@ std::string Engine::Body::record_decision(const PodSpec& pod) {
       record.pods.push_back(to_placed_pod(ledger_.pod(p), ledger_.spec(node).name));
     }
   }
-  ShapeCache::Entry& entry = entry_for(pod);
+  Entry& entry = entry_for(pod);
   const auto model_before = model_;
   const std::size_t models_before = fgd_models_;
   if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();
@@ -47,10 +47,10 @@ std::string Engine::Body::record_decision(const PodSpec& pod) {
   draw_ = record.draw;  // as if nothing had been asked
   model_ = model_before;
   fgd_models_ = models_before;
-  return to_text(record);
+  return record;
 }
 
-LearnedState Engine::Body::learned_state(const PolicyModel& model, std::uint32_t kind) {
+LearnedState Planner::learned_state(const PolicyModel& model, std::uint32_t kind) {
   LearnedState learned;
   learned.price = *model.price;
   learned.memory_mib = ledger_.memory_sizes();
@@ -66,7 +66,7 @@ LearnedState Engine::Body::learned_state(const PolicyModel& model, std::uint32_t
 }
 
 // Classes and card sizes get the numbers that this ledger gave them.
-void Engine::Body::restore(const LearnedState& learned) {
+void Planner::restore(const LearnedState& learned) {
   const std::size_t classes = ledger_.classes().size();
   auto price = std::make_shared<PriceModel>(learned.price);
   Blocks::State blocks = learned.blocks;
@@ -99,9 +99,9 @@ void Engine::Body::restore(const LearnedState& learned) {
   model_ = std::move(model);
 }
 
-// Requires: a fresh body with the record's options. The record comes from a file: nothing in it is
-// trusted.
-Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
+// Requires: a fresh planner on an empty ledger, with the record's options. The record comes from a
+// file: nothing in it is trusted.
+Result<Commands> Planner::replay(const DecisionRecord& record) {
   learns_ = false;
   for (const auto& node : record.nodes) {
     STOWAGE_TRY_VOID(validate(node));
@@ -118,7 +118,7 @@ Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
   if (ledger_.find_pod(record.pod.uid).valid()) return fail("the pod is placed already");
   restore(record.learned);
   draw_ = record.draw;
-  ShapeCache::Entry& entry = entry_for(record.pod);
+  Entry& entry = entry_for(record.pod);
   cache_.refresh(entry, model_);
   return decide_only(record.pod, entry, 0);
 }

@@ -12,6 +12,9 @@ const char* phrase(ReasonCode code) {
   switch (code) {
     case ReasonCode::none: return "fits";
     case ReasonCode::not_schedulable: return "node is unschedulable";
+    case ReasonCode::taint: return "node has a taint that the pod does not tolerate";
+    case ReasonCode::node_affinity:
+      return "node does not match the pod's node selector or affinity";
     case ReasonCode::no_cards: return "node has no GPU";
     case ReasonCode::model_mismatch: return "GPU model mismatch";
     case ReasonCode::id_mismatch: return "GPU id mismatch";
@@ -56,7 +59,8 @@ std::string render(const Refusal& refusal) {
   std::string text = fmt::format("0/{} nodes are available: ", refusal.nodes);
   const char* separator = "";
   for (const auto& count : refusal.counts) {
-    text += fmt::format("{}{} {}{}", separator, count.nodes, phrase(count.code),
+    const std::string what = count.what.empty() ? phrase(count.code) : "insufficient " + count.what;
+    text += fmt::format("{}{} {}{}", separator, count.nodes, what,
                         numbers(count.code, count.best, count.asked));
     separator = ", ";
   }

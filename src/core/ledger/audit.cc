@@ -62,7 +62,8 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
       stale(state.memory_free_bytes, all.memory_bytes, use.memory_bytes) ||
       stale(state.ephemeral_free_bytes, all.ephemeral_bytes, use.ephemeral_bytes) ||
       state.present != slot.present ||
-      state.schedulable != (slot.present && slot.spec.schedulable)) {
+      state.schedulable != (slot.present && slot.spec.schedulable) ||
+      state.tainted != (untolerated({}, slot.spec.taints) != nullptr)) {
     complain("has a stale row");
   }
   if (state.cards != slot.spec.cards.size()) complain("wrong number of cards");

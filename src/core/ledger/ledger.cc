@@ -432,6 +432,7 @@ void Ledger::refresh(NodeIndex node) {
   state.pods_free = clamp32(slot.spec.allocatable.pods - slot.use.pods);
   state.present = slot.present;
   state.schedulable = slot.present && slot.spec.schedulable;
+  state.tainted = untolerated({}, slot.spec.taints) != nullptr;
   state.healthy = 0;
   state.whole = 0;
   const bool surely_free = slot.use.unknown == CardUse{} && slot.use.unknown_whole == 0;

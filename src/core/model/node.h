@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/model/resources.h"
+#include "core/model/rules.h"
 
 namespace stowage::core {
 
@@ -59,7 +60,9 @@ struct NodeSpec {
   Resources allocatable;  // allocatable.pods is the greatest number of pods
   std::vector<Card> cards;
   LinkMatrix links;
-  bool schedulable = true;
+  bool schedulable = true;  // false: cordoned; only pods that tolerate that are placed here
+  Labels labels;
+  std::vector<Taint> taints;
   // Order among nodes that a policy finds equal. Unset: by name.
   std::optional<std::uint32_t> rank;
 

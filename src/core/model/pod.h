@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "core/model/node.h"
 #include "core/model/resources.h"
+#include "core/model/rules.h"
 
 namespace stowage::core {
 
@@ -73,6 +74,8 @@ struct PodSpec {
   std::int32_t priority = 0;
   std::vector<ContainerSpec> containers;  // init containers and sidecars first, in their order
   Resources overhead;
+  NodeRules rules;            // which nodes it accepts
+  std::uint32_t profile = 0;  // which of the engine's policies places it
 
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };

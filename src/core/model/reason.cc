@@ -6,6 +6,8 @@ const char* to_word(ReasonCode code) {
   switch (code) {
     case ReasonCode::none: return "none";
     case ReasonCode::not_schedulable: return "not_schedulable";
+    case ReasonCode::taint: return "taint";
+    case ReasonCode::node_affinity: return "node_affinity";
     case ReasonCode::no_cards: return "no_cards";
     case ReasonCode::model_mismatch: return "model_mismatch";
     case ReasonCode::id_mismatch: return "id_mismatch";

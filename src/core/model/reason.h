@@ -14,6 +14,8 @@ namespace stowage::core {
 enum class ReasonCode : std::uint8_t {
   none,             // fits
   not_schedulable,  // node is cordoned or going away
+  taint,            // the pod does not tolerate a taint of the node
+  node_affinity,    // the node is not one that the pod's selector or affinity accepts
   no_cards,         // the node has no card at all
   model_mismatch,   // no card of an accepted model
   id_mismatch,      // no card with an accepted id
@@ -49,7 +51,8 @@ struct ReasonCount {
   std::int64_t asked = 0;
   std::int64_t best = 0;  // largest `found` over these nodes
   std::int64_t best_only =
-      -1;  // the same over nodes where nothing else stands in the way; -1: none
+      -1;            // the same over nodes where nothing else stands in the way; -1: none
+  std::string what;  // the resources that `extended` speaks of
   friend bool operator==(const ReasonCount&, const ReasonCount&) = default;
 };
 

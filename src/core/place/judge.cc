@@ -50,10 +50,30 @@ ResourceCheck check_resources(const Ledger& ledger, const Shape& shape, const No
   return check;
 }
 
+// Why the node takes no such pod whatever it has free: none if it does.
+ReasonCode barred_by(const Ledger& ledger, const Shape& shape, const NodeView& node) {
+  const NodeSpec& spec = ledger.spec(node.index);
+  const NodeRules& rules = shape.rules;
+  if (!node.state->schedulable) {
+    const Taint cordon{.key = kUnschedulableTaint, .value = ""};
+    if (!node.state->present || !tolerates(rules.tolerations, cordon)) {
+      return ReasonCode::not_schedulable;
+    }
+  }
+  if (untolerated(rules.tolerations, spec.taints) != nullptr) return ReasonCode::taint;
+  return selects(rules, spec.name, spec.labels) ? ReasonCode::none : ReasonCode::node_affinity;
+}
+
+bool admits(const Ledger& ledger, const Shape& shape, const NodeView& node) {
+  if (node.state->schedulable && !node.state->tainted && !shape.selective) return true;
+  return barred_by(ledger, shape, node) == ReasonCode::none;
+}
+
 // The cold path: the pod does not fit; says why, with the numbers a person needs.
 Reason why_not(const JudgeContext& context, const Shape& shape, const NodeView& node,
                bool cards_fit) {
-  if (!node.state->schedulable) return {.code = ReasonCode::not_schedulable};
+  const ReasonCode barred = barred_by(*context.ledger, shape, node);
+  if (barred != ReasonCode::none) return {.code = barred};
   const ResourceCheck resources = check_resources(*context.ledger, shape, node);
   if (cards_fit) {
     Reason reason = resources.first;
@@ -158,7 +178,8 @@ Verdict judge_priced(const JudgeContext& context, const Shape& shape, const Node
     fitting = fitting_cards(shape.parts[0], node, node.cards);
     cards_fit = std::popcount(fitting) >= shape.parts[0].count;
   }
-  if (!cards_fit || !node.state->schedulable || !resources_fit(*context.ledger, shape, node)) {
+  if (!cards_fit || !resources_fit(*context.ledger, shape, node) ||
+      !admits(*context.ledger, shape, node)) {
     return {.reason = why_not(context, shape, node, cards_fit)};
   }
   const PricedPlacement placed = dual_price_place(context, shape, node, fitting);
@@ -186,7 +207,7 @@ Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
   std::optional<PlacedContainers> found;
   trial.parts = &trial.used;
   bool cards_fit = true;
-  const bool possible = node.state->schedulable && resources_fit(ledger, shape, node);
+  const bool possible = resources_fit(ledger, shape, node) && admits(ledger, shape, node);
   if (!shape.parts.empty()) {
     std::copy_n(node.cards, cards, after.begin());
     trial.after = after.data();

@@ -19,6 +19,36 @@ void put(std::string& out, const std::vector<std::string>& list) {
   for (const auto& entry : list) put(out, entry);
 }
 
+void put(std::string& out, const std::vector<Requirement>& list) {
+  put(out, static_cast<std::int64_t>(list.size()));
+  for (const auto& r : list) {
+    put(out, r.key);
+    put(out, static_cast<std::int64_t>(r.op));
+    put(out, r.values);
+  }
+}
+
+// Preferences are not part of a shape: they do not say where a pod fits.
+void put_rules(std::string& out, const NodeRules& rules) {
+  for (const auto& [key, value] : rules.selector) {
+    out += 's';
+    put(out, key);
+    put(out, value);
+  }
+  if (rules.required) out += 'r';
+  for (const auto& term : rules.required.value_or(std::vector<NodeTerm>{})) {
+    put(out, term.labels);
+    put(out, term.fields);
+  }
+  for (const auto& toleration : rules.tolerations) {
+    out += 't';
+    put(out, toleration.key);
+    put(out, static_cast<std::int64_t>(toleration.op));
+    put(out, toleration.value);
+    put(out, toleration.effect ? static_cast<std::int64_t>(*toleration.effect) : -1);
+  }
+}
+
 GpuPart make_part(const GpuAsk& ask, std::uint32_t container, Phase phase) {
   GpuPart part;
   part.container = container;
@@ -99,6 +129,8 @@ void append_shape_key(const PodSpec& pod, std::string& out) {
     put(out, gpu.filter.ids_any);
     put(out, gpu.filter.ids_none);
   }
+  out += '|';
+  put_rules(out, pod.rules);
 }
 
 Shape make_shape(const PodSpec& pod, Ledger& ledger) {
@@ -118,6 +150,9 @@ Shape make_shape(const PodSpec& pod, Ledger& ledger) {
     }
     ++position;
   }
+  shape.rules = pod.rules;
+  shape.rules.preferred.clear();
+  shape.selective = !pod.rules.selector.empty() || pod.rules.required.has_value();
   derive(shape);
   shape.learn_models(ledger);
   return shape;

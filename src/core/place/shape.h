@@ -33,6 +33,8 @@ struct Shape {
   std::int64_t ephemeral_bytes = 0;
   std::vector<std::pair<std::uint32_t, std::int64_t>> extended;  // resource number, amount
   std::vector<GpuPart> parts;  // containers that ask for cards, in container order
+  NodeRules rules;
+  bool selective = false;  // has a node selector or required node affinity
 
   // Derived, for policies: the pod at its largest.
   std::int32_t cards = 0;      // cards held at once, if every container gets its own

@@ -121,6 +121,25 @@ TEST_F(BlocksTest, CpuCanBreakABlockToo) {
   EXPECT_FALSE(blocks_.allows(ledger_, crowd.shapes[1], ledger_.find_node("a"), 0, now));
 }
 
+// Pods of two cards may break blocks of four only while they have less than their share.
+TEST(Blocks, LargerPodsGoBeforeSmallerOnesThatHaveTheirShare) {
+  Ledger ledger;
+  for (int i = 0; i < 4; ++i) ledger.upsert_node(node("n" + std::to_string(i)).cards(4));
+  Crowd crowd;
+  crowd.arrive(pod("four").gpus(4), ledger, 3);
+  crowd.arrive(pod("two").gpus(2), ledger, 3);
+  Blocks blocks;
+  blocks.learn(crowd.demand, ledger, kLeaving);
+  EXPECT_FALSE(blocks.rules_for(crowd.shapes[1], crowd.kinds[1]).quotas);
+  EXPECT_EQ(blocks.state(ledger).groups.size(), 2U);
+  // A third of 16 cards are for pods of two: two or three of them at once.
+  for (int i = 0; i < 3; ++i) {
+    blocks.accepted(crowd.kinds[1], crowd.demand.kinds()[crowd.kinds[1]], ledger);
+  }
+  EXPECT_TRUE(blocks.rules_for(crowd.shapes[1], crowd.kinds[1]).quotas);
+  EXPECT_FALSE(blocks.rules_for(crowd.shapes[0], crowd.kinds[0]).quotas);
+}
+
 // A node is drained where refusals show that too few blocks are left: half of a hundred nodes are
 // in use, and every refused pod needs a whole node.
 TEST(Blocks, DrainsANodeAndForgetsItWithTheNode) {

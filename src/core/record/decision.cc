@@ -20,7 +20,31 @@ void fields(Archive& a, LinkMatrix& m) {
 }
 template <typename Archive>
 void fields(Archive& a, NodeSpec& n) {
-  a(n.name, n.allocatable, n.cards, n.links, n.schedulable, n.rank);
+  a(n.name, n.allocatable, n.cards, n.links, n.schedulable, n.labels, n.taints, n.rank);
+}
+template <typename Archive>
+void fields(Archive& a, Taint& t) {
+  a(t.key, t.value, t.effect);
+}
+template <typename Archive>
+void fields(Archive& a, Toleration& t) {
+  a(t.key, t.op, t.value, t.effect);
+}
+template <typename Archive>
+void fields(Archive& a, Requirement& r) {
+  a(r.key, r.op, r.values);
+}
+template <typename Archive>
+void fields(Archive& a, NodeTerm& t) {
+  a(t.labels, t.fields);
+}
+template <typename Archive>
+void fields(Archive& a, PreferredNodes& p) {
+  a(p.weight, p.term);
+}
+template <typename Archive>
+void fields(Archive& a, NodeRules& r) {
+  a(r.selector, r.required, r.preferred, r.tolerations);
 }
 template <typename Archive>
 void fields(Archive& a, CardFilter& f) {
@@ -36,7 +60,7 @@ void fields(Archive& a, ContainerSpec& c) {
 }
 template <typename Archive>
 void fields(Archive& a, PodSpec& p) {
-  a(p.uid, p.name, p.priority, p.containers, p.overhead);
+  a(p.uid, p.name, p.priority, p.containers, p.overhead, p.rules);
 }
 template <typename Archive>
 void fields(Archive& a, CardShare& s) {
@@ -89,7 +113,7 @@ void fields(Archive& a, DecisionRecord& r) {
 }
 template <typename Archive>
 void fields(Archive& a, ReasonCount& c) {
-  a(c.code, c.nodes, c.asked, c.best, c.best_only);
+  a(c.code, c.nodes, c.asked, c.best, c.best_only, c.what);
 }
 template <typename Archive>
 void fields(Archive& a, Refusal& r) {
@@ -99,7 +123,7 @@ void fields(Archive& a, Refusal& r) {
 namespace {
 
 const std::string kMagic = "stowage-decision";
-constexpr std::int32_t kFormat = 1;
+constexpr std::int32_t kFormat = 2;
 
 }  // namespace
 
@@ -117,7 +141,7 @@ Result<DecisionRecord> parse_decision(std::string_view text) {
   if (reader.failed() || magic != kMagic) return fail("this is not a recorded decision");
   if (format != kFormat) {
     return fail("the decision is recorded in format " + std::to_string(format) +
-                "; this program reads format 1");
+                "; this program reads format " + std::to_string(kFormat));
   }
   DecisionRecord record;
   reader(record);

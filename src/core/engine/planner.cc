@@ -1,10 +1,10 @@
-// Finding a place for one pod, and learning from it.
+#include "core/engine/planner.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "base/rng.h"
-#include "core/engine/body.h"
 
 namespace stowage::core {
 namespace {
@@ -15,8 +15,9 @@ constexpr std::size_t kYoungSlice = 64;
 
 }  // namespace
 
-Engine::Body::Body(PolicyOptions options)
-    : options_(std::move(options)),
+Planner::Planner(Ledger& ledger, PolicyOptions options)
+    : ledger_(ledger),
+      options_(std::move(options)),
       cache_(ledger_, options_),
       learner_(options_),
       uses_price_(options_.choice.node == NodePolicy::dual_price ||
@@ -26,13 +27,13 @@ Engine::Body::Body(PolicyOptions options)
   publish_model();
 }
 
-ShapeCache::Entry& Engine::Body::entry_for(const PodSpec& pod) {
+Planner::Entry& Planner::entry_for(const PodSpec& pod) {
   key_.clear();
   append_shape_key(pod, key_);
   return cache_.find(key_, [&] { return make_shape(pod, ledger_); });
 }
 
-JudgeContext Engine::Body::context() const {
+JudgeContext Planner::context() const {
   return {.ledger = &ledger_,
           .options = &options_,
           .price = model_->price.get(),
@@ -40,37 +41,19 @@ JudgeContext Engine::Body::context() const {
           .draw = 0};
 }
 
-bool Engine::Body::place(const PodSpec& pod, std::uint64_t arrival, Try which) {
-  ShapeCache::Entry& entry = entry_for(pod);
-  entry.shape.learn_models(ledger_);
-  std::uint32_t kind = kNoKind;
-  if (learns_) {
-    kind = which == Try::first ? learner_.arrived(entry.shape, ledger_)
-                               : learner_.kind_of(entry.shape, ledger_);
-    learn();
-  }
-  if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();  // a new card model
-  cache_.refresh(entry, model_);
-  ++counters_.decisions;
-  const Choice choice = choose(entry, kind);
-  if (choice.node.valid()) {
-    bind(pod, arrival, entry, choice, kind);
-  } else {
-    ++counters_.refused;
-    if (choice.held_back) ++counters_.held_back;
-    if (which == Try::first) {
-      out_.emplace_back(refusal(pod, entry, choice.held_back));
-      if (kind != kNoKind) blocks_.refused(kind, learner_.demand().kinds()[kind], ledger_);
-    }
-    waiting_.park(entry.shape.key, pod, arrival);
-  }
-  // While the cluster is new its model is young and changes fast: rankings follow faster.
-  const bool young = learner_.demand().arrivals() < 2 * ledger_.node_count();
-  cache_.work(young ? kYoungSlice : kSlice);
-  return choice.node.valid();
+Reason Planner::verdict(const Shape& shape, NodeIndex node) const {
+  return judge(context(), shape, node).reason;
 }
 
-Engine::Body::Choice Engine::Body::choose(ShapeCache::Entry& entry, std::uint32_t kind) {
+// ---- decisions ------------------------------------------------------------------------------
+
+Planner::Choice Planner::choose(Entry& entry, std::uint32_t kind) {
+  if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();  // a new card model
+  cache_.refresh(entry, model_);
+  return pick(entry, kind);
+}
+
+Planner::Choice Planner::pick(Entry& entry, std::uint32_t kind) {
   ++draw_;
   const Ranking& ranking = entry.ranking;
   if (options_.choice.node == NodePolicy::random) {
@@ -99,8 +82,7 @@ Engine::Body::Choice Engine::Body::choose(ShapeCache::Entry& entry, std::uint32_
   return {.node = best};
 }
 
-Assignment Engine::Body::cards_on(const PodSpec& pod, const ShapeCache::Entry& entry,
-                                  NodeIndex node) {
+Assignment Planner::cards_on(const PodSpec& pod, const Entry& entry, NodeIndex node) {
   Placement placement;
   JudgeContext judging = cache_.context(entry);
   judging.draw = draw_ + options_.seed;
@@ -109,39 +91,66 @@ Assignment Engine::Body::cards_on(const PodSpec& pod, const ShapeCache::Entry& e
   return to_assignment(ledger_, entry.shape, node, placement, pod.containers.size());
 }
 
-void Engine::Body::bind(const PodSpec& pod, std::uint64_t arrival, const ShapeCache::Entry& entry,
-                        const Choice& choice, std::uint32_t kind) {
-  Assignment cards = cards_on(pod, entry, choice.node);
-  const PodIndex index = ledger_.reserve(pod, choice.node, cards);
-  if (kind != kNoKind) note_accepted(index, kind);
-  binding_.emplace(pod.uid, Binding{.pod = pod, .arrival = arrival});
-  ++counters_.bound;
-  out_.emplace_back(
-      Bind{.uid = pod.uid, .node = ledger_.spec(choice.node).name, .cards = std::move(cards)});
-}
-
-Refuse Engine::Body::refusal(const PodSpec& pod, ShapeCache::Entry& entry, bool held_back) const {
-  Refuse refuse{.uid = pod.uid, .refusal = {}};
-  refuse.refusal =
+Refusal Planner::refusal(Entry& entry, bool held_back) const {
+  Refusal refusal =
       entry.ranking.refusal([&](ReasonCode code) { return asked_of(entry.shape, code); });
-  if (!held_back) return refuse;
+  for (auto& count : refusal.counts) {
+    if (count.code != ReasonCode::extended) continue;
+    for (const auto& [resource, amount] : entry.shape.extended) {
+      count.what += (count.what.empty() ? "" : ", ") + ledger_.extended_names()[resource];
+    }
+  }
+  if (!held_back) return refusal;
   const auto nodes = static_cast<std::int64_t>(entry.ranking.feasible());
   const ReasonCount kept{.code = ReasonCode::held_back, .nodes = nodes, .asked = entry.shape.cards};
-  refuse.refusal.counts.insert(refuse.refusal.counts.begin(), kept);
-  refuse.refusal.nodes += nodes;
-  return refuse;
+  refusal.counts.insert(refusal.counts.begin(), kept);
+  refusal.nodes += nodes;
+  return refusal;
+}
+
+bool Planner::fits_on(const PodSpec& pod, NodeIndex node) {
+  Entry& entry = entry_for(pod);
+  entry.shape.learn_models(ledger_);
+  return verdict(entry.shape, node).code == ReasonCode::none;
+}
+
+void Planner::work() {
+  // While the cluster is new its model is young and changes fast: rankings follow faster.
+  const bool young = learner_.demand().arrivals() < 2 * ledger_.node_count();
+  cache_.work(young ? kYoungSlice : kSlice);
 }
 
 // ---- learning -------------------------------------------------------------------------------
 
-void Engine::Body::note_accepted(PodIndex pod, std::uint32_t kind) {
+std::uint32_t Planner::arrived(Entry& entry, Try which) {
+  entry.shape.learn_models(ledger_);
+  if (!learns_) return kNoKind;
+  const std::uint32_t kind = which == Try::first ? learner_.arrived(entry.shape, ledger_)
+                                                 : learner_.kind_of(entry.shape, ledger_);
+  learn();
+  return kind;
+}
+
+void Planner::accepted(PodIndex pod, std::uint32_t kind) {
+  if (kind == kNoKind) return;
   if (kind_of_pod_.size() <= pod.at()) kind_of_pod_.resize(pod.at() + 1, kNoKind);
   kind_of_pod_[pod.at()] = kind;
   learner_.accepted(kind);
   blocks_.accepted(kind, learner_.demand().kinds()[kind], ledger_);
 }
 
-void Engine::Body::learn() {
+void Planner::refused(std::uint32_t kind) {
+  if (kind != kNoKind) blocks_.refused(kind, learner_.demand().kinds()[kind], ledger_);
+}
+
+void Planner::departed(PodIndex pod) {
+  if (pod.at() >= kind_of_pod_.size() || kind_of_pod_[pod.at()] == kNoKind) return;
+  const std::uint32_t kind = std::exchange(kind_of_pod_[pod.at()], kNoKind);
+  learner_.departed(kind);
+  blocks_.departed(kind);
+}
+
+void Planner::learn() {
   const std::uint64_t lessons = learner_.lessons();
   const bool fresh = learner_.step(ledger_);
   const bool lesson = learner_.lessons() != lessons;
@@ -149,11 +158,11 @@ void Engine::Body::learn() {
     blocks_.learn(learner_.demand(), ledger_, learner_.departures());
   }
   if (fresh || (lesson && uses_fgd_ && options_.typical.empty())) publish_model();
-  if (fresh) ++counters_.models_learned;
+  if (fresh) ++models_learned_;
 }
 
 // FGD's target workload where none was given: the most frequent kinds of pods seen, to 95 percent.
-std::vector<TypicalPod> Engine::Body::typical() const {
+std::vector<TypicalPod> Planner::typical() const {
   if (!options_.typical.empty()) return options_.typical;
   const Demand& demand = learner_.demand();
   std::vector<TypicalPod> pods;
@@ -179,7 +188,7 @@ std::vector<TypicalPod> Engine::Body::typical() const {
   return pods;
 }
 
-void Engine::Body::publish_model() {
+void Planner::publish_model() {
   auto model = std::make_shared<PolicyModel>();
   model->price = learner_.model();
   if (uses_fgd_) {

@@ -1,0 +1,86 @@
+#include "core/model/rules.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace stowage::core {
+namespace {
+
+std::optional<std::int64_t> to_number(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+// Gt and Lt compare integers; a label or a bound that is none matches nothing.
+bool compares(const Requirement& requirement, const std::string& value) {
+  if (requirement.values.size() != 1) return false;
+  const auto number = to_number(value);
+  const auto bound = to_number(requirement.values.front());
+  if (!number || !bound) return false;
+  return requirement.op == Requirement::Op::gt ? *number > *bound : *number < *bound;
+}
+
+bool holds(const Requirement& requirement, const std::string* value) {
+  const auto& wanted = requirement.values;
+  const auto listed = [&] {
+    return value != nullptr && std::find(wanted.begin(), wanted.end(), *value) != wanted.end();
+  };
+  switch (requirement.op) {
+    case Requirement::Op::in: return listed();
+    case Requirement::Op::not_in: return !listed();
+    case Requirement::Op::exists: return value != nullptr;
+    case Requirement::Op::does_not_exist: return value == nullptr;
+    case Requirement::Op::gt:
+    case Requirement::Op::lt: return value != nullptr && compares(requirement, *value);
+  }
+  return false;
+}
+
+const std::string* find(const Labels& labels, const std::string& key) {
+  const auto found = labels.find(key);
+  return found == labels.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
+  return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& t) {
+    if (t.effect && *t.effect != taint.effect) return false;
+    if (!t.key.empty() && t.key != taint.key) return false;
+    if (t.op == Toleration::Op::exists) return true;
+    return !t.key.empty() && t.value == taint.value;
+  });
+}
+
+const Taint* untolerated(const std::vector<Toleration>& tolerations,
+                         const std::vector<Taint>& taints) {
+  const auto keeps_off = [&](const Taint& taint) {
+    return taint.effect != TaintEffect::prefer_no_schedule && !tolerates(tolerations, taint);
+  };
+  const auto found = std::find_if(taints.begin(), taints.end(), keeps_off);
+  return found == taints.end() ? nullptr : &*found;
+}
+
+bool matches(const NodeTerm& term, const std::string& node, const Labels& labels) {
+  if (term.labels.empty() && term.fields.empty()) return false;
+  return std::all_of(term.labels.begin(), term.labels.end(),
+                     [&](const Requirement& r) { return holds(r, find(labels, r.key)); }) &&
+         std::all_of(term.fields.begin(), term.fields.end(), [&](const Requirement& r) {
+           return holds(r, r.key == "metadata.name" ? &node : nullptr);
+         });
+}
+
+bool selects(const NodeRules& rules, const std::string& node, const Labels& labels) {
+  for (const auto& [key, value] : rules.selector) {
+    const std::string* found = find(labels, key);
+    if (found == nullptr || *found != value) return false;
+  }
+  if (!rules.required) return true;
+  return std::any_of(rules.required->begin(), rules.required->end(),
+                     [&](const NodeTerm& term) { return matches(term, node, labels); });
+}
+
+}  // namespace stowage::core
