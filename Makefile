@@ -69,11 +69,17 @@ test-release test-dev test-clang test-tsan: test-%: setup
 	$(call compile,$*)
 	$(call check,$*)
 
+.PHONY: kube-test
+kube-test: build ## run the controller against a real Kubernetes control plane, built once with Go
+	@echo "== kube-test"
+	@$(PYTHON) tests/kubernetes/smoke_test.py
+
 .PHONY: bench
-bench: build ## run the engine benchmark, results in bench/results/latest.json
+bench: build ## run the benchmarks (engine, network, controller), results in bench/results/
 	@cmake --build --preset release -j $(JOBS) --target stowage_bench
 	@mkdir -p bench/results
 	$(RELEASE)/bench/stowage_bench --out bench/results/latest.json
+	$(PYTHON) bench/cluster_bench.py $(RELEASE)/stowage --out bench/results/cluster.json
 
 .PHONY: lint
 lint: setup ## check format, layers, headers, size limits and clang-tidy

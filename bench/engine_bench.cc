@@ -17,11 +17,11 @@
 
 #include <fmt/format.h>
 
+#include "base/json_writer.h"
 #include "base/rng.h"
 #include "base/version.h"
 #include "core/engine/engine.h"
 #include "sim/generator.h"
-#include "sim/json_writer.h"
 #include "sim/trace.h"
 
 namespace stowage::bench {
@@ -276,7 +276,7 @@ std::string processor() {
 }
 
 std::string to_json(const std::vector<Cell>& cells) {
-  sim::JsonWriter json;
+  base::JsonWriter json;
   json.begin_object();
   json.key("version").value(std::string(base::kVersion));
   json.key("processor").value(processor());

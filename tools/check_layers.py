@@ -31,7 +31,7 @@ LAYERS = {
     "web": KUBE,
     "controller": KUBE + DOORS,
     "agent": KUBE + ["gpu"],
-    "local": ["base", "core", "dialect", "codec", "net"],
+    "local": KUBE,
     "sim": ["base", "core"],
     "client": KUBE,
 }
@@ -44,8 +44,9 @@ THIRD_PARTY = {
     "fmt/": ["base", "core/explain"] + [x for x in EVERYWHERE if x not in ("base", "core")],
     "tl/": ["base"],
     "CLI/": ["cmd"],
-    "yaml-cpp/": ["cmd"],
+    "yaml-cpp/": ["kube", "controller", "local"],
     "simdjson": ["codec"],
+    "boost/json": ["local"],
     "boost/": ["net"],
     "openssl/": ["net"],
     "grpcpp/": ["agent"],
@@ -58,11 +59,15 @@ IN_HEADERS = {
     "fmt/core.h": ["base"],
     "fmt/format.h": ["base"],
     "tl/expected.hpp": ["base"],
-    "boost/asio/awaitable.hpp": ["net"],
+    "boost/asio/executor_work_guard.hpp": ["net"],
+    "boost/asio/io_context.hpp": ["net"],
+    "boost/asio/ip/tcp.hpp": ["net"],
+    "boost/asio/signal_set.hpp": ["net"],
+    "boost/json.hpp": ["local"],
 }
 
 # Folders that may use headers of the operating system (<unistd.h>, <sys/socket.h>).
-SYSTEM = ["net", "gpu", "agent", "local", "controller", "cmd"]
+SYSTEM = ["net", "gpu", "agent", "kube", "local", "controller", "cmd"]
 
 PURE = ["core", "dialect"]
 PURE_FORBIDDEN = {

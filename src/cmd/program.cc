@@ -5,9 +5,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/nearest.h"
 #include "base/version.h"
+#include "cmd/command.h"
+#include "cmd/controller_command.h"
 #include "cmd/exit.h"
-#include "cmd/nearest.h"
+#include "cmd/local_command.h"
 #include "cmd/sim_command.h"
 
 namespace stowage::cmd {
@@ -27,19 +30,43 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return names;
 }
 
-std::string unknown_argument(const CLI::App& app, const CLI::App& sim) {
-  const bool in_sim = sim.parsed();
-  const CLI::App& where = in_sim ? sim : app;
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+// The innermost command that was typed, and all their names: "local demo".
+const CLI::App* innermost(const CLI::App& app, std::string& path) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += at->get_name() + " ";
+  }
+  return at;
+}
+
+std::string unknown_argument(const CLI::App& app) {
+  std::string path;
+  const CLI::App& where = *innermost(app, path);
   const auto rest = app.remaining(true);
   const std::string word = rest.empty() ? "" : rest.front();
+  const std::vector<std::string> commands = commands_of(where);
   const bool flag = word.starts_with('-');
-  const std::string what = flag ? "flag" : in_sim ? "argument" : "command";
-  const std::string hint = flag      ? nearest(word.substr(0, word.find('=')), flags_of(where))
-                           : !in_sim ? nearest(word, {sim.get_name()})
-                                     : "";
+  const std::string what = flag ? "flag" : commands.empty() ? "argument" : "command";
+  const std::string hint = flag ? base::nearest(word.substr(0, word.find('=')), flags_of(where))
+                                : base::nearest(word, commands);
   std::string message = "unknown " + what + " \"" + word + "\"";
   if (!hint.empty()) message += "; did you mean " + hint + "?";
-  return message + " (see stowage " + (in_sim ? "sim " : "") + "--help)";
+  return message + " (see stowage " + path + "--help)";
+}
+
+std::string help_text(const CLI::App& app) {
+  std::string path = "stowage ";
+  const CLI::App* at = innermost(app, path);
+  if (at == &app) return app.help();
+  path.resize(path.rfind(at->get_name()) - 1);
+  return at->help(path);
 }
 
 std::string lower_first(std::string text) {
@@ -54,24 +81,33 @@ std::string lower_first(std::string text) {
 int run_program(int argc, const char* const* argv) {
   CLI::App app("Stowage places GPU pods on Kubernetes nodes, down to the card and its share.");
   app.name("stowage");
-  app.footer("Each command has its own help: stowage sim --help");
+  app.footer("Each command has its own help, e.g.: stowage local --help");
   app.set_version_flag("--version", version_text(), "print the version and exit");
   app.set_help_flag("-h,--help", "print this help and exit");
   app.require_subcommand(0, 1);
-  SimFlags flags;
-  CLI::App* const sim = add_sim_command(app, flags);
+  LocalFlags local_flags;
+  ControllerFlags controller_flags;
+  SimFlags sim_flags;
+  const std::vector<Command> commands{
+      add_local_command(app, local_flags),
+      add_controller_command(app, controller_flags),
+      {.app = add_sim_command(app, sim_flags),
+       .run = [&sim_flags] { return run_sim_command(sim_flags); }},
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForVersion&) {
     return print(version_text());
   } catch (const CLI::CallForHelp&) {
-    return print(sim->parsed() ? sim->help("stowage") : app.help());
+    return print(help_text(app));
   } catch (const CLI::ExtrasError&) {
-    return end_with(kExitBadInput, unknown_argument(app, *sim));
+    return end_with(kExitBadInput, unknown_argument(app));
   } catch (const CLI::ParseError& error) {
     return end_with(kExitBadInput, lower_first(error.what()));
   }
-  if (sim->parsed()) return run_sim_command(flags);
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return command.run();
+  }
   return end_with(kExitBadInput, "no command given (see stowage --help)");
 }
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cmd/nearest.h"
+#include "base/nearest.h"
 #include "cmd/sim_command.h"
 
 namespace stowage::cmd {
@@ -158,10 +158,10 @@ TEST(SimSettings, AnUnknownPolicyIsToldTheNearest) {
 
 TEST(Nearest, FindsWhatWasMeant) {
   const std::vector<std::string> flags{"--policy", "--pods", "--nodes"};
-  EXPECT_EQ(nearest("--polcy", flags), "--policy");
-  EXPECT_EQ(nearest("--pod", flags), "--pods");
-  EXPECT_EQ(nearest("--xyzxyzxyzxyzxyz", flags), "");
-  EXPECT_EQ(nearest("", flags), "");
+  EXPECT_EQ(base::nearest("--polcy", flags), "--policy");
+  EXPECT_EQ(base::nearest("--pod", flags), "--pods");
+  EXPECT_EQ(base::nearest("--xyzxyzxyzxyzxyz", flags), "");
+  EXPECT_EQ(base::nearest("", flags), "");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/json_writer.h"
+#include "base/json_writer.h"
 #include "sim/sequence.h"
 #include "sim/summary.h"
 #include "sim/text.h"
@@ -24,7 +24,7 @@ bool queues(const Experiment& experiment) {
   return experiment.churn.admission == ChurnConfig::Admission::queue;
 }
 
-void json_refused(JsonWriter& json, const KindCounts& refused) {
+void json_refused(base::JsonWriter& json, const KindCounts& refused) {
   json.key("refused").begin_object();
   for (std::size_t kind = 0; kind < kPodKinds; ++kind) {
     json.key(to_word(static_cast<PodKind>(kind))).value(refused[kind]);
@@ -32,7 +32,7 @@ void json_refused(JsonWriter& json, const KindCounts& refused) {
   json.end_object();
 }
 
-void json_outcome(JsonWriter& json, const ReplayResult& result) {
+void json_outcome(base::JsonWriter& json, const ReplayResult& result) {
   json.key("allocated_percent").begin_object();
   for (const int percent : kPoints) {
     json.key(std::to_string(percent)).value(result.curve.at(percent), kPercentDecimals);
@@ -40,14 +40,14 @@ void json_outcome(JsonWriter& json, const ReplayResult& result) {
   json.end_object();
 }
 
-void json_outcome(JsonWriter& json, const ChurnResult& result) {
+void json_outcome(base::JsonWriter& json, const ChurnResult& result) {
   json.key("allocated_percent_mean").value(result.allocated_percent_mean, kPercentDecimals);
   json.key("accepted_gpu_percent").value(result.accepted_gpu_percent, kPercentDecimals);
   json.key("accepted_multi_percent").value(result.accepted_multi_percent, kPercentDecimals);
   json.key("accepted_percent").value(result.accepted_percent, kPercentDecimals);
 }
 
-void json_queue(JsonWriter& json, const ChurnResult& result) {
+void json_queue(base::JsonWriter& json, const ChurnResult& result) {
   json.key("queue").begin_object();
   json.key("length_mean").value(result.queue_length_mean, kPercentDecimals);
   json.key("wait_mean").value(result.wait.mean, kSecondsDecimals);
@@ -57,7 +57,7 @@ void json_queue(JsonWriter& json, const ChurnResult& result) {
   json.end_object();
 }
 
-void json_run(JsonWriter& json, const Experiment& experiment, const RunResult& run) {
+void json_run(base::JsonWriter& json, const Experiment& experiment, const RunResult& run) {
   json.begin_object();
   json.key("policy").value(run.policy);
   json.key("seed").value(run.seed);
@@ -83,7 +83,7 @@ void json_run(JsonWriter& json, const Experiment& experiment, const RunResult& r
 }
 
 std::string render_json(const Experiment& experiment) {
-  JsonWriter json;
+  base::JsonWriter json;
   if (experiment.runs.size() == 1) {
     json_run(json, experiment, experiment.runs.front());
     return json.take();

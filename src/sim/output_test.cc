@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/json_check.h"
+#include "base/json_check.h"
 #include "sim/summary.h"
 #include "sim/text_table.h"
 
@@ -46,7 +46,7 @@ Experiment experiment_of(std::vector<RunResult> runs) {
 
 TEST(Output, OneRunIsAnObject) {
   const std::string json = render(experiment_of({arrival_run("fgd", 42, 940)}), OutputFormat::json);
-  EXPECT_TRUE(JsonCheck::valid(json));
+  EXPECT_TRUE(base::JsonCheck::valid(json));
   EXPECT_EQ(json,
             "{\n"
             "  \"policy\": \"fgd\",\n"
@@ -80,14 +80,14 @@ TEST(Output, SeveralRunsAreAList) {
   const std::string json =
       render(experiment_of({arrival_run("fgd", 42, 940), arrival_run("fgd", 43, 950)}),
              OutputFormat::json);
-  EXPECT_TRUE(JsonCheck::valid(json));
+  EXPECT_TRUE(base::JsonCheck::valid(json));
   EXPECT_TRUE(json.starts_with("[\n  {\n    \"policy\": \"fgd\""));
 }
 
 TEST(Output, ChurnHasItsOwnNumbers) {
   Experiment experiment = experiment_of({churn_run("fgd", 0.9)});
   const std::string lost = render(experiment, OutputFormat::json);
-  EXPECT_TRUE(JsonCheck::valid(lost));
+  EXPECT_TRUE(base::JsonCheck::valid(lost));
   EXPECT_NE(lost.find("\"load\": 0.9000"), std::string::npos);
   EXPECT_NE(lost.find("\"allocated_percent_mean\": 90.5000"), std::string::npos);
   EXPECT_NE(lost.find("\"accepted_gpu_percent\": 99.0000"), std::string::npos);
@@ -95,7 +95,7 @@ TEST(Output, ChurnHasItsOwnNumbers) {
   EXPECT_EQ(lost.find("wait"), std::string::npos);
   experiment.churn.admission = ChurnConfig::Admission::queue;
   const std::string queued = render(experiment, OutputFormat::json);
-  EXPECT_TRUE(JsonCheck::valid(queued));
+  EXPECT_TRUE(base::JsonCheck::valid(queued));
   EXPECT_NE(queued.find("\"wait_p99\": 0.750000"), std::string::npos);
 }
 

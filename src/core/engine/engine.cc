@@ -44,6 +44,7 @@ Engine::Counters Engine::Body::counters() const {
   }
   counters.waiting = waiting_.size();
   counters.resting = waiting_.resting();
+  counters.binding = binding_.size();
   return counters;
 }
 

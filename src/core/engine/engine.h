@@ -59,6 +59,7 @@ class Engine {
     std::uint64_t models_learned = 0;  // times the policy's model changed
     std::size_t waiting = 0;           // pods parked or resting now
     std::size_t resting = 0;           // those of them whose bind failed a moment ago
+    std::size_t binding = 0;           // pods whose bind command was not answered yet
     std::size_t shapes = 0;            // shapes of pods in the cache now
   };
   [[nodiscard]] Counters counters() const;

@@ -90,10 +90,32 @@ TEST(EngineRules, ALabelOrATaintThatChangesWakesThePod) {
 TEST(EngineRules, AnExtendedResourceIsNamedInTheRefusal) {
   Engine engine(policy("dual-price"));
   (void)engine.handle(NodeChanged{labelled("a", {})}, {});
-  PodSpec spec = pod("p");
+  PodSpec spec = pod("p").cpu_milli(1);
   spec.containers[0].resources.extended["example.com/dongle"] = 3;
   EXPECT_EQ(outcome(engine, spec),
             "0/1 nodes are available: 1 insufficient example.com/dongle (most free 0, asked 3).");
+}
+
+TEST(EngineRules, APodGoesWhereItsWayToGetCardsIsOffered) {
+  for (const char* name : kPolicies) {
+    SCOPED_TRACE(name);
+    Engine engine(policy(name));
+    NodeSpec plugin_a = labelled("a", {});
+    plugin_a.offers = {"one"};
+    NodeSpec plugin_b = labelled("b", {});
+    plugin_b.offers = {"one", "two"};
+    for (const auto& spec : {plugin_a, plugin_b}) (void)engine.handle(NodeChanged{spec}, {});
+    PodSpec needs_two = pod("p").gpus(1);
+    needs_two.needs = "two";
+    EXPECT_EQ(outcome(engine, needs_two), "b");
+    PodSpec needs_three = pod("q").gpus(1);
+    needs_three.needs = "three";
+    EXPECT_EQ(
+        outcome(engine, needs_three),
+        "0/2 nodes are available: 2 node does not offer the GPU resource that the pod names.");
+    plugin_a.offers = {"three"};
+    EXPECT_EQ(engine.handle(NodeChanged{plugin_a}, {}).size(), 1U) << "a new plugin wakes the pod";
+  }
 }
 
 TEST(EngineRules, ARecordedDecisionKeepsTheRules) {
@@ -122,7 +144,7 @@ TEST(EngineProfiles, EachPodIsPlacedByThePolicyOfItsProfile) {
   EXPECT_EQ(outcome(engine, in_profile("2", 0)), "a");
   EXPECT_EQ(outcome(engine, in_profile("3", 1)), "b") << "one ledger: spread sees binpack's pods";
   EXPECT_EQ(outcome(engine, in_profile("4", 1)), "b");
-  EXPECT_EQ(outcome(engine, in_profile("5", 2)), "pod ns/5 has an unknown profile");
+  EXPECT_EQ(outcome(engine, in_profile("5", 2)), "pod 5 has an unknown profile");
 }
 
 TEST(EngineProfiles, TwinsInDifferentProfilesWaitApartAndAreBothWoken) {

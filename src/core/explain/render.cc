@@ -16,6 +16,7 @@ const char* phrase(ReasonCode code) {
     case ReasonCode::node_affinity:
       return "node does not match the pod's node selector or affinity";
     case ReasonCode::no_cards: return "node has no GPU";
+    case ReasonCode::not_offered: return "node does not offer the GPU resource that the pod names";
     case ReasonCode::model_mismatch: return "GPU model mismatch";
     case ReasonCode::id_mismatch: return "GPU id mismatch";
     case ReasonCode::unhealthy: return "GPU unhealthy";

@@ -40,6 +40,11 @@ std::uint32_t Ledger::Interner::number(const std::string& name) {
 
 std::uint32_t Ledger::extended_resource(const std::string& name) { return extended_.number(name); }
 
+std::uint32_t Ledger::offer_bit(const std::string& name) {
+  constexpr std::uint32_t kLastBit = 31;
+  return std::uint32_t{1} << std::min(offers_.number(name), kLastBit);
+}
+
 std::int64_t Ledger::extended_free(NodeIndex node, std::uint32_t resource) const {
   const auto& slot = nodes_[node.at()];
   const auto at = [resource](const std::vector<std::int64_t>& v) {
@@ -146,6 +151,8 @@ NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
     if (slot.extended_capacity.size() <= number) slot.extended_capacity.resize(number + 1);
     slot.extended_capacity[number] = amount;
   }
+  states_[node.at()].offers = 0;
+  for (const auto& name : spec.offers) states_[node.at()].offers |= offer_bit(name);
   classify(node);
   refresh(node);
   return node;

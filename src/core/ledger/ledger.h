@@ -100,6 +100,8 @@ class Ledger {
   // Interned names. A name keeps its number for the life of the ledger.
   [[nodiscard]] const std::vector<std::string>& models() const { return models_.names; }
   [[nodiscard]] std::uint32_t extended_resource(const std::string& name);
+  // The bit of this name in NodeState::offers. Beyond 32 names the last bit means all of them.
+  [[nodiscard]] std::uint32_t offer_bit(const std::string& name);
   [[nodiscard]] const std::vector<std::string>& extended_names() const { return extended_.names; }
   [[nodiscard]] const std::vector<NodeClass>& classes() const { return classes_; }
   [[nodiscard]] std::size_t nodes_in_class(std::size_t c) const { return class_nodes_[c]; }
@@ -191,6 +193,7 @@ class Ledger {
 
   Interner models_;
   Interner extended_;
+  Interner offers_;
   std::vector<NodeClass> classes_;
   std::map<NodeClass, std::uint16_t> class_numbers_;
   std::vector<std::size_t> class_nodes_;

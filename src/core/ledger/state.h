@@ -29,6 +29,7 @@ struct NodeState {
   std::uint64_t whole = 0;    // healthy cards that nobody uses
   std::int32_t pods_free = 0;
   std::uint32_t first_card = 0;
+  std::uint32_t offers = 0;  // one bit per way to hand out cards (Ledger::offer_bit)
   std::uint16_t node_class = 0;
   std::uint8_t cards = 0;
   bool present = false;      // false: the slot holds no node, or one that is gone

@@ -63,6 +63,7 @@ struct NodeSpec {
   bool schedulable = true;  // false: cordoned; only pods that tolerate that are placed here
   Labels labels;
   std::vector<Taint> taints;
+  std::vector<std::string> offers;  // ways to hand out cards that are in force here; see PodSpec
   // Order among nodes that a policy finds equal. Unset: by name.
   std::optional<std::uint32_t> rank;
 

@@ -74,7 +74,11 @@ struct PodSpec {
   std::int32_t priority = 0;
   std::vector<ContainerSpec> containers;  // init containers and sidecars first, in their order
   Resources overhead;
-  NodeRules rules;            // which nodes it accepts
+  NodeRules rules;  // which nodes it accepts
+  // The way in which it expects to be given its cards (whose device plugin): a node must offer it.
+  // Empty: any. A card is a card, but a pod that names one plugin's resource gets no device from
+  // another's.
+  std::string needs;
   std::uint32_t profile = 0;  // which of the engine's policies places it
 
   friend bool operator==(const PodSpec&, const PodSpec&) = default;

@@ -17,6 +17,7 @@ enum class ReasonCode : std::uint8_t {
   taint,            // the pod does not tolerate a taint of the node
   node_affinity,    // the node is not one that the pod's selector or affinity accepts
   no_cards,         // the node has no card at all
+  not_offered,      // it has cards, but not by the resource that the pod names
   model_mismatch,   // no card of an accepted model
   id_mismatch,      // no card with an accepted id
   unhealthy,        // accepted cards are all sick

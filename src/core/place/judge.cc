@@ -61,11 +61,15 @@ ReasonCode barred_by(const Ledger& ledger, const Shape& shape, const NodeView& n
     }
   }
   if (untolerated(rules.tolerations, spec.taints) != nullptr) return ReasonCode::taint;
-  return selects(rules, spec.name, spec.labels) ? ReasonCode::none : ReasonCode::node_affinity;
+  if (!selects(rules, spec.name, spec.labels)) return ReasonCode::node_affinity;
+  const bool offered = shape.needs == 0 || (shape.needs & node.state->offers) != 0;
+  if (offered) return ReasonCode::none;
+  return node.state->cards == 0 ? ReasonCode::no_cards : ReasonCode::not_offered;
 }
 
 bool admits(const Ledger& ledger, const Shape& shape, const NodeView& node) {
-  if (node.state->schedulable && !node.state->tainted && !shape.selective) return true;
+  const bool offered = (shape.needs & node.state->offers) == shape.needs;
+  if (node.state->schedulable && !node.state->tainted && !shape.selective && offered) return true;
   return barred_by(ledger, shape, node) == ReasonCode::none;
 }
 

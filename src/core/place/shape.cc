@@ -131,6 +131,7 @@ void append_shape_key(const PodSpec& pod, std::string& out) {
   }
   out += '|';
   put_rules(out, pod.rules);
+  if (!pod.needs.empty()) out += '!' + pod.needs;
 }
 
 Shape make_shape(const PodSpec& pod, Ledger& ledger) {
@@ -152,6 +153,7 @@ Shape make_shape(const PodSpec& pod, Ledger& ledger) {
   }
   shape.rules = pod.rules;
   shape.rules.preferred.clear();
+  shape.needs = pod.needs.empty() ? 0 : ledger.offer_bit(pod.needs);
   shape.selective = !pod.rules.selector.empty() || pod.rules.required.has_value();
   derive(shape);
   shape.learn_models(ledger);

@@ -34,7 +34,8 @@ struct Shape {
   std::vector<std::pair<std::uint32_t, std::int64_t>> extended;  // resource number, amount
   std::vector<GpuPart> parts;  // containers that ask for cards, in container order
   NodeRules rules;
-  bool selective = false;  // has a node selector or required node affinity
+  bool selective = false;   // has a node selector or required node affinity
+  std::uint32_t needs = 0;  // bit of NodeState::offers; 0: any node will do
 
   // Derived, for policies: the pod at its largest.
   std::int32_t cards = 0;      // cards held at once, if every container gets its own

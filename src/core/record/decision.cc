@@ -20,7 +20,7 @@ void fields(Archive& a, LinkMatrix& m) {
 }
 template <typename Archive>
 void fields(Archive& a, NodeSpec& n) {
-  a(n.name, n.allocatable, n.cards, n.links, n.schedulable, n.labels, n.taints, n.rank);
+  a(n.name, n.allocatable, n.cards, n.links, n.schedulable, n.labels, n.taints, n.offers, n.rank);
 }
 template <typename Archive>
 void fields(Archive& a, Taint& t) {
@@ -60,7 +60,7 @@ void fields(Archive& a, ContainerSpec& c) {
 }
 template <typename Archive>
 void fields(Archive& a, PodSpec& p) {
-  a(p.uid, p.name, p.priority, p.containers, p.overhead, p.rules);
+  a(p.uid, p.name, p.priority, p.containers, p.overhead, p.rules, p.needs);
 }
 template <typename Archive>
 void fields(Archive& a, CardShare& s) {

@@ -1,0 +1,17 @@
+// One subcommand of the program: where its flags stand, and what it does.
+#pragma once
+
+#include <functional>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): named by the library
+class App;
+}
+
+namespace stowage::cmd {
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;  // returns the exit code
+};
+
+}  // namespace stowage::cmd

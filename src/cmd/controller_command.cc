@@ -1,0 +1,115 @@
+#include "cmd/controller_command.h"
+
+#include <csignal>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "cmd/exit.h"
+#include "controller/config.h"
+#include "controller/controller.h"
+#include "kube/kubeconfig.h"
+#include "net/event_loop.h"
+
+namespace stowage::cmd {
+namespace {
+
+constexpr const char* kDescription =
+    "Schedules pods of a Kubernetes cluster: watches nodes and pods, chooses node and\n"
+    "cards, binds, and explains every refusal. Runs until SIGTERM or Ctrl-C.";
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  Inside a cluster, with the configuration of a ConfigMap:\n"
+    "    stowage controller --config /etc/stowage/config.yaml\n"
+    "  From a terminal, for the cluster of your kubeconfig:\n"
+    "    stowage controller --kubeconfig ~/.kube/config\n"
+    "  Is the configuration right? What does it say in full?\n"
+    "    stowage controller --config config.yaml --check\n"
+    "\n"
+    "Pods choose a profile by spec.schedulerName. Without a configuration there are stowage,\n"
+    "toyscheduler, alnair-cost-saving, alnair-high-performance and gpu-scheduler.\n"
+    "Health, metrics and debugging: /healthz, /readyz, /metrics, /debug/state, /debug/log-level.";
+
+// The file, overridden by flags.
+Result<controller::Config> config_of(const ControllerFlags& flags) {
+  controller::Config config;
+  if (!flags.config.empty()) {
+    STOWAGE_TRY(loaded, controller::load_config(flags.config));
+    config = std::move(loaded);
+  }
+  if (!flags.listen.empty()) config.listen = flags.listen;
+  STOWAGE_TRY_VOID(controller::parse_listen(config.listen).map([](const auto&) {}));
+  if (!flags.log_level.empty()) {
+    STOWAGE_TRY(level, base::parse_log_level(flags.log_level));
+    config.log.level = level;
+  }
+  if (!flags.log_format.empty()) {
+    STOWAGE_TRY(format, base::parse_log_format(flags.log_format));
+    config.log.format = format;
+  }
+  return config;
+}
+
+std::string summary_of(const controller::Config& config) {
+  std::string text = fmt::format("listen      {}\nlog         {}\n", config.listen,
+                                 base::to_word(config.log.level));
+  for (const auto& profile : config.profiles) {
+    text += fmt::format("profile     {:<24} {}{}{}\n", profile.name,
+                        core::to_text(profile.policy.choice),
+                        profile.policy.hold_back ? ", holds back" : "",
+                        profile.reading.floor_whole_cards ? ", floors whole cards" : "");
+  }
+  return text;
+}
+
+int run(const ControllerFlags& flags) {
+  const auto config = config_of(flags);
+  if (!config) return end_with(kExitBadInput, config.error().message);
+  if (flags.check) return print(summary_of(*config));
+  auto cluster = kube::load_client_config({.path = flags.kubeconfig, .context = flags.context});
+  if (!cluster) return end_with(kExitBadInput, cluster.error().message);
+
+  base::Log log({.level = config->log.level, .format = config->log.format});
+  net::EventLoop loop;
+  auto controller = controller::Controller::create(
+      loop, {.config = *config, .cluster = std::move(*cluster)}, log);
+  if (!controller) return end_with(kExitFailed, controller.error().message);
+  bool stopping = false;
+  loop.on_signals({SIGTERM, SIGINT}, [&](int /*signal*/) {
+    if (std::exchange(stopping, true)) return loop.stop();  // asked twice: at once
+    (*controller)->stop([&loop] { loop.stop(); });
+  });
+  (*controller)->start();
+  loop.run();
+  return kExitOk;
+}
+
+}  // namespace
+
+Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
+  CLI::App* const command = app.add_subcommand("controller", kDescription);
+  command->footer(kExamples);
+  command->get_formatter()->column_width(26);
+  command->add_option("--config", flags.config, "configuration, a YAML file")->type_name("FILE");
+  command
+      ->add_option("--kubeconfig", flags.kubeconfig,
+                   "which cluster, and as whom (default: KUBECONFIG, the\n"
+                   "service account of the pod, ~/.kube/config)")
+      ->type_name("FILE");
+  command->add_option("--context", flags.context, "context of the kubeconfig")->type_name("NAME");
+  command
+      ->add_option("--listen", flags.listen,
+                   "address and port for health, metrics and debugging\n"
+                   "(default 127.0.0.1:10360; port 0: any free one)")
+      ->type_name("ADDR");
+  command->add_option("--log-level", flags.log_level, "debug, info, warn or error")
+      ->type_name("LEVEL");
+  command->add_option("--log-format", flags.log_format, "text or json")->type_name("FORMAT");
+  command->add_flag("--check", flags.check, "only read the configuration and print what it says");
+  return {.app = command, .run = [&flags] { return run(flags); }};
+}
+
+}  // namespace stowage::cmd

@@ -1,0 +1,74 @@
+#include <charconv>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "cmd/local_command.h"
+#include "local/cluster/kubeconfig_file.h"
+#include "local/fleet/mix_file.h"
+
+namespace stowage::cmd {
+namespace {
+
+constexpr std::int32_t kDefaultNodes = 16;
+constexpr std::int32_t kDefaultGpus = 8;
+constexpr const char* kDefaultModel = "A100-80GB";
+constexpr std::int32_t kPortMax = 65535;
+
+struct Number {
+  const char* flag;
+  std::int32_t least;
+  std::int32_t most;
+  std::int32_t absent;
+};
+Result<std::int32_t> number(const std::string& text, const Number& rule) {
+  if (text.empty()) return rule.absent;
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || value < rule.least || value > rule.most) {
+    return fail(fmt::format("{} is \"{}\": give a whole number from {} to {}", rule.flag, text,
+                            rule.least, rule.most));
+  }
+  return value;
+}
+
+Result<std::vector<local::NodeGroup>> node_groups(const LocalFlags& flags) {
+  if (!flags.mix.empty()) {
+    for (const auto& [flag, given] :
+         {std::pair{"--nodes", !flags.nodes.empty()}, std::pair{"--gpus", !flags.gpus.empty()},
+          std::pair{"--model", !flags.model.empty()}}) {
+      if (given) return fail(fmt::format("--mix says which nodes there are: leave out {}", flag));
+    }
+    return local::read_mix_file(flags.mix);
+  }
+  local::NodeGroup group;
+  STOWAGE_TRY(count, number(flags.nodes, {"--nodes", 1, local::kNodesMax, kDefaultNodes}));
+  group.count = count;
+  STOWAGE_TRY(gpus, number(flags.gpus, {"--gpus", 0, local::kCardsPerNodeMax, kDefaultGpus}));
+  group.gpus = gpus;
+  auto model = local::find_card_model(flags.model.empty() ? kDefaultModel : flags.model);
+  if (!model) return fail("--model: " + model.error().message);
+  group.model = *std::move(model);
+  return std::vector{std::move(group)};
+}
+
+}  // namespace
+
+Result<local::ClusterOptions> cluster_options(const LocalFlags& flags) {
+  local::ClusterOptions options;
+  STOWAGE_TRY(nodes, node_groups(flags));
+  options.nodes = std::move(nodes);
+  STOWAGE_TRY(port, number(flags.port, {"--port", 0, kPortMax, 0}));
+  options.port = static_cast<std::uint16_t>(port);
+  options.kubeconfig =
+      flags.kubeconfig.empty() ? local::default_kubeconfig_path() : flags.kubeconfig;
+  if (flags.no_controller && !flags.config.empty()) {
+    return fail(
+        "--config is for the controller: leave out --no-controller, or give it to `stowage "
+        "controller`");
+  }
+  return options;
+}
+
+}  // namespace stowage::cmd

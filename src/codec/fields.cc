@@ -1,0 +1,48 @@
+#include "codec/fields.h"
+
+#include <fmt/format.h>
+
+namespace stowage::codec {
+
+Status read_texts(JsonValue& value, std::map<std::string, std::string>& out) {
+  out.clear();
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    STOWAGE_TRY(text, field.text());
+    out.insert_or_assign(std::string(key), std::string(text));
+    return {};
+  });
+}
+
+Status read_quantities(JsonValue& value, dialect::Quantities& out) {
+  out.clear();
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    const bool is_number = field.kind() == JsonValue::Kind::number;
+    STOWAGE_TRY(text, is_number ? field.number() : field.text());
+    auto quantity = base::Quantity::parse(text);
+    if (!quantity) return field.wrong(quantity.error().message);
+    out.insert_or_assign(std::string(key), *quantity);
+    return {};
+  });
+}
+
+Status read_strings(JsonValue& value, std::vector<std::string>& out) {
+  out.clear();
+  return each_element(
+      value, [&](JsonValue& element) -> Status { return read(element, out.emplace_back()); });
+}
+
+Status read_metadata(JsonValue& value, Metadata& out) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "name") return read(field, out.name);
+    if (key == "namespace") return read(field, out.ns);
+    if (key == "uid") return read(field, out.uid);
+    if (key == "resourceVersion") return read(field, out.resource_version);
+    if (key == "creationTimestamp") return read(field, out.created);
+    if (key == "labels") return read_texts(field, out.labels);
+    if (key == "annotations") return read_texts(field, out.annotations);
+    if (key == "deletionTimestamp") out.deleting = true;
+    return {};
+  });
+}
+
+}  // namespace stowage::codec

@@ -1,0 +1,266 @@
+// Decoder::pod.
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/fields.h"
+#include "codec/kubernetes.h"
+
+namespace stowage::codec {
+namespace {
+
+using dialect::ContainerObject;
+using dialect::PodObject;
+
+// What the parts of a pod are put into before the pod is complete.
+struct Parts {
+  PodObject pod;
+  std::vector<ContainerObject> init;
+  std::vector<ContainerObject> app;
+  std::map<std::string, dialect::Quantities> given;  // by name of the container
+};
+
+void add_once(std::vector<std::string>& list, std::string words) {
+  if (std::find(list.begin(), list.end(), words) == list.end()) list.push_back(std::move(words));
+}
+
+Status read_ports(JsonValue& value, PodObject& pod) {
+  return each_element(value, [&](JsonValue& element) -> Status {
+    return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key != "hostPort") return {};
+      STOWAGE_TRY(port, field.integer());
+      if (port != 0) add_once(pod.unsupported, fmt::format("host port {}", port));
+      return {};
+    });
+  });
+}
+
+Status read_resources(JsonValue& value, ContainerObject& container, PodObject& pod) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "requests") return read_quantities(field, container.requests);
+    if (key == "limits") return read_quantities(field, container.limits);
+    if (key == "claims") add_once(pod.unsupported, "resource claims");
+    return {};
+  });
+}
+
+Status read_containers(JsonValue& value, bool init, Parts& parts) {
+  auto& containers = init ? parts.init : parts.app;
+  containers.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    ContainerObject& container = containers.emplace_back();
+    container.init = init;
+    return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "name") return read(field, container.name);
+      if (key == "resources") return read_resources(field, container, parts.pod);
+      if (key == "ports") return read_ports(field, parts.pod);
+      if (key == "restartPolicy" && init) {
+        STOWAGE_TRY(policy, field.text());
+        container.sidecar = policy == "Always";
+      }
+      return {};
+    });
+  });
+}
+
+// The kinds of volumes that bind a pod to some nodes, or that two pods may not share.
+const char* bound_volume(std::string_view kind) {
+  if (kind == "persistentVolumeClaim") return "a persistent volume claim";
+  if (kind == "ephemeral") return "an ephemeral volume claim";
+  if (kind == "gcePersistentDisk") return "a GCE persistent disk";
+  if (kind == "awsElasticBlockStore") return "an AWS EBS volume";
+  if (kind == "iscsi") return "an iSCSI disk";
+  if (kind == "rbd") return "an RBD image";
+  return nullptr;
+}
+
+Status read_volumes(JsonValue& value, PodObject& pod) {
+  return each_element(value, [&](JsonValue& element) -> Status {
+    std::string name;
+    const char* kind = nullptr;
+    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "name") return read(field, name);
+      if (const char* bound = bound_volume(key)) kind = bound;
+      return {};
+    }));
+    if (kind != nullptr) add_once(pod.unsupported, fmt::format("volume \"{}\", {}", name, kind));
+    return {};
+  });
+}
+
+Status read_spread(JsonValue& value, PodObject& pod) {
+  return each_element(value, [&](JsonValue& element) -> Status {
+    bool hard = true;  // what DoNotSchedule means, and the default
+    std::string domain;
+    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "topologyKey") return read(field, domain);
+      if (key == "whenUnsatisfiable") {
+        STOWAGE_TRY(word, field.text());
+        hard = word != "ScheduleAnyway";
+      }
+      return {};
+    }));
+    if (hard) add_once(pod.unsupported, fmt::format("topology spread over \"{}\"", domain));
+    return {};
+  });
+}
+
+Status read_gates(JsonValue& value, PodObject& pod) {
+  pod.gates.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    std::string& gate = pod.gates.emplace_back();
+    return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      return key == "name" ? read(field, gate) : Status();
+    });
+  });
+}
+
+// Hard rules that are unsupported as soon as they are there at all.
+Status refuse_if_any(JsonValue& value, const char* words, PodObject& pod) {
+  switch (value.kind()) {
+    case JsonValue::Kind::object: {
+      STOWAGE_TRY(fields, value.fields());
+      STOWAGE_TRY(any, fields.next());
+      if (any) add_once(pod.unsupported, words);
+      return {};
+    }
+    case JsonValue::Kind::array: {
+      STOWAGE_TRY(elements, value.elements());
+      STOWAGE_TRY(any, elements.next());
+      if (any) add_once(pod.unsupported, words);
+      return {};
+    }
+    default: add_once(pod.unsupported, words); return {};
+  }
+}
+
+Status read_spec_field(std::string_view key, JsonValue& field, Parts& parts) {
+  PodObject& pod = parts.pod;
+  if (key == "containers") return read_containers(field, false, parts);
+  if (key == "initContainers") return read_containers(field, true, parts);
+  if (key == "schedulerName") return read(field, pod.scheduler);
+  if (key == "nodeName") return read(field, pod.node);
+  if (key == "priority") return read(field, pod.priority);
+  if (key == "preemptionPolicy") {
+    STOWAGE_TRY(policy, field.text());
+    pod.never_preempts = policy == "Never";
+    return {};
+  }
+  if (key == "nodeSelector") return read_texts(field, pod.rules.selector);
+  if (key == "tolerations") return read_tolerations(field, pod.rules, pod.unsupported);
+  if (key == "affinity") return read_affinity(field, pod.rules, pod.unsupported);
+  if (key == "overhead") return read_quantities(field, pod.overhead);
+  if (key == "schedulingGates") return read_gates(field, pod);
+  if (key == "volumes") return read_volumes(field, pod);
+  if (key == "topologySpreadConstraints") return read_spread(field, pod);
+  if (key == "resources") return refuse_if_any(field, "pod-level resources", pod);
+  if (key == "resourceClaims") return refuse_if_any(field, "resource claims", pod);
+  if (key == "schedulingGroup") return refuse_if_any(field, "a scheduling group", pod);
+  if (key == "workloadRef") return refuse_if_any(field, "a workload reference", pod);
+  return {};
+}
+
+Status read_conditions(JsonValue& value, PodObject& pod) {
+  pod.unscheduled_reason.clear();
+  pod.unscheduled_message.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    std::string_view type;
+    std::string_view status;
+    std::string_view reason;
+    std::string_view message;
+    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      std::string_view* out = key == "type"      ? &type
+                              : key == "status"  ? &status
+                              : key == "reason"  ? &reason
+                              : key == "message" ? &message
+                                                 : nullptr;
+      if (out == nullptr) return {};
+      STOWAGE_TRY(text, field.text());
+      *out = text;
+      return {};
+    }));
+    if (type == "PodScheduled" && status == "False") {
+      pod.unscheduled_reason.assign(reason);
+      pod.unscheduled_message.assign(message);
+    }
+    return {};
+  });
+}
+
+// What the kubelet says that a container has: the larger of the two ways in which it says it.
+Status read_given(JsonValue& value, Parts& parts) {
+  std::string name;
+  dialect::Quantities allocated;
+  dialect::Quantities current;
+  STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "name") return read(field, name);
+    if (key == "allocatedResources") return read_quantities(field, allocated);
+    if (key != "resources") return {};
+    return each_field(field, [&](std::string_view kind, JsonValue& amounts) -> Status {
+      return kind == "requests" ? read_quantities(amounts, current) : Status();
+    });
+  }));
+  for (const auto& [resource, quantity] : current) {
+    auto& amount = allocated[resource];
+    amount = std::max(amount, quantity);
+  }
+  if (!allocated.empty()) parts.given[name] = std::move(allocated);
+  return {};
+}
+
+Status read_status(JsonValue& value, Parts& parts) {
+  PodObject& pod = parts.pod;
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "phase") return read(field, pod.phase);
+    if (key == "nominatedNodeName") return read(field, pod.nominated);
+    if (key == "conditions") return read_conditions(field, pod);
+    if (key == "containerStatuses" || key == "initContainerStatuses") {
+      return each_element(field,
+                          [&](JsonValue& element) -> Status { return read_given(element, parts); });
+    }
+    return {};
+  });
+}
+
+void take(Metadata& meta, PodObject& pod) {
+  pod.ns = std::move(meta.ns);
+  pod.name = std::move(meta.name);
+  pod.uid = std::move(meta.uid);
+  pod.resource_version = std::move(meta.resource_version);
+  pod.labels = std::move(meta.labels);
+  pod.annotations = std::move(meta.annotations);
+  pod.deleting = meta.deleting;
+  pod.created = std::move(meta.created);
+}
+
+}  // namespace
+
+Result<PodObject> Decoder::pod(std::string_view json) {
+  STOWAGE_TRY(fields, text_.open(json, kMaxObjectBytes));
+  Parts parts;
+  Metadata meta;
+  STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "metadata") return read_metadata(field, meta);
+    if (key == "spec") {
+      return each_field(field, [&](std::string_view name, JsonValue& value) -> Status {
+        return read_spec_field(name, value, parts);
+      });
+    }
+    if (key == "status") return read_status(field, parts);
+    return {};
+  }));
+  STOWAGE_TRY_VOID(text_.close());
+  take(meta, parts.pod);
+  parts.pod.containers = std::move(parts.init);
+  std::move(parts.app.begin(), parts.app.end(), std::back_inserter(parts.pod.containers));
+  for (ContainerObject& container : parts.pod.containers) {
+    const auto given = parts.given.find(container.name);
+    if (given != parts.given.end()) container.given = std::move(given->second);
+  }
+  return std::move(parts.pod);
+}
+
+}  // namespace stowage::codec

@@ -1,0 +1,187 @@
+// Node affinity, tolerations and taints.
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "codec/fields.h"
+
+namespace stowage::codec {
+namespace {
+
+using core::NodeTerm;
+using core::Requirement;
+using core::TaintEffect;
+using core::Toleration;
+using Unsupported = std::vector<std::string>;
+
+std::optional<Requirement::Op> requirement_op(std::string_view word) {
+  if (word == "In") return Requirement::Op::in;
+  if (word == "NotIn") return Requirement::Op::not_in;
+  if (word == "Exists") return Requirement::Op::exists;
+  if (word == "DoesNotExist") return Requirement::Op::does_not_exist;
+  if (word == "Gt") return Requirement::Op::gt;
+  if (word == "Lt") return Requirement::Op::lt;
+  return std::nullopt;
+}
+
+std::optional<TaintEffect> taint_effect(std::string_view word) {
+  if (word == "NoSchedule") return TaintEffect::no_schedule;
+  if (word == "PreferNoSchedule") return TaintEffect::prefer_no_schedule;
+  if (word == "NoExecute") return TaintEffect::no_execute;
+  return std::nullopt;
+}
+
+// Whether the expressions speak of labels or of the node's own fields.
+enum class Subject : std::uint8_t { labels, fields };
+
+Status read_requirements(JsonValue& value, Subject subject, std::vector<Requirement>& out,
+                         Unsupported& unsupported) {
+  out.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    Requirement& requirement = out.emplace_back();
+    std::string op;
+    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "key") return read(field, requirement.key);
+      if (key == "operator") return read(field, op);
+      if (key == "values") return read_strings(field, requirement.values);
+      return {};
+    }));
+    const auto known = requirement_op(op);
+    if (!known) unsupported.push_back(fmt::format("node affinity operator \"{}\"", op));
+    requirement.op = known.value_or(Requirement::Op::in);
+    if (subject == Subject::fields && requirement.key != "metadata.name") {
+      unsupported.push_back(fmt::format("node affinity to the field \"{}\"", requirement.key));
+    }
+    return {};
+  });
+}
+
+Status read_term(JsonValue& value, NodeTerm& out, Unsupported& unsupported) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "matchExpressions") {
+      return read_requirements(field, Subject::labels, out.labels, unsupported);
+    }
+    if (key == "matchFields") {
+      return read_requirements(field, Subject::fields, out.fields, unsupported);
+    }
+    return {};
+  });
+}
+
+Status read_required(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key != "nodeSelectorTerms") return {};
+    auto& terms = rules.required.emplace();
+    return each_element(field, [&](JsonValue& element) -> Status {
+      return read_term(element, terms.emplace_back(), unsupported);
+    });
+  });
+}
+
+Status read_preferred(JsonValue& value, core::NodeRules& rules) {
+  rules.preferred.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    core::PreferredNodes preferred;
+    // A wish that can not be understood is no reason not to place the pod.
+    Unsupported not_understood;
+    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "weight") return read(field, preferred.weight);
+      if (key == "preference") return read_term(field, preferred.term, not_understood);
+      return {};
+    }));
+    if (not_understood.empty()) rules.preferred.push_back(std::move(preferred));
+    return {};
+  });
+}
+
+Status read_node_affinity(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
+      rules.required.emplace();
+      return read_required(field, rules, unsupported);
+    }
+    if (key == "preferredDuringSchedulingIgnoredDuringExecution") {
+      return read_preferred(field, rules);
+    }
+    return {};
+  });
+}
+
+// Pods near or away from pods: the hard kind is not supported, the soft kind is not needed.
+Status read_pod_affinity(JsonValue& value, const char* words, Unsupported& unsupported) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key != "requiredDuringSchedulingIgnoredDuringExecution") return {};
+    STOWAGE_TRY(terms, field.elements());
+    STOWAGE_TRY(any, terms.next());
+    if (any) unsupported.emplace_back(words);
+    return {};
+  });
+}
+
+Status read_toleration(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
+  Toleration toleration;
+  std::string op;
+  std::string effect;
+  STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "key") return read(field, toleration.key);
+    if (key == "operator") return read(field, op);
+    if (key == "value") return read(field, toleration.value);
+    if (key == "effect") return read(field, effect);
+    return {};
+  }));
+  if (op == "Exists") {
+    toleration.op = Toleration::Op::exists;
+  } else if (!op.empty() && op != "Equal") {
+    unsupported.push_back(fmt::format("toleration operator \"{}\"", op));
+    return {};
+  }
+  if (!effect.empty()) {
+    toleration.effect = taint_effect(effect);
+    if (!toleration.effect) return {};  // tolerates only what no node can have
+  }
+  rules.tolerations.push_back(std::move(toleration));
+  return {};
+}
+
+}  // namespace
+
+Status read_affinity(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "nodeAffinity") return read_node_affinity(field, rules, unsupported);
+    if (key == "podAffinity") {
+      return read_pod_affinity(field, "required pod affinity", unsupported);
+    }
+    if (key == "podAntiAffinity") {
+      return read_pod_affinity(field, "required pod anti-affinity", unsupported);
+    }
+    return {};
+  });
+}
+
+Status read_tolerations(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
+  rules.tolerations.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    return read_toleration(element, rules, unsupported);
+  });
+}
+
+Status read_taints(JsonValue& value, std::vector<core::Taint>& taints) {
+  taints.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    core::Taint taint;
+    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "key") return read(field, taint.key);
+      if (key == "value") return read(field, taint.value);
+      if (key == "effect") {
+        STOWAGE_TRY(word, field.text());
+        // An effect that we do not know is taken for the one that keeps pods off.
+        taint.effect = taint_effect(word).value_or(TaintEffect::no_schedule);
+      }
+      return {};
+    }));
+    taints.push_back(std::move(taint));
+    return {};
+  });
+}
+
+}  // namespace stowage::codec

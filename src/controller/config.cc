@@ -1,0 +1,117 @@
+#include "controller/config.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "controller/yaml_reader.h"
+
+namespace stowage::controller {
+namespace {
+
+constexpr const char* kApiVersion = "stowage.dev/v1alpha1";
+constexpr const char* kKind = "ControllerConfig";
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
+
+// A built-in profile may be named alone; any other needs a policy.
+scheduler::Profile read_profile(YamlMap& map) {
+  scheduler::Profile profile;
+  map.text("name", profile.name);
+  if (profile.name.empty()) map.refuse("name", "a profile needs a name: the schedulerName of pods");
+  bool known = false;
+  for (auto& built_in : scheduler::built_in_profiles()) {
+    if (built_in.name != profile.name) continue;
+    profile = std::move(built_in);
+    known = true;
+  }
+  std::string policy;
+  map.text("policy", policy);
+  if (!policy.empty()) {
+    auto choice = core::parse_policy(policy);
+    if (choice) {
+      profile.policy.choice = *choice;
+    } else {
+      map.refuse("policy", choice.error().message);
+    }
+  } else if (!known) {
+    map.refuse("policy", "a profile of your own needs a policy, e.g. policy: dual-price");
+  }
+  map.boolean("holdBack", profile.policy.hold_back);
+  map.boolean("floorWholeCards", profile.reading.floor_whole_cards);
+  return profile;
+}
+
+void read_profiles(YamlMap& root, Config& config) {
+  if (!root.has("profiles")) return;
+  config.profiles.clear();
+  std::set<std::string> names;
+  root.list("profiles", [&](YamlMap& map) {
+    config.profiles.push_back(read_profile(map));
+    const std::string& name = config.profiles.back().name;
+    if (!names.insert(name).second) map.refuse("name", fmt::format("\"{}\" is there twice", name));
+  });
+  if (config.profiles.empty()) root.refuse("profiles", "at least one profile is needed");
+}
+
+template <typename T>
+void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::string_view),
+               T& value) {
+  std::string word;
+  map.text(key, word);
+  if (word.empty()) return;
+  const Result<T> parsed = parse(word);
+  if (parsed) {
+    value = *parsed;
+  } else {
+    map.refuse(key, parsed.error().message);
+  }
+}
+
+}  // namespace
+
+Result<Config> parse_config(std::string_view text, const std::string& file) {
+  STOWAGE_TRY(root, YamlMap::parse(text, file));
+  Config config;
+  std::string api_version = kApiVersion;
+  std::string kind = kKind;
+  root.text("apiVersion", api_version);
+  root.text("kind", kind);
+  if (api_version != kApiVersion) {
+    root.refuse("apiVersion", fmt::format("this program reads {}", kApiVersion));
+  }
+  if (kind != kKind) root.refuse("kind", fmt::format("expected {}", kKind));
+  read_profiles(root, config);
+  root.text("listen", config.listen);
+  root.map("api", [&](YamlMap& map) {
+    map.number("callsPerSecond", {.min = 0, .max = 1e6}, config.api.calls_per_second);
+    map.number("burst", {.min = 1, .max = 1e6}, config.api.burst);
+    map.whole("bindsInFlight", {.min = 1, .max = 10'000}, config.api.binds_in_flight);
+  });
+  root.map("events", [&](YamlMap& map) {
+    map.number("perSecond", {.min = 0.1, .max = 1e5}, config.events.per_second);
+    map.number("burst", {.min = 1, .max = 1e5}, config.events.burst);
+  });
+  root.map("log", [&](YamlMap& map) {
+    read_word(map, "level", base::parse_log_level, config.log.level);
+    read_word(map, "format", base::parse_log_format, config.log.format);
+  });
+  STOWAGE_TRY_VOID(root.finish());
+  return config;
+}
+
+Result<Config> load_config(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return fail(fmt::format("cannot read the configuration {}", path));
+  std::string text(kMaxBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kMaxBytes) return fail(fmt::format("{} is larger than 1 MiB", path));
+  return parse_config(text, path);
+}
+
+}  // namespace stowage::controller

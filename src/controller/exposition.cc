@@ -1,0 +1,58 @@
+#include "controller/exposition.h"
+
+#include <fmt/format.h>
+
+namespace stowage::controller {
+namespace {
+
+std::string escaped(std::string_view value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Exposition::family(std::string_view name, Type type, std::string_view help) {
+  name_ = name;
+  out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name,
+                      type == Type::counter ? "counter" : "gauge");
+}
+
+void Exposition::sample_text(std::string_view value, const Labels& labels) {
+  out_ += name_;
+  const char* separator = "{";
+  for (const auto& [key, text] : labels) {
+    out_ += fmt::format("{}{}=\"{}\"", separator, key, escaped(text));
+    separator = ",";
+  }
+  if (!labels.empty()) out_ += '}';
+  out_ += fmt::format(" {}\n", value);
+}
+
+void Exposition::sample(double value, const Labels& labels) {
+  sample_text(fmt::format("{}", value), labels);
+}
+
+void Exposition::sample(std::uint64_t value, const Labels& labels) {
+  sample_text(fmt::format("{}", value), labels);
+}
+
+void Exposition::counter(std::string_view name, std::string_view help, std::uint64_t value) {
+  family(name, Type::counter, help);
+  sample(value);
+}
+
+void Exposition::gauge(std::string_view name, std::string_view help, double value) {
+  family(name, Type::gauge, help);
+  sample(value);
+}
+
+}  // namespace stowage::controller

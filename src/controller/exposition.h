@@ -1,0 +1,34 @@
+// The text format in which Prometheus reads metrics.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stowage::controller {
+
+class Exposition {
+ public:
+  using Labels = std::vector<std::pair<std::string_view, std::string>>;
+  enum class Type : std::uint8_t { counter, gauge };
+
+  // Begins a family of samples. Requires: a name that was not begun before.
+  void family(std::string_view name, Type type, std::string_view help);
+  void sample(double value, const Labels& labels = {});
+  void sample(std::uint64_t value, const Labels& labels = {});
+  // A family of one sample.
+  void counter(std::string_view name, std::string_view help, std::uint64_t value);
+  void gauge(std::string_view name, std::string_view help, double value);
+
+  [[nodiscard]] std::string take() { return std::move(out_); }
+
+ private:
+  void sample_text(std::string_view value, const Labels& labels);
+
+  std::string out_;
+  std::string name_;
+};
+
+}  // namespace stowage::controller

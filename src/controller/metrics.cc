@@ -1,0 +1,134 @@
+#include "controller/metrics.h"
+
+#include <array>
+
+#include "base/version.h"
+#include "controller/exposition.h"
+
+namespace stowage::controller {
+namespace {
+
+using Type = Exposition::Type;
+
+double as_double(std::uint64_t value) { return static_cast<double>(value); }
+
+void engine_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
+  const auto& engine = picture.engine;
+  const auto& counters = engine.counters;
+  out.gauge("stowage_nodes", "Nodes in the ledger.", as_double(engine.nodes));
+  out.gauge("stowage_pods_placed", "Pods in the ledger: reserved, being bound or bound.",
+            as_double(engine.pods));
+  out.family("stowage_pods_waiting", Type::gauge, "Pods that wait, by why.");
+  out.sample(as_double(counters.waiting - counters.resting), {{"state", "no_room"}});
+  out.sample(as_double(counters.resting), {{"state", "bind_failed"}});
+  out.sample(as_double(picture.mailbox.pending), {{"state", "not_tried_yet"}});
+  out.gauge("stowage_binds_under_way", "Pods that are being bound.", as_double(counters.binding));
+  out.counter("stowage_decisions_total", "Times a pod was judged against the cluster.",
+              counters.decisions);
+  out.counter("stowage_decisions_placed_total", "Decisions that found a place.", counters.bound);
+  out.counter("stowage_decisions_refused_total", "Decisions that found none.", counters.refused);
+  out.counter("stowage_decisions_held_back_total",
+              "Refusals of pods that would fit, to keep cards for pods that need several.",
+              counters.held_back);
+  out.counter("stowage_node_judgements_total", "Single nodes judged: the unit of work.",
+              counters.nodes_judged);
+  out.counter("stowage_models_learned_total", "Times that the policy's model changed.",
+              counters.models_learned);
+  out.gauge("stowage_shapes", "Shapes of pods in the cache.", as_double(counters.shapes));
+  out.family("stowage_decision_seconds_total", Type::counter,
+             "Time spent deciding about pods that arrived.");
+  out.sample(static_cast<double>(engine.decide_ns_sum) / 1e9);
+  out.counter("stowage_decisions_timed_total", "Decisions in stowage_decision_seconds_total.",
+              engine.decide_count);
+  out.gauge("stowage_decision_seconds_max", "The longest decision since the start.",
+            static_cast<double>(engine.decide_ns_max) / 1e9);
+  out.family("stowage_refusals_total", Type::counter,
+             "Refusals told to people, by dominant reason.");
+  for (const auto& [word, count] : picture.outbox.refused_by) {
+    out.sample(count, {{"reason", word}});
+  }
+}
+
+void mailbox_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
+  out.family("stowage_mailbox_events", Type::gauge, "Events that wait for the engine, by lane.");
+  out.sample(as_double(picture.mailbox.replies), {{"lane", "replies"}});
+  out.sample(as_double(picture.mailbox.objects), {{"lane", "objects"}});
+  out.sample(as_double(picture.mailbox.pending), {{"lane", "pending"}});
+  out.gauge("stowage_engine_silence_seconds", "Since the engine's thread last answered.",
+            picture.engine_silent_seconds);
+}
+
+void bind_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
+  const auto& binder = picture.binder;
+  out.family("stowage_binds_total", Type::counter, "Binds asked of the API server, by outcome.");
+  out.sample(binder.bound, {{"outcome", "bound"}});
+  out.sample(binder.gone, {{"outcome", "gone"}});
+  out.sample(binder.refused, {{"outcome", "refused"}});
+  out.sample(binder.failed, {{"outcome", "failed"}});
+  out.counter("stowage_binds_unknown_total", "Replies that left it open whether the pod is bound.",
+              binder.unknown);
+  const auto& events = picture.events;
+  out.family("stowage_events_total", Type::counter, "Events for people, by what became of them.");
+  out.sample(events.created, {{"outcome", "created"}});
+  out.sample(events.merged, {{"outcome", "merged"}});
+  out.sample(events.dropped + events.shed, {{"outcome", "dropped"}});
+  out.sample(events.failed, {{"outcome", "failed"}});
+  out.family("stowage_conditions_total", Type::counter,
+             "PodScheduled conditions, by what became of them.");
+  out.sample(picture.conditions.written, {{"outcome", "written"}});
+  out.sample(picture.conditions.unchanged, {{"outcome", "unchanged"}});
+  out.sample(picture.conditions.dropped, {{"outcome", "dropped"}});
+  out.sample(picture.conditions.failed, {{"outcome", "failed"}});
+}
+
+void watch_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
+  const std::array<std::pair<const char*, const kube::ReflectorCounters*>, 2> watches{
+      {{"nodes", &picture.nodes}, {"pods", &picture.pods}}};
+  const auto each = [&](std::string_view name, std::string_view help,
+                        std::uint64_t kube::ReflectorCounters::*field) {
+    out.family(name, Type::counter, help);
+    for (const auto& [resource, counters] : watches) {
+      out.sample(counters->*field, {{"resource", resource}});
+    }
+  };
+  each("stowage_lists_total", "Lists begun.", &kube::ReflectorCounters::lists);
+  each("stowage_watches_total", "Watches opened.", &kube::ReflectorCounters::watches);
+  each("stowage_watch_events_total", "Events received.", &kube::ReflectorCounters::events);
+  each("stowage_watch_failures_total", "Failures of lists and watches.",
+       &kube::ReflectorCounters::failures);
+  each("stowage_watch_bad_lines_total", "Events that could not be read.",
+       &kube::ReflectorCounters::bad_lines);
+}
+
+void api_metrics(const kube::ApiCounters& api, Exposition& out) {
+  out.family("stowage_api_calls_total", Type::counter,
+             "Calls to the API server, by method and code (0: no reply).");
+  for (const auto& call : api.calls) {
+    out.sample(call.calls, {{"method", call.method}, {"code", std::to_string(call.code)}});
+  }
+  out.counter("stowage_api_retries_total", "Calls repeated after 429, 503 or 401.", api.retries);
+  out.counter("stowage_api_throttled_total", "Replies that told us to slow down.", api.throttled);
+  out.gauge("stowage_api_in_flight", "Calls under way.", as_double(api.in_flight));
+  out.family("stowage_api_waiting", Type::gauge, "Calls that wait for their turn, by lane.");
+  const std::array<const char*, kube::kLaneCount> lanes{"lease", "bind", "normal", "events"};
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    out.sample(as_double(api.waiting[lane]), {{"lane", lanes[lane]}});
+  }
+}
+
+}  // namespace
+
+std::string render_metrics(const MetricsInput& input) {
+  Exposition out;
+  out.family("stowage_build_info", Type::gauge, "Always 1; the labels tell the build.");
+  out.sample(1.0, {{"version", std::string(base::kVersion)}});
+  out.gauge("stowage_ready", "1 once the first lists are in.", input.ready ? 1 : 0);
+  engine_metrics(input.scheduler, out);
+  mailbox_metrics(input.scheduler, out);
+  bind_metrics(input.scheduler, out);
+  watch_metrics(input.scheduler, out);
+  api_metrics(input.api, out);
+  return out.take();
+}
+
+}  // namespace stowage::controller

@@ -1,0 +1,191 @@
+#include "controller/yaml_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "base/nearest.h"
+
+namespace stowage::controller {
+
+struct YamlMap::Node {
+  YAML::Node yaml;
+};
+
+struct YamlMap::Shared {
+  std::string file;
+  std::string error;
+};
+
+namespace {
+
+std::string kind_of(const YAML::Node& node) {
+  switch (node.Type()) {
+    case YAML::NodeType::Undefined: return "nothing";
+    case YAML::NodeType::Null: return "nothing";
+    case YAML::NodeType::Scalar: return fmt::format("\"{}\"", node.Scalar());
+    case YAML::NodeType::Sequence: return "a list";
+    case YAML::NodeType::Map: return "a mapping";
+  }
+  return "something else";
+}
+
+std::string place(const std::string& file, const YAML::Mark& mark) {
+  return mark.is_null() ? file : fmt::format("{}:{}", file, mark.line + 1);
+}
+
+}  // namespace
+
+YamlMap::YamlMap(std::unique_ptr<Node> node, std::shared_ptr<Shared> shared, std::string path)
+    : node_(std::move(node)), shared_(std::move(shared)), path_(std::move(path)) {}
+YamlMap::~YamlMap() = default;
+YamlMap::YamlMap(YamlMap&&) noexcept = default;
+YamlMap& YamlMap::operator=(YamlMap&&) noexcept = default;
+
+Result<YamlMap> YamlMap::parse(std::string_view text, const std::string& file) {
+  auto shared = std::make_shared<Shared>();
+  shared->file = file;
+  try {
+    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() > 1) return fail(file + ": more than one YAML document");
+    YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
+    if (!root.IsMap() && !root.IsNull()) {
+      return fail(fmt::format("{}: expected a mapping of keys, found {}", file, kind_of(root)));
+    }
+    return YamlMap(std::make_unique<Node>(Node{root}), shared, "");
+  } catch (const YAML::Exception& e) {
+    return fail(fmt::format("{}: {}", place(file, e.mark), e.msg));
+  }
+}
+
+std::string YamlMap::path_of(const std::string& key) const {
+  return path_.empty() ? key : path_ + "." + key;
+}
+
+void YamlMap::problem(const Node& at, const std::string& key, const std::string& why) {
+  if (!shared_->error.empty()) return;
+  shared_->error =
+      fmt::format("{}: {}: {}", place(shared_->file, at.yaml.Mark()), path_of(key), why);
+}
+
+void YamlMap::refuse(const std::string& key, const std::string& why) {
+  const auto node = child(key);
+  problem(node ? *node : *node_, key, why);
+}
+
+std::unique_ptr<YamlMap::Node> YamlMap::child(const std::string& key) {
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
+  if (!node_->yaml.IsMap()) return nullptr;
+  for (const auto& entry : node_->yaml) {
+    if (entry.first.IsScalar() && entry.first.Scalar() == key) {
+      return std::make_unique<Node>(Node{entry.second});
+    }
+  }
+  return nullptr;
+}
+
+bool YamlMap::has(const std::string& key) { return child(key) != nullptr; }
+
+void YamlMap::text(const std::string& key, std::string& value) {
+  const auto node = child(key);
+  if (!node) return;
+  if (!node->yaml.IsScalar() || node->yaml.Scalar().empty()) {
+    return problem(*node, key, "expected a text, found " + kind_of(node->yaml));
+  }
+  value = node->yaml.Scalar();
+}
+
+void YamlMap::boolean(const std::string& key, bool& value) {
+  const auto node = child(key);
+  if (!node) return;
+  const bool scalar = node->yaml.IsScalar();
+  if (scalar && node->yaml.Scalar() == "true") {
+    value = true;
+  } else if (scalar && node->yaml.Scalar() == "false") {
+    value = false;
+  } else {
+    problem(*node, key, "expected true or false, found " + kind_of(node->yaml));
+  }
+}
+
+void YamlMap::number(const std::string& key, const Range& range, double& value) {
+  const auto node = child(key);
+  if (!node) return;
+  double read = 0;
+  const bool fine = node->yaml.IsScalar() && YAML::convert<double>::decode(node->yaml, read) &&
+                    std::isfinite(read) && read >= range.min && read <= range.max;
+  if (!fine) {
+    return problem(*node, key,
+                   fmt::format("expected a number from {} to {}, found {}", range.min, range.max,
+                               kind_of(node->yaml)));
+  }
+  value = read;
+}
+
+void YamlMap::whole(const std::string& key, const Range& range, std::uint32_t& value) {
+  double read = value;
+  const bool before = shared_->error.empty();
+  number(key, range, read);
+  if (before && shared_->error.empty() && read != std::floor(read)) {
+    return refuse(key, fmt::format("expected a whole number, found {}", read));
+  }
+  value = static_cast<std::uint32_t>(read);
+}
+
+void YamlMap::map(const std::string& key, const std::function<void(YamlMap&)>& read) {
+  auto node = child(key);
+  if (!node) return;
+  if (!node->yaml.IsMap()) {
+    return problem(*node, key, "expected a mapping of keys, found " + kind_of(node->yaml));
+  }
+  YamlMap inner(std::move(node), shared_, path_of(key));
+  read(inner);
+  (void)inner.finish();
+}
+
+void YamlMap::list(const std::string& key, const std::function<void(YamlMap&)>& read) {
+  auto node = child(key);
+  if (!node) return;
+  if (!node->yaml.IsSequence()) {
+    return problem(*node, key, "expected a list, found " + kind_of(node->yaml));
+  }
+  std::size_t number = 0;
+  for (const auto& entry : node->yaml) {
+    const std::string name = fmt::format("{}[{}]", key, number++);
+    auto element = std::make_unique<Node>(Node{entry});
+    if (!entry.IsMap()) {
+      return problem(*element, name, "expected a mapping of keys, found " + kind_of(entry));
+    }
+    YamlMap inner(std::move(element), shared_, path_of(name));
+    read(inner);
+    (void)inner.finish();
+  }
+}
+
+Status YamlMap::finish() {
+  std::set<std::string> seen;
+  if (node_->yaml.IsMap()) {
+    for (const auto& entry : node_->yaml) {
+      const Node at{entry.first};
+      if (!entry.first.IsScalar()) {
+        problem(at, "?", "a key must be a text");
+        continue;
+      }
+      const std::string& key = entry.first.Scalar();
+      if (!seen.insert(key).second) problem(at, key, "the key is there twice");
+      if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+      const std::string hint = base::nearest(key, known_);
+      problem(at, key,
+              hint.empty() ? fmt::format("unknown key; known are {}", fmt::join(known_, ", "))
+                           : fmt::format("unknown key; did you mean \"{}\"?", hint));
+    }
+  }
+  if (!shared_->error.empty()) return fail(shared_->error);
+  return {};
+}
+
+}  // namespace stowage::controller

@@ -1,0 +1,312 @@
+#include "dialect/annotations.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/json_writer.h"
+#include "dialect/amounts.h"
+#include "dialect/json.h"
+
+namespace stowage::dialect {
+namespace {
+
+using base::JsonWriter;
+
+constexpr std::int64_t kVersion = 1;
+
+Status check_version(const Json& json) {
+  if (json.kind != Json::Kind::object) return fail("expected a JSON object");
+  const Json* version = json.find("version");
+  if (version == nullptr) return fail("\"version\" is missing");
+  const auto number = version->integer();
+  if (!number) return fail("\"version\" is not a whole number");
+  if (*number != kVersion) {
+    return fail(fmt::format("version {} is not known; {} is", *number, kVersion));
+  }
+  return {};
+}
+
+// A whole number between the bounds, or `absent` if the field is not there.
+struct Bounds {
+  std::int32_t least = 0;
+  std::int32_t most = 0;
+  std::optional<std::int32_t> absent;
+};
+Result<std::int32_t> bounded(const Json& json, std::string_view key, const Bounds& bounds) {
+  const Json* field = json.find(key);
+  if (field == nullptr) {
+    if (bounds.absent) return *bounds.absent;
+    return fail(fmt::format("\"{}\" is missing", key));
+  }
+  const auto number = field->integer();
+  if (!number || *number < bounds.least || *number > bounds.most) {
+    return fail(
+        fmt::format("\"{}\" is not a whole number from {} to {}", key, bounds.least, bounds.most));
+  }
+  return static_cast<std::int32_t>(*number);
+}
+
+Result<std::string> string_field(const Json& json, std::string_view key) {
+  const Json* field = json.find(key);
+  if (field == nullptr) return std::string();
+  if (field->kind != Json::Kind::string) return fail(fmt::format("\"{}\" is not a string", key));
+  return field->text;
+}
+
+constexpr std::int32_t kMaxIndex = 1 << 20U;
+constexpr std::int32_t kMaxSlots = 10000;
+constexpr std::int32_t kMaxNuma = 1 << 20U;
+
+Result<core::Card> parse_card(const Json& json) {
+  if (json.kind != Json::Kind::object) return fail("expected an object");
+  core::Card card;
+  STOWAGE_TRY(id, string_field(json, "id"));
+  if (id.empty()) return fail("\"id\" is missing or empty");
+  card.id = std::move(id);
+  STOWAGE_TRY(model, string_field(json, "model"));
+  card.model = std::move(model);
+  STOWAGE_TRY(index, bounded(json, "index", {.most = kMaxIndex}));
+  card.index = index;
+  STOWAGE_TRY(memory, bounded(json, "memoryMiB", {.most = core::kMaxCardMemoryMib, .absent = 0}));
+  card.memory_mib = memory;
+  STOWAGE_TRY(slots, bounded(json, "slots", {.most = kMaxSlots, .absent = 0}));
+  card.slots = slots;
+  STOWAGE_TRY(
+      numa, bounded(json, "numa",
+                    {.least = core::kUnknownNuma, .most = kMaxNuma, .absent = core::kUnknownNuma}));
+  card.numa = numa;
+  if (const Json* healthy = json.find("healthy")) {
+    if (healthy->kind != Json::Kind::boolean) return fail("\"healthy\" is not true or false");
+    card.healthy = healthy->truth;
+  }
+  return card;
+}
+
+std::optional<std::size_t> position(const std::vector<core::Card>& cards, std::int64_t index) {
+  const auto found = std::find_if(cards.begin(), cards.end(),
+                                  [&](const core::Card& card) { return card.index == index; });
+  if (found == cards.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - cards.begin());
+}
+
+// [[index, index, score], ...]
+Status parse_links(const Json& json, CardSource& source) {
+  constexpr std::int64_t kMaxScore = 1'000'000;
+  if (json.kind != Json::Kind::array) return fail("\"links\" is not an array");
+  const std::size_t n = source.cards.size();
+  source.links = {.cards = static_cast<std::int32_t>(n), .score = std::vector<std::int32_t>(n * n)};
+  for (const Json& link : json.elements) {
+    std::array<std::int64_t, 3> numbers{};
+    bool good = link.kind == Json::Kind::array && link.elements.size() == numbers.size();
+    for (std::size_t i = 0; good && i < numbers.size(); ++i) {
+      const auto number = link.elements[i].integer();
+      good = number.has_value();
+      numbers[i] = number.value_or(0);
+    }
+    const auto a = good ? position(source.cards, numbers[0]) : std::nullopt;
+    const auto b = good ? position(source.cards, numbers[1]) : std::nullopt;
+    if (!a || !b || *a == *b || numbers[2] < 0 || numbers[2] > kMaxScore) {
+      return fail("\"links\" has an entry that is not [index of a card, index of another, score]");
+    }
+    source.links.score[*a * n + *b] = static_cast<std::int32_t>(numbers[2]);
+    source.links.score[*b * n + *a] = static_cast<std::int32_t>(numbers[2]);
+  }
+  return {};
+}
+
+Status check_distinct(const std::vector<core::Card>& cards) {
+  std::set<std::string_view> ids;
+  std::set<std::int32_t> indexes;
+  for (const auto& card : cards) {
+    if (!ids.insert(card.id).second) return fail(fmt::format("two cards have the id {}", card.id));
+    if (!indexes.insert(card.index).second) {
+      return fail(fmt::format("two cards have the index {}", card.index));
+    }
+  }
+  return {};
+}
+
+// The card that an entry names: by its id; by its index only where one of the two sides did not
+// know the id when it wrote.
+Result<std::size_t> find_card(const Json& entry, const core::NodeSpec& node) {
+  STOWAGE_TRY(id, string_field(entry, "id"));
+  const auto by_id = std::find_if(node.cards.begin(), node.cards.end(),
+                                  [&](const core::Card& card) { return card.id == id; });
+  if (by_id != node.cards.end()) return static_cast<std::size_t>(by_id - node.cards.begin());
+  STOWAGE_TRY(index, bounded(entry, "index", {.most = kMaxIndex}));
+  const auto by_index = position(node.cards, index);
+  const std::string synthetic = synthetic_id(node.name, index);
+  if (by_index && (id.empty() || id == synthetic || node.cards[*by_index].id == synthetic)) {
+    return *by_index;
+  }
+  return fail(fmt::format("node {} has no card {} (index {})", node.name, id.substr(0, 64), index));
+}
+
+struct Given {
+  std::size_t card = 0;
+  std::int32_t milli = 0;
+  std::int32_t memory_mib = 0;
+};
+
+Result<Given> parse_given(const Json& entry, const core::NodeSpec& node) {
+  if (entry.kind != Json::Kind::object) return fail("a card is not an object");
+  STOWAGE_TRY(card, find_card(entry, node));
+  STOWAGE_TRY(milli, bounded(entry, "milli", {.most = core::kMilliPerCard}));
+  STOWAGE_TRY(memory, bounded(entry, "memoryMiB", {.most = core::kMaxCardMemoryMib}));
+  return Given{.card = card, .milli = milli, .memory_mib = memory};
+}
+
+// The amounts stand in the annotation for people and agents; they must be those of the pod's own
+// request, so that nobody makes room on a card by editing them.
+Status check_amounts(const core::GpuAsk& ask, const Given& given, const core::CardShare& charged) {
+  const bool all_memory = ask.whole() || ask.memory_mib == core::kWholeMemory;
+  if (given.milli == charged.milli && (all_memory || given.memory_mib == charged.memory_mib)) {
+    return {};
+  }
+  return fail(fmt::format("{} milli and {} MiB of a card are not what the container asks for",
+                          given.milli, given.memory_mib));
+}
+
+Status parse_container(const Json& json, const core::ContainerSpec& container,
+                       const core::NodeSpec& node, std::vector<core::CardShare>& shares) {
+  if (json.kind != Json::Kind::array) return fail("expected an array of cards");
+  std::set<std::size_t> seen;
+  for (const Json& entry : json.elements) {
+    STOWAGE_TRY(given, parse_given(entry, node));
+    if (!seen.insert(given.card).second) {
+      return fail(fmt::format("card {} stands there twice", node.cards[given.card].id));
+    }
+    if (container.gpu.count == 0) {
+      // It uses the cards of another container, which is charged for them.
+      if (given.milli == 0 && given.memory_mib == 0) continue;
+      return fail("the container does not ask for cards");
+    }
+    const auto charged = charge(container.gpu, node, given.card);
+    STOWAGE_TRY_VOID(check_amounts(container.gpu, given, charged));
+    shares.push_back(charged);
+  }
+  if (std::ssize(shares) != container.gpu.count) {
+    return fail(
+        fmt::format("{} cards, but the container asks for {}", shares.size(), container.gpu.count));
+  }
+  return {};
+}
+
+void write_card(JsonWriter& json, const core::Card& card, const core::CardShare& share) {
+  json.begin_object();
+  json.key("id").value(card.id).key("index").value(card.index);
+  json.key("milli").value(share.milli).key("memoryMiB").value(share.memory_mib);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string gpus_text(const AnswerAsk& ask, const std::vector<std::size_t>& followers) {
+  const auto& assigned = ask.cards.containers;
+  const auto leader = std::find_if(assigned.begin(), assigned.end(),
+                                   [](const auto& shares) { return !shares.empty(); });
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object();
+  json.key("version").value(kVersion).key("node").value(ask.node.name);
+  json.key("containers").begin_object();
+  for (std::size_t i = 0; i < assigned.size(); ++i) {
+    const bool follows = std::find(followers.begin(), followers.end(), i) != followers.end();
+    if (assigned[i].empty() && !follows) continue;
+    json.key(ask.pod.containers[i].name).begin_array();
+    for (const auto& share : follows ? *leader : assigned[i]) {
+      write_card(json, ask.node.cards[share.card],
+                 follows ? core::CardShare{.card = share.card} : share);
+    }
+    json.end_array();
+  }
+  json.end_object().end_object();
+  return json.take();
+}
+
+Result<core::Assignment> parse_gpus(std::string_view text, const core::PodSpec& pod,
+                                    const core::NodeSpec& node) {
+  STOWAGE_TRY(json, parse_json(text));
+  STOWAGE_TRY_VOID(check_version(json));
+  STOWAGE_TRY(on, string_field(json, "node"));
+  if (on != node.name) {
+    return fail(
+        fmt::format("it speaks of node \"{}\", but the pod is on {}", on.substr(0, 64), node.name));
+  }
+  const Json* containers = json.find("containers");
+  if (containers == nullptr || containers->kind != Json::Kind::object) {
+    return fail("\"containers\" is missing or not an object");
+  }
+  core::Assignment cards;
+  cards.containers.resize(pod.containers.size());
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
+    const core::ContainerSpec& container = pod.containers[i];
+    const Json* list = containers->find(container.name);
+    if (list == nullptr) {
+      if (container.gpu.count == 0) continue;
+      return fail(fmt::format("container \"{}\" is missing", container.name));
+    }
+    ++known;
+    if (auto parsed = parse_container(*list, container, node, cards.containers[i]); !parsed) {
+      return fail(fmt::format("container \"{}\": {}", container.name, parsed.error().message));
+    }
+  }
+  if (known != containers->keys.size()) return fail("it names a container that the pod has not");
+  return cards;
+}
+
+std::string inventory_text(const std::vector<core::Card>& cards, const core::LinkMatrix& links) {
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object().key("version").value(kVersion);
+  json.key("cards").begin_array();
+  for (const auto& card : cards) {
+    json.begin_object();
+    json.key("id").value(card.id).key("index").value(card.index);
+    if (!card.model.empty()) json.key("model").value(card.model);
+    json.key("memoryMiB").value(card.memory_mib);
+    if (card.slots != 0) json.key("slots").value(card.slots);
+    if (!card.healthy) json.key("healthy").boolean(false);
+    if (card.numa != core::kUnknownNuma) json.key("numa").value(card.numa);
+    json.end_object();
+  }
+  json.end_array();
+  if (links.known()) {
+    json.key("links").begin_array();
+    for (std::size_t a = 0; a < cards.size(); ++a) {
+      for (std::size_t b = a + 1; b < cards.size(); ++b) {
+        if (links.between(a, b) == core::link::kNone) continue;
+        json.begin_array().value(cards[a].index).value(cards[b].index);
+        json.value(links.between(a, b)).end_array();
+      }
+    }
+    json.end_array();
+  }
+  json.end_object();
+  return json.take();
+}
+
+Result<CardSource> parse_inventory(std::string_view text, const std::string& name) {
+  STOWAGE_TRY(json, parse_json(text));
+  STOWAGE_TRY_VOID(check_version(json));
+  const Json* cards = json.find("cards");
+  if (cards == nullptr || cards->kind != Json::Kind::array) {
+    return fail("\"cards\" is missing or not an array");
+  }
+  if (cards->elements.size() > core::kMaxCardsPerNode) {
+    return fail(fmt::format("node {} has {} cards; at most {} are supported", name,
+                            cards->elements.size(), core::kMaxCardsPerNode));
+  }
+  CardSource source{.what = std::string(kInventoryAnnotation)};
+  for (std::size_t i = 0; i < cards->elements.size(); ++i) {
+    auto card = parse_card(cards->elements[i]);
+    if (!card) return fail(fmt::format("cards[{}]: {}", i, card.error().message));
+    source.cards.push_back(*std::move(card));
+  }
+  STOWAGE_TRY_VOID(check_distinct(source.cards));
+  if (const Json* links = json.find("links")) STOWAGE_TRY_VOID(parse_links(*links, source));
+  return source;
+}
+
+}  // namespace stowage::dialect

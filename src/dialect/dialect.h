@@ -1,0 +1,82 @@
+// How a pod asks for cards and how the answer is written, and which cards a node has. A pod speaks
+// one dialect (table.h lists them); the engine knows none. Pure functions from API objects to the
+// engine's model and back. Whatever is absurd is an error that says what to write instead.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "core/model/node.h"
+#include "core/model/pod.h"
+#include "dialect/objects.h"
+
+namespace stowage::dialect {
+
+// Our own annotations; docs/contract.md describes their values.
+inline constexpr std::string_view kGpusAnnotation = "stowage.dev/gpus";
+inline constexpr std::string_view kInventoryAnnotation = "stowage.dev/gpu-inventory";
+inline constexpr std::string_view kModelAnnotation = "stowage.dev/gpu-model";
+
+struct ReadOptions {
+  // 150 percent of a card is one whole card, as older schedulers had it, instead of an error.
+  bool floor_whole_cards = false;
+};
+
+// What the containers of a pod ask of cards.
+struct Reading {
+  std::string_view dialect;
+  std::vector<core::GpuAsk> asks;  // one for each container; count 0: none
+  // Containers that use the cards of the container that asks, and are charged nothing themselves.
+  std::vector<std::size_t> followers;
+};
+
+// Unset if the pod asks for no card. An error if the pod mixes dialects or asks for what can not
+// be.
+[[nodiscard]] Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& options);
+
+// The pod as the engine wants it, validated. Resources that mean cards are asks for cards and
+// nothing else.
+[[nodiscard]] Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options);
+
+struct NodeReading {
+  core::NodeSpec node;
+  // Where several sources describe the cards and disagree, or one can not be read: sentences.
+  std::vector<std::string> notes;
+};
+
+// The node as the engine wants it, validated. The cards come from the most trusted source that is
+// there: our annotation, then the annotation of a dialect's own agent, then counts and labels. All
+// sources speak of the same cards, so they are never added up; the less trusted fill in what the
+// others leave open. Memory 0 means that nobody said how much the cards have: whole cards and
+// shares of compute can be placed there, shares of memory not.
+[[nodiscard]] Result<NodeReading> to_spec(const NodeObject& node);
+
+// The choice of cards as annotations: ours, and those of the pod's dialect. Empty if the pod has no
+// cards. Requires: `pod` was read from `object`, the assignment is for it, its cards are the
+// node's.
+struct AnswerAsk {
+  const PodObject& object;
+  const core::PodSpec& pod;
+  const core::NodeSpec& node;
+  const core::Assignment& cards;
+  std::int64_t unix_nanos = 0;  // now
+};
+[[nodiscard]] Annotations answer(const AnswerAsk& ask);
+
+// What the annotations of a BOUND pod say about its cards: ours count before the dialect's own.
+// Unset if they say nothing, or if the node is not known (null). An error if they can not be true:
+// then the cards of the pod are unknown. On a pod that is not bound annotations are wishes of its
+// author and are never read here.
+[[nodiscard]] Result<std::optional<core::Assignment>> read_answer(const PodObject& object,
+                                                                  const core::PodSpec& pod,
+                                                                  const core::NodeSpec* node);
+
+// The value of kInventoryAnnotation for these cards.
+[[nodiscard]] std::string inventory_text(const std::vector<core::Card>& cards,
+                                         const core::LinkMatrix& links);
+
+}  // namespace stowage::dialect

@@ -1,0 +1,62 @@
+// Our own dialect: stowage.dev/gpu counts cards; stowage.dev/gpu-core (percent) and
+// stowage.dev/gpu-memory (MiB) ask for a share of each of them, of one card if none are counted.
+#include <fmt/format.h>
+
+#include "dialect/amounts.h"
+#include "dialect/table.h"
+
+namespace stowage::dialect {
+namespace {
+
+constexpr std::string_view kGpu = "stowage.dev/gpu";
+constexpr std::string_view kCore = "stowage.dev/gpu-core";
+constexpr std::string_view kMemory = "stowage.dev/gpu-memory";
+constexpr std::string_view kResources[] = {kGpu, kCore, kMemory};
+
+Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& container) {
+  STOWAGE_TRY(cards, whole_amount(pod, container, kGpu));
+  STOWAGE_TRY(percent, whole_amount(pod, container, kCore));
+  STOWAGE_TRY(memory, card_memory_mib(pod, container, kMemory, 1));
+  if (cards > static_cast<std::int64_t>(core::kMaxCardsPerNode)) {
+    return fail(fmt::format("{} asks for {} cards; a node has at most {}", owner(pod, container),
+                            cards, core::kMaxCardsPerNode));
+  }
+  if (percent > 100) {
+    return fail(fmt::format("{}: {} is {}, but a card has 100 percent; ask for more cards with {}",
+                            owner(pod, container), kCore, percent, kGpu));
+  }
+  if (cards == 0 && percent == 0 && memory == 0) return core::GpuAsk{};
+  core::GpuAsk ask{.count = cards == 0 ? 1 : static_cast<std::int32_t>(cards)};
+  if (percent > 0) ask.milli = static_cast<std::int32_t>(percent) * 10;
+  if (memory > 0) ask.memory_mib = static_cast<std::int32_t>(memory);
+  return ask;
+}
+
+Status read_native(const PodObject& pod, const ReadOptions& /*options*/, Reading& reading) {
+  const std::string* models = find(pod.annotations, kModelAnnotation);
+  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
+    STOWAGE_TRY(ask, container_ask(pod, pod.containers[i]));
+    if (ask.count > 0 && models != nullptr) ask.filter.models_any = comma_list(*models);
+    reading.asks[i] = std::move(ask);
+  }
+  return {};
+}
+
+std::optional<CardSource> counted_native(const NodeObject& node, Notes& notes) {
+  const std::int64_t cards = offered(node, kGpu, notes);
+  if (cards == 0) {
+    return percent_cards(node, {.core_name = kCore, .memory_name = kMemory}, notes);
+  }
+  const std::int64_t memory = offered(node, kMemory, notes) / cards;
+  return CardSource{.what = std::string(kGpu),
+                    .cards = equal_cards(node, {.count = cards, .memory_mib = memory})};
+}
+
+}  // namespace
+
+Dialect native() {
+  return {
+      .name = "native", .resources = kResources, .read = read_native, .counted = counted_native};
+}
+
+}  // namespace stowage::dialect

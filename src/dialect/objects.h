@@ -1,0 +1,78 @@
+// The parts of Kubernetes objects that scheduling looks at, as plain data in the words of the API.
+// Made by src/codec from JSON, read by the dialects and the doors. Nothing here has been judged:
+// amounts may be absurd, annotations forged.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+#include "core/model/rules.h"
+
+namespace stowage::dialect {
+
+using Quantities = std::map<std::string, base::Quantity>;  // by resource name
+using Annotations = std::map<std::string, std::string>;
+
+struct ContainerObject {
+  std::string name;
+  bool init = false;
+  bool sidecar = false;  // an init container with restartPolicy Always
+  Quantities requests;   // as the API server has defaulted them
+  Quantities limits;
+  // What the kubelet has given to the container already, which may be more than it asks for while
+  // it is being resized.
+  Quantities given;
+  friend bool operator==(const ContainerObject&, const ContainerObject&) = default;
+};
+
+struct PodObject {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  core::Labels labels;
+  Annotations annotations;
+  bool deleting = false;  // has a deletionTimestamp
+  std::string created;    // creationTimestamp, as written
+
+  std::string scheduler;  // spec.schedulerName
+  std::string node;       // spec.nodeName
+  std::string phase;      // status.phase
+  std::string nominated;  // status.nominatedNodeName
+  std::int32_t priority = 0;
+  bool never_preempts = false;  // preemptionPolicy: Never
+  std::vector<std::string> gates;
+  core::NodeRules rules;
+  std::vector<ContainerObject> containers;  // init containers first, in their order
+  Quantities overhead;
+  // Things the pod uses that are hard rules of scheduling and that no field above expresses, in
+  // words for a person, e.g. "inter-pod affinity" or "host port 8080". Never placed by guess.
+  std::vector<std::string> unsupported;
+  // The PodScheduled condition, if it is False.
+  std::string unscheduled_reason;
+  std::string unscheduled_message;
+
+  // Succeeded or Failed: its containers no longer run.
+  [[nodiscard]] bool ended() const { return phase == "Succeeded" || phase == "Failed"; }
+  friend bool operator==(const PodObject&, const PodObject&) = default;
+};
+
+struct NodeObject {
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  core::Labels labels;
+  Annotations annotations;
+  std::vector<core::Taint> taints;
+  bool unschedulable = false;
+  Quantities capacity;
+  Quantities allocatable;
+  friend bool operator==(const NodeObject&, const NodeObject&) = default;
+};
+
+}  // namespace stowage::dialect

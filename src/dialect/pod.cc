@@ -1,0 +1,111 @@
+// Pods: which dialect they speak, and what they ask for altogether.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dialect/amounts.h"
+#include "dialect/dialect.h"
+#include "dialect/table.h"
+
+namespace stowage::dialect {
+namespace {
+
+// A resource of the dialect that the pod asks for; null if it does not speak it.
+const std::string* spoken(const PodObject& pod, const Dialect& dialect) {
+  const auto means = [&](const Quantities::value_type& entry) {
+    return !entry.second.zero() && std::find(dialect.resources.begin(), dialect.resources.end(),
+                                             entry.first) != dialect.resources.end();
+  };
+  for (const ContainerObject& container : pod.containers) {
+    for (const Quantities* amounts : {&container.requests, &container.limits}) {
+      const auto found = std::find_if(amounts->begin(), amounts->end(), means);
+      if (found != amounts->end()) return &found->first;
+    }
+  }
+  return nullptr;
+}
+
+Status add_amount(const std::string& who, const std::string& resource,
+                  const base::Quantity& quantity, core::Resources& out) {
+  const auto wrong = [&](std::string_view words) {
+    return fail(fmt::format("{}: {} is {}; {}", who, resource, quantity.text(), words));
+  };
+  if (quantity.negative()) return wrong("write zero or more");
+  const bool cpu = resource == "cpu";
+  const auto amount = cpu ? quantity.milli() : quantity.units();
+  if (!amount) return wrong("no node has that much");
+  if (cpu) {
+    out.cpu_milli = *amount;
+  } else if (resource == "memory") {
+    out.memory_bytes = *amount;
+  } else if (resource == "ephemeral-storage") {
+    out.ephemeral_bytes = *amount;
+  } else if (!quantity.whole()) {
+    return wrong("write a whole number");
+  } else if (*amount > 0) {
+    out.extended[resource] = *amount;
+  }
+  return {};
+}
+
+// Cards are asked for in asks; a resource that means cards is not counted a second time.
+Status add_all(const std::string& who, const Quantities& quantities, core::Resources& out) {
+  for (const auto& [resource, quantity] : quantities) {
+    if (means_cards(resource)) continue;
+    STOWAGE_TRY_VOID(add_amount(who, resource, quantity, out));
+  }
+  return {};
+}
+
+core::Phase phase_of(const ContainerObject& container) {
+  if (!container.init) return core::Phase::app;
+  return container.sidecar ? core::Phase::sidecar : core::Phase::init;
+}
+
+}  // namespace
+
+Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& options) {
+  const Dialect* dialect = nullptr;
+  const std::string* by = nullptr;
+  for (const Dialect& candidate : dialects()) {
+    const std::string* resource = spoken(pod, candidate);
+    if (resource == nullptr) continue;
+    if (dialect != nullptr) {
+      return fail(
+          fmt::format("pod {}/{} asks for cards in two ways, with {} and with {}; keep one of them",
+                      pod.ns, pod.name, *by, *resource));
+    }
+    dialect = &candidate;
+    by = resource;
+  }
+  if (dialect == nullptr) return std::nullopt;
+  Reading reading{.dialect = dialect->name};
+  reading.asks.resize(pod.containers.size());
+  STOWAGE_TRY_VOID(dialect->read(pod, options, reading));
+  return reading;
+}
+
+Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) {
+  STOWAGE_TRY(reading, read(pod, options));
+  core::PodSpec spec{.uid = pod.uid,
+                     .name = fmt::format("{}/{}", pod.ns, pod.name),
+                     .priority = pod.priority,
+                     .rules = pod.rules};
+  // Our own resources are served wherever there are cards; others need their device plugin.
+  if (reading && reading->dialect != native().name) spec.needs = reading->dialect;
+  spec.containers.reserve(pod.containers.size());
+  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
+    const ContainerObject& container = pod.containers[i];
+    core::ContainerSpec& out = spec.containers.emplace_back();
+    out.name = container.name;
+    out.phase = phase_of(container);
+    const std::string who = owner(pod, container);
+    STOWAGE_TRY_VOID(add_all(who, asked(container), out.resources));
+    if (reading) out.gpu = std::move(reading->asks[i]);
+  }
+  STOWAGE_TRY_VOID(add_all(fmt::format("pod {} overhead", spec.name), pod.overhead, spec.overhead));
+  STOWAGE_TRY_VOID(core::validate(spec));
+  return spec;
+}
+
+}  // namespace stowage::dialect

@@ -1,0 +1,318 @@
+#include <gtest/gtest.h>
+
+#include "dialect/dialect.h"
+#include "dialect/testing.h"
+
+namespace stowage::dialect {
+namespace {
+
+using core::GpuAsk;
+using testing::container;
+using testing::pod;
+
+std::string error_of(const PodObject& object, const ReadOptions& options = {}) {
+  const auto spec = to_spec(object, options);
+  return spec ? "no error" : spec.error().message;
+}
+
+// The asks of the containers; fails the test if there are none.
+std::vector<GpuAsk> asks_of(const PodObject& object, const ReadOptions& options = {}) {
+  const auto reading = read(object, options);
+  EXPECT_TRUE(reading) << reading.error().message;
+  if (!reading || !*reading) return {};
+  return (*reading)->asks;
+}
+
+TEST(Native, ReadsCardsAndShares) {
+  const struct {
+    testing::Amounts amounts;
+    GpuAsk ask;
+  } rows[] = {
+      {{{"stowage.dev/gpu", "2"}}, {.count = 2}},
+      {{{"stowage.dev/gpu-core", "50"}}, {.count = 1, .milli = 500}},
+      {{{"stowage.dev/gpu-memory", "8192"}}, {.count = 1, .memory_mib = 8192}},
+      {{{"stowage.dev/gpu-memory", "8k"}}, {.count = 1, .memory_mib = 8000}},
+      {{{"stowage.dev/gpu-core", "25"}, {"stowage.dev/gpu-memory", "4096"}},
+       {.count = 1, .milli = 250, .memory_mib = 4096}},
+      {{{"stowage.dev/gpu", "2"}, {"stowage.dev/gpu-core", "30"}}, {.count = 2, .milli = 300}},
+      {{{"stowage.dev/gpu-core", "100"}}, {.count = 1, .milli = 1000}},
+      {{{"stowage.dev/gpu", "0"}, {"stowage.dev/gpu-core", "1"}}, {.count = 1, .milli = 10}},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(asks_of(pod({container("main", row.amounts)})), std::vector<GpuAsk>{row.ask});
+  }
+}
+
+TEST(Native, TakesModelsFromItsAnnotation) {
+  auto object = pod({container("main", {{"stowage.dev/gpu", "1"}})});
+  object.annotations["stowage.dev/gpu-model"] = "Tesla T4, NVIDIA A10 ,";
+  EXPECT_EQ(asks_of(object)[0].filter.models_any,
+            (std::vector<std::string>{"Tesla T4", "NVIDIA A10"}));
+}
+
+TEST(Nvidia, ReadsCardsAndTheirModel) {
+  auto object = pod({container("main", {{"nvidia.com/gpu", "2"}}), container("side", {})});
+  EXPECT_EQ(asks_of(object), (std::vector<GpuAsk>{{.count = 2}, {}}));
+  object.annotations["nvidia.com/gpu.model"] = " tesla t4 ";
+  EXPECT_EQ(asks_of(object)[0].filter, (core::CardFilter{.models_any = {"tesla t4", "tesla-t4"}}));
+  EXPECT_TRUE(core::accepts_model(asks_of(object)[0].filter, "Tesla T4"));
+  EXPECT_TRUE(core::accepts_model(asks_of(object)[0].filter, "Tesla-T4"));
+  EXPECT_FALSE(core::accepts_model(asks_of(object)[0].filter, "Tesla T40"));
+  object.annotations["nvidia.com/gpu.model"] = "  ";
+  EXPECT_TRUE(asks_of(object)[0].filter.models_any.empty());
+}
+
+// Vectors A.1, A.2, A.5, A.6.
+TEST(Vcuda, ReadsSharesAndWholeCards) {
+  const struct {
+    const char* core;
+    const char* memory;
+    GpuAsk ask;
+  } rows[] = {
+      {"10", "1", {.count = 1, .milli = 100, .memory_mib = 256}},
+      {"80", "3", {.count = 1, .milli = 800, .memory_mib = 768}},
+      {"100", "3", {.count = 1}},  // the memory of a whole card is all of it
+      {"200", "10", {.count = 2}},
+      {"300", "0", {.count = 3}},
+      {"0", "0", {}},
+  };
+  for (const auto& row : rows) {
+    const auto object = pod({container(
+        "c", {{"tencent.com/vcuda-core", row.core}, {"tencent.com/vcuda-memory", row.memory}})});
+    const auto reading = read(object, {});
+    ASSERT_TRUE(reading) << reading.error().message;
+    ASSERT_EQ(reading->has_value(), row.ask.count > 0);
+    if (*reading) {
+      EXPECT_EQ((*reading)->dialect, "vcuda");
+      EXPECT_EQ((*reading)->asks[0], row.ask) << row.core;
+    }
+  }
+}
+
+TEST(Vcuda, RefusesAShareWithoutMemoryAndSaysWhatToWrite) {
+  const char* words =
+      "pod ml/train container \"a\" asks for 60 of tencent.com/vcuda-core but for no "
+      "tencent.com/vcuda-memory; write how many times 256 MiB it needs, or ask for 100, a whole "
+      "card";
+  // Their sum would be a whole card, but it is not one.
+  const auto both = pod({container("a", {{"tencent.com/vcuda-core", "60"}}),
+                         container("b", {{"tencent.com/vcuda-core", "60"}})});
+  EXPECT_EQ(error_of(both), words);
+  EXPECT_EQ(error_of(pod({container("a", {{"tencent.com/vcuda-memory", "4"}})})),
+            "pod ml/train container \"a\" asks for tencent.com/vcuda-memory but for no "
+            "tencent.com/vcuda-core; write 1 to 99 for a share of a card");
+}
+
+TEST(Vcuda, RefusesPartsBeyondWholeCardsUnlessToldToFloorThem) {
+  const auto object = pod({container("c", {{"tencent.com/vcuda-core", "150"}})});
+  EXPECT_EQ(error_of(object),
+            "pod ml/train container \"c\" asks for 150 of tencent.com/vcuda-core; write 100 or 200 "
+            "for whole cards, or less than 100 for a share of one");
+  EXPECT_EQ(asks_of(object, {.floor_whole_cards = true}), std::vector<GpuAsk>{{.count = 1}});
+}
+
+TEST(Vcuda, HasASpellingWithMemoryInMibAndAChoiceOfModels) {
+  auto object =
+      pod({container("c", {{"nvidia.com/vcuda-core", "20"}, {"nvidia.com/vcuda-memory", "1000"}})});
+  object.annotations["nvidia.com/use-gputype"] = "a10,t4";
+  object.annotations["nvidia.com/nouse-gputype"] = "a100";
+  const auto ask = asks_of(object).at(0);
+  EXPECT_EQ(ask.milli, 200);
+  EXPECT_EQ(ask.memory_mib, 1000);
+  EXPECT_TRUE(core::accepts_model(ask.filter, "NVIDIA A10"));
+  EXPECT_FALSE(core::accepts_model(ask.filter, "NVIDIA A100-SXM4-40GB"));
+  EXPECT_FALSE(core::accepts_model(ask.filter, "NVIDIA H100"));
+}
+
+// Vector D.1.
+TEST(Elastic, ReadsSharesAndWholeCards) {
+  const struct {
+    const char* core;
+    const char* memory;
+    GpuAsk ask;
+  } rows[] = {
+      {"0", "256", {.count = 1, .memory_mib = 256}},
+      {"0", "4", {.count = 1, .memory_mib = 4}},
+      {"50", "1024", {.count = 1, .milli = 500, .memory_mib = 1024}},
+      {"50", "0", {.count = 1, .milli = 500}},
+      {"100", "0", {.count = 1}},
+      {"150", "512", {.count = 1}},
+      {"200", "0", {.count = 2}},
+  };
+  for (const auto& row : rows) {
+    for (const std::string domain : {"elasticgpu.io", "elasticgpu.com"}) {
+      const auto object = pod({container("c", {{(domain + "/gpu-core").c_str(), row.core},
+                                               {(domain + "/gpu-memory").c_str(), row.memory}})});
+      EXPECT_EQ(asks_of(object, {.floor_whole_cards = true}), std::vector<GpuAsk>{row.ask});
+    }
+  }
+  // A container that asks for nothing gets nothing.
+  const auto two =
+      pod({container("side", {}), container("c", {{"elasticgpu.io/gpu-memory", "6"}})});
+  EXPECT_EQ(asks_of(two), (std::vector<GpuAsk>{{}, {.count = 1, .memory_mib = 6}}));
+  EXPECT_NE(error_of(pod({container("c", {{"elasticgpu.io/gpu-core", "150"}})})), "no error");
+}
+
+// Vectors F.1, F.2: the whole pod on one card.
+TEST(Alnair, PutsTheSumOnOneContainerAndTheOthersFollow) {
+  const auto object =
+      pod({container("side", {}), container("a", {{"alnair/vgpu-memory", "8"}}),
+           container("b", {{"alnair/vgpu-memory", "8"}, {"alnair/vgpu-compute", "30"}})});
+  const auto reading = read(object, {});
+  ASSERT_TRUE(reading && *reading);
+  EXPECT_EQ((*reading)->dialect, "alnair");
+  EXPECT_EQ((*reading)->asks,
+            (std::vector<GpuAsk>{{}, {.count = 1, .milli = 300, .memory_mib = 16384}, {}}));
+  EXPECT_EQ((*reading)->followers, std::vector<std::size_t>{2});
+}
+
+TEST(Alnair, CountsInitContainersAtTheLargestMoment) {
+  auto init = container("init", {{"alnair/vgpu-memory", "10"}});
+  init.init = true;
+  auto sidecar = container("sidecar", {{"alnair/vgpu-memory", "1"}});
+  sidecar.init = true;
+  sidecar.sidecar = true;
+  const auto app = container("app", {{"alnair/vgpu-memory", "4"}});
+  // The sidecar runs beside the app; the init container ran before it was started.
+  EXPECT_EQ(asks_of(pod({init, sidecar, app}))[2].memory_mib, 10 * 1024);
+  EXPECT_EQ(asks_of(pod({sidecar, init, app}))[2].memory_mib, 11 * 1024);
+  EXPECT_EQ(asks_of(pod({sidecar, app}))[1].memory_mib, 5 * 1024);
+}
+
+TEST(Alnair, RefusesWhatDoesNotFitOneCard) {
+  EXPECT_EQ(
+      error_of(pod({container("a", {{"alnair/vgpu-memory", "1"}, {"alnair/vgpu-compute", "60"}}),
+                    container("b", {{"alnair/vgpu-compute", "60"}})})),
+      "the containers of pod ml/train ask for 120 percent and 1 GiB together; they must fit "
+      "one card");
+  EXPECT_EQ(error_of(pod({container("a", {{"alnair/vgpu-compute", "60"}})})),
+            "pod ml/train asks for alnair/vgpu-compute but for no alnair/vgpu-memory; write how "
+            "many GiB it needs");
+}
+
+TEST(Dialects, RefuseAmountsThatCanNotBe) {
+  const struct {
+    const char* resource;
+    const char* amount;
+    const char* words;
+  } rows[] = {
+      {"nvidia.com/gpu", "0.5",
+       "pod ml/train container \"c\": nvidia.com/gpu is 0.5; write a whole number of zero or more"},
+      {"nvidia.com/gpu", "-1",
+       "pod ml/train container \"c\": nvidia.com/gpu is -1; write a whole number of zero or more"},
+      {"nvidia.com/gpu", "65",
+       "pod ml/train container \"c\" asks for 65 cards; a node has at most 64"},
+      {"nvidia.com/gpu", "1e30",
+       "pod ml/train container \"c\": nvidia.com/gpu: 100000000000000000000000000000 or more is "
+       "beyond what can be counted; the most is 9223372036854775807"},
+      {"tencent.com/vcuda-core", "6500",
+       "pod ml/train container \"c\" asks for 6500 of tencent.com/vcuda-core, that is 65 cards; a "
+       "node has at most 64"},
+      {"stowage.dev/gpu", "5000000000",
+       "pod ml/train container \"c\" asks for 5000000000 cards; a node has at most 64"},
+      {"stowage.dev/gpu-core", "150",
+       "pod ml/train container \"c\": stowage.dev/gpu-core is 150, but a card has 100 percent; ask "
+       "for more cards with stowage.dev/gpu"},
+      {"stowage.dev/gpu-memory", "5Ti",
+       "pod ml/train container \"c\" asks for 5497558138880 of stowage.dev/gpu-memory; one is 1 "
+       "MiB, and no card has that much memory"},
+      {"alnair/vgpu-memory", "8Gi",
+       "pod ml/train container \"c\" asks for 8589934592 of alnair/vgpu-memory; one is 1024 MiB, "
+       "and no card has that much memory"},
+      {"alnair/vgpu-compute", "101",
+       "pod ml/train container \"c\": alnair/vgpu-compute is 101; a card has 100"},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(error_of(pod({container("c", {{row.resource, row.amount}})})), row.words);
+  }
+}
+
+TEST(Dialects, RefuseAPodThatMixesThem) {
+  EXPECT_EQ(error_of(pod({container("a", {{"nvidia.com/gpu", "1"}}),
+                          container("b", {{"tencent.com/vcuda-core", "100"}})})),
+            "pod ml/train asks for cards in two ways, with nvidia.com/gpu and with "
+            "tencent.com/vcuda-core; keep one of them");
+  // An amount of zero is nothing.
+  EXPECT_EQ(
+      error_of(pod({container("a", {{"nvidia.com/gpu", "1"}, {"tencent.com/vcuda-core", "0"}})})),
+      "no error");
+}
+
+TEST(PodToSpec, FillsInEverything) {
+  auto init = container("init", {{"cpu", "1500m"}});
+  init.init = true;
+  auto sidecar = container("proxy", {{"cpu", "100m"}});
+  sidecar.init = true;
+  sidecar.sidecar = true;
+  ContainerObject main = container("main", {{"cpu", "2"},
+                                            {"memory", "1Gi"},
+                                            {"ephemeral-storage", "10G"},
+                                            {"hugepages-2Mi", "64Mi"},
+                                            {"example.com/fpga", "1"},
+                                            {"example.com/none", "0"},
+                                            {"nvidia.com/gpu", "2"}});
+  auto object = pod({init, sidecar, main});
+  object.priority = 7;
+  object.overhead = testing::quantities({{"cpu", "250m"}, {"memory", "120Mi"}});
+  object.rules.selector = {{"pool", "gpu"}};
+  const auto spec = to_spec(object, {});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->uid, "u-1");
+  EXPECT_EQ(spec->name, "ml/train");
+  EXPECT_EQ(spec->priority, 7);
+  EXPECT_EQ(spec->rules, object.rules);
+  ASSERT_EQ(spec->containers.size(), 3U);
+  EXPECT_EQ(spec->containers[0].phase, core::Phase::init);
+  EXPECT_EQ(spec->containers[0].resources.cpu_milli, 1500);
+  EXPECT_EQ(spec->containers[1].phase, core::Phase::sidecar);
+  EXPECT_EQ(spec->containers[2].phase, core::Phase::app);
+  EXPECT_EQ(spec->containers[2].resources,
+            (core::Resources{.cpu_milli = 2000,
+                             .memory_bytes = 1 << 30,
+                             .ephemeral_bytes = 10'000'000'000,
+                             .extended = {{"hugepages-2Mi", 64 << 20}, {"example.com/fpga", 1}}}));
+  EXPECT_EQ(spec->containers[2].gpu.count, 2);
+  EXPECT_EQ(spec->overhead, (core::Resources{.cpu_milli = 250, .memory_bytes = 120 << 20}));
+}
+
+TEST(PodToSpec, TakesALimitWhereThereIsNoRequest) {
+  ContainerObject c{
+      .name = "c",
+      .requests = testing::quantities({{"cpu", "1"}}),
+      .limits = testing::quantities({{"cpu", "1e30"}, {"memory", "1Gi"}, {"nvidia.com/gpu", "1"}})};
+  const auto spec = to_spec(pod({c}), {});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->containers[0].resources.cpu_milli, 1000);
+  EXPECT_EQ(spec->containers[0].resources.memory_bytes, 1 << 30);
+  EXPECT_EQ(spec->containers[0].gpu.count, 1);
+}
+
+TEST(PodToSpec, CountsWhatAContainerHasWhileItIsMadeSmaller) {
+  auto c = container("c", {{"cpu", "1"}, {"memory", "4Gi"}, {"nvidia.com/gpu", "1"}});
+  c.given = testing::quantities({{"cpu", "3"}, {"memory", "1Gi"}, {"nvidia.com/gpu", "1"}});
+  const auto spec = to_spec(pod({c}), {});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->containers[0].resources,
+            (core::Resources{.cpu_milli = 3000, .memory_bytes = std::int64_t{4} << 30}));
+}
+
+TEST(PodToSpec, RefusesAbsurdAmountsAndNamesThem) {
+  EXPECT_EQ(error_of(pod({container("c", {{"memory", "1e30"}})})),
+            "pod ml/train container \"c\": memory is 100000000000000000000000000000 or more; no "
+            "node has that much");
+  EXPECT_EQ(error_of(pod({container("c", {{"cpu", "-1"}})})),
+            "pod ml/train container \"c\": cpu is -1; write zero or more");
+  EXPECT_EQ(error_of(pod({container("c", {{"example.com/fpga", "500m"}})})),
+            "pod ml/train container \"c\": example.com/fpga is 0.5; write a whole number");
+  EXPECT_EQ(error_of(pod({container("c", {{"memory", "2Ei"}})})),
+            "pod ml/train container \"c\": memory is absurdly large: 2305843009213693952");
+  auto object = pod({container("c", {})});
+  object.overhead = testing::quantities({{"cpu", "-1m"}});
+  EXPECT_EQ(error_of(object), "pod ml/train overhead: cpu is -0.001; write zero or more");
+  object.overhead.clear();
+  object.uid.clear();
+  EXPECT_EQ(error_of(object), "pod \"ml/train\" has no uid");
+}
+
+}  // namespace
+}  // namespace stowage::dialect

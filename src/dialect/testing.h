@@ -1,0 +1,35 @@
+// For tests: objects made in one line.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dialect/objects.h"
+
+namespace stowage::dialect::testing {
+
+using Amounts = std::initializer_list<std::pair<const char*, const char*>>;
+
+inline Quantities quantities(Amounts amounts) {
+  Quantities out;
+  for (const auto& [name, text] : amounts) out[name] = base::Quantity::parse(text).value();
+  return out;
+}
+
+// The requests are equal to the limits, as the API server leaves extended resources.
+inline ContainerObject container(const char* name, Amounts amounts) {
+  return {.name = name, .requests = quantities(amounts), .limits = quantities(amounts)};
+}
+
+inline PodObject pod(std::vector<ContainerObject> containers) {
+  return {.ns = "ml", .name = "train", .uid = "u-1", .containers = std::move(containers)};
+}
+
+inline NodeObject node(Amounts allocatable) {
+  return {
+      .name = "n1", .capacity = quantities(allocatable), .allocatable = quantities(allocatable)};
+}
+
+}  // namespace stowage::dialect::testing

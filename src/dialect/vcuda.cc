@@ -1,0 +1,201 @@
+// tencent.com/vcuda-core (percent, whole cards from 100) and tencent.com/vcuda-memory (units of
+// 256 MiB); the same under nvidia.com/ with memory in MiB and a choice of models. A share needs
+// both. The answer is read by the agent on the node: the indexes of the cards by the position of
+// the container, and the time, by which it tells waiting pods apart.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "dialect/amounts.h"
+#include "dialect/json.h"
+#include "dialect/table.h"
+
+namespace stowage::dialect {
+namespace {
+
+struct Names {
+  std::string_view core;
+  std::string_view memory;
+  std::int32_t unit_mib;
+  std::string_view domain;
+};
+constexpr Names kTencent{.core = "tencent.com/vcuda-core",
+                         .memory = "tencent.com/vcuda-memory",
+                         .unit_mib = 256,
+                         .domain = "tencent.com/"};
+constexpr Names kNvidia{.core = "nvidia.com/vcuda-core",
+                        .memory = "nvidia.com/vcuda-memory",
+                        .unit_mib = 1,
+                        .domain = "nvidia.com/"};
+constexpr std::string_view kTencentResources[] = {kTencent.core, kTencent.memory};
+constexpr std::string_view kNvidiaResources[] = {kNvidia.core, kNvidia.memory};
+
+constexpr std::string_view kUseType = "nvidia.com/use-gputype";
+constexpr std::string_view kNotType = "nvidia.com/nouse-gputype";
+constexpr std::string_view kRegister = "tydic.io/nvidia-device-register";
+
+std::string key(const Names& names, std::string_view rest) {
+  return std::string(names.domain) + std::string(rest);
+}
+
+Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& container,
+                                   const Names& names, const ReadOptions& options) {
+  STOWAGE_TRY(percent, whole_amount(pod, container, names.core));
+  STOWAGE_TRY(memory, card_memory_mib(pod, container, names.memory, names.unit_mib));
+  if (percent == 0 && memory == 0) return core::GpuAsk{};
+  if (percent == 0) {
+    return fail(fmt::format("{} asks for {} but for no {}; write 1 to 99 for a share of a card",
+                            owner(pod, container), names.memory, names.core));
+  }
+  if (percent < 100 && memory == 0) {
+    return fail(fmt::format(
+        "{} asks for {} of {} but for no {}; write how many times {} MiB it needs, or ask for 100, "
+        "a whole card",
+        owner(pod, container), percent, names.core, names.memory, names.unit_mib));
+  }
+  return percent_ask(pod, container,
+                     {.core_name = names.core,
+                      .memory_name = names.memory,
+                      .percent = percent,
+                      .memory_mib = memory},
+                     options);
+}
+
+template <const Names& names>
+Status read_vcuda(const PodObject& pod, const ReadOptions& options, Reading& reading) {
+  const std::string* use = find(pod.annotations, kUseType);
+  const std::string* avoid = find(pod.annotations, kNotType);
+  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
+    STOWAGE_TRY(ask, container_ask(pod, pod.containers[i], names, options));
+    if (ask.count > 0 && &names == &kNvidia) {
+      ask.filter.model_match = core::CardFilter::Match::contains;
+      if (use != nullptr) ask.filter.models_any = comma_list(*use);
+      if (avoid != nullptr) ask.filter.models_none = comma_list(*avoid);
+    }
+    reading.asks[i] = std::move(ask);
+  }
+  return {};
+}
+
+// The agent counts the containers of the pod without the init containers.
+template <typename Each>
+void each_app(const core::PodSpec& pod, Each each) {
+  std::size_t app = 0;
+  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
+    if (pod.containers[i].phase == core::Phase::app) each(i, app++);
+  }
+}
+
+template <const Names& names>
+void write_vcuda(const AnswerAsk& ask, Annotations& out) {
+  each_app(ask.pod, [&](std::size_t container, std::size_t app) {
+    const auto& shares = ask.cards.containers[container];
+    if (shares.empty()) return;
+    out[key(names, fmt::format("predicate-gpu-idx-{}", app))] = index_list(shares, ask.node);
+  });
+  out[key(names, "predicate-node")] = ask.node.name;
+  out[key(names, "predicate-time")] = std::to_string(ask.unix_nanos);
+  out[key(names, "gpu-assigned")] = "false";
+}
+
+template <const Names& names>
+Result<std::optional<core::Assignment>> read_vcuda_answer(const PodObject& object,
+                                                          const core::PodSpec& pod,
+                                                          const core::NodeSpec& node) {
+  const std::string* on = find(object.annotations, key(names, "predicate-node"));
+  if (on == nullptr) return std::nullopt;
+  if (*on != node.name) {
+    return fail(fmt::format("{} is {}, but the pod is on {}", key(names, "predicate-node"),
+                            on->substr(0, 64), node.name));
+  }
+  core::Assignment cards;
+  cards.containers.resize(pod.containers.size());
+  Status good;
+  each_app(pod, [&](std::size_t i, std::size_t app) {
+    const core::ContainerSpec& container = pod.containers[i];
+    if (!good || container.gpu.count == 0) return;
+    const std::string name = key(names, fmt::format("predicate-gpu-idx-{}", app));
+    const std::string* list = find(object.annotations, name);
+    auto shares = cards_by_index(list == nullptr ? "" : *list, container, node);
+    if (shares) {
+      cards.containers[i] = *std::move(shares);
+    } else {
+      good = fail(fmt::format("{}: {}", name, shares.error().message));
+    }
+  });
+  if (!good) return tl::unexpected(good.error());
+  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
+    // Nobody says which cards an init container has.
+    if (std::ssize(cards.containers[i]) != pod.containers[i].gpu.count) return std::nullopt;
+  }
+  return cards;
+}
+
+// One card of the register that the agent of the nvidia.com/ spelling writes.
+std::optional<core::Card> registered_card(const NodeObject& node, const Json& json) {
+  const Json* id = json.find("id");
+  const Json* memory = json.find("memory");
+  const Json* type = json.find("type");
+  const Json* health = json.find("health");
+  const Json* mig = json.find("isMig");
+  const auto index = id == nullptr ? std::nullopt : id->integer();
+  const auto mib = memory == nullptr ? std::nullopt : memory->integer();
+  constexpr std::int64_t kMaxIndex = 1 << 20U;
+  if (!index || *index < 0 || *index > kMaxIndex) return std::nullopt;
+  if (!mib || *mib < 0 || *mib > core::kMaxCardMemoryMib) return std::nullopt;
+  core::Card card{.id = synthetic_id(node.name, *index),
+                  .index = static_cast<std::int32_t>(*index),
+                  .memory_mib = static_cast<std::int32_t>(*mib)};
+  if (type != nullptr) card.model = type->text;
+  // A card that is cut into instances by the driver can not be shared by us.
+  card.healthy = (health == nullptr || health->truth) && (mig == nullptr || !mig->truth);
+  return card;
+}
+
+std::optional<CardSource> registered(const NodeObject& node, Notes& notes) {
+  const std::string* text = find(node.annotations, kRegister);
+  if (text == nullptr) return std::nullopt;
+  const auto json = parse_json(*text);
+  CardSource source{.what = std::string(kRegister)};
+  bool good = json && json->kind == Json::Kind::array;
+  if (good) {
+    for (const Json& entry : json->elements) {
+      auto card = registered_card(node, entry);
+      good = good && card.has_value();
+      if (card) source.cards.push_back(*std::move(card));
+    }
+  }
+  if (good) return source;
+  notes.push_back(fmt::format("annotation {} can not be read; it is ignored", kRegister));
+  return std::nullopt;
+}
+
+template <const Names& names>
+std::optional<CardSource> counted_vcuda(const NodeObject& node, Notes& notes) {
+  return percent_cards(
+      node, {.core_name = names.core, .memory_name = names.memory, .unit_mib = names.unit_mib},
+      notes);
+}
+
+}  // namespace
+
+Dialect vcuda() {
+  return {.name = "vcuda",
+          .resources = kTencentResources,
+          .read = read_vcuda<kTencent>,
+          .write = write_vcuda<kTencent>,
+          .read_answer = read_vcuda_answer<kTencent>,
+          .counted = counted_vcuda<kTencent>};
+}
+
+Dialect vcuda_nvidia() {
+  return {.name = "vcuda-nvidia",
+          .resources = kNvidiaResources,
+          .read = read_vcuda<kNvidia>,
+          .write = write_vcuda<kNvidia>,
+          .read_answer = read_vcuda_answer<kNvidia>,
+          .annotated = registered,
+          .counted = counted_vcuda<kNvidia>};
+}
+
+}  // namespace stowage::dialect

@@ -1,0 +1,134 @@
+// Calls to one Kubernetes API server: who we are, who goes first, how fast, and what to do when the
+// server says "later". Lives on one event loop; never blocks, never throws.
+//
+// Every call() ends in exactly one callback, never before call() has returned; after the client's
+// destruction in none. Users of the client are destroyed before it.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/clock.h"
+#include "kube/kubeconfig.h"
+#include "net/event_loop.h"
+#include "net/http.h"
+#include "net/http_client.h"
+
+namespace stowage::kube {
+
+// Who goes first when calls wait. The lane `lease` is for the few calls that keep us leader: the
+// rate limit does not hold them up. `events` uses only capacity that nobody else wants, and its
+// oldest waiting calls are dropped when there are too many.
+enum class Lane : std::uint8_t { lease, bind, normal, events };
+inline constexpr std::size_t kLaneCount = 4;
+
+struct ApiCall {
+  std::string method = "GET";
+  std::string target;  // path and query, encoded
+  std::string body;
+  std::string content_type = "application/json";  // of the body, if there is one
+  Lane lane = Lane::normal;
+};
+
+// Whatever the server answered, also 4xx and 5xx: see explain() for words.
+using ApiReply = net::HttpResponse;
+
+// Why there is no reply. `sent` false: the server certainly did not act.
+struct CallError {
+  std::string message;
+  bool sent = false;
+  bool timed_out = false;
+  bool shed = false;  // dropped from a full lane without being tried
+  friend bool operator==(const CallError&, const CallError&) = default;
+};
+
+struct ApiClientOptions {
+  std::size_t in_flight_max = 128;
+  // Of those, how many `events` may use, and only while no other call waits.
+  std::size_t events_in_flight_max = 16;
+  std::size_t waiting_max = 100'000;  // per lane; beyond: refused at once
+  std::size_t events_waiting_max = 1'000;
+  double calls_per_second = 0;  // 0: no limit; the server's own flow control answers 429
+  double burst = 500;
+  net::Duration retry_pause_default = std::chrono::seconds{1};  // 429 or 503 that names no time
+  net::Duration retry_pause_max = std::chrono::seconds{30};     // however long the server asks for
+  net::Duration reread_every = std::chrono::seconds{60};        // token and CA files
+  net::Duration exec_time_limit = std::chrono::seconds{60};     // of a credential plugin
+  net::Duration connect_timeout = std::chrono::seconds{5};
+  std::string user_agent;  // empty: stowage/<version>
+  std::uint64_t seed = 1;  // of the jitter
+  WallClock wall_clock = system_wall_clock();
+};
+
+struct CallCount {
+  std::string method;
+  int code = 0;  // 0: no reply
+  std::uint64_t calls = 0;
+  friend bool operator==(const CallCount&, const CallCount&) = default;
+};
+
+struct ApiCounters {
+  std::vector<CallCount> calls;  // each attempt, in the order of first appearance; watches too
+  std::uint64_t retries = 0;     // attempts after 429, 503 or 401
+  std::uint64_t throttled = 0;   // replies 429
+  std::uint64_t shed = 0;        // events dropped from the full lane
+  std::uint64_t refused = 0;     // other calls that found their lane full
+  std::uint64_t expired = 0;     // deadlines that passed while a call waited here
+  std::uint64_t credential_refreshes = 0;
+  std::uint64_t credential_failures = 0;
+  std::size_t in_flight = 0;
+  std::array<std::size_t, kLaneCount> waiting{};  // by lane, with those that pause
+};
+
+class ApiClient {
+ public:
+  // Fails on certificates that cannot be used. Connects to nothing yet.
+  [[nodiscard]] static Result<std::unique_ptr<ApiClient>> create(net::EventLoop& loop,
+                                                                 ClientConfig config,
+                                                                 ApiClientOptions options = {});
+  ~ApiClient();  // calls in progress end without a callback
+  ApiClient(const ApiClient&) = delete;
+  ApiClient& operator=(const ApiClient&) = delete;
+
+  using Done = std::function<void(tl::expected<ApiReply, CallError>)>;
+  // A reply of 429, or of 503 with Retry-After, is not passed on while the deadline leaves time to
+  // ask again after the pause. A 401 is followed by one attempt with fresh credentials. Nothing
+  // else is repeated here.
+  void call(ApiCall call, net::Duration deadline, Done done);
+
+  using StreamHandler = net::HttpClient::StreamHandler;
+  using StreamOptions = net::HttpClient::StreamOptions;
+  class Stream {  // destroying it closes the connection; no callback comes after that
+   public:
+    virtual ~Stream() = default;
+  };
+  // A GET whose response goes on, outside of the lanes and limits. Credentials as for call().
+  [[nodiscard]] std::unique_ptr<Stream> open(std::string target, const StreamOptions& options,
+                                             StreamHandler handler);
+
+  [[nodiscard]] net::EventLoop& loop();
+  [[nodiscard]] const ClientConfig& config() const;
+  [[nodiscard]] ApiCounters counters() const;
+
+ private:
+  struct Body;
+  explicit ApiClient(std::shared_ptr<Body> body);
+  std::shared_ptr<Body> body_;
+};
+
+// What went wrong, from a reply that is no success, for an error message: the code, the server's
+// own words, and for 401 and 403 what to do. `what` is the thing that was tried: "bind pod a/b".
+[[nodiscard]] std::string explain(const std::string& what, const ApiReply& reply);
+
+// Retry-After in seconds, from the header or else from the Status in the body; unset if neither.
+[[nodiscard]] std::optional<net::Duration> retry_after(const ApiReply& reply);
+
+}  // namespace stowage::kube

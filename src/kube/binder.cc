@@ -1,0 +1,307 @@
+#include "kube/binder.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "codec/kubernetes.h"
+#include "kube/pacing.h"
+
+namespace stowage::kube {
+namespace {
+
+// A conflict whose cause the pod does not show may have been a passing one.
+constexpr std::uint32_t kConflictsMax = 3;
+
+SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
+
+struct Job {
+  BindAsk ask;
+  Binder::Done done;
+  std::string path;  // of the pod
+  SteadyTime deadline{};
+  net::Duration pause{};
+  std::uint32_t attempts = 0;
+  int code = 0;
+  bool sending = false;  // a binding is on its way
+  bool open = false;     // a binding was sent whose fate is not known
+  bool ended = false;    // its callback was called
+  std::string trouble;
+  std::unique_ptr<net::Timer> timer;
+
+  [[nodiscard]] std::string words() const {
+    return fmt::format("bind pod {}/{} to node {}", ask.ns, ask.name, ask.node);
+  }
+};
+using JobPtr = std::shared_ptr<Job>;
+
+bool carries(const dialect::Annotations& all, const dialect::Annotations& ours) {
+  return std::all_of(ours.begin(), ours.end(), [&](const auto& each) {
+    const auto found = all.find(each.first);
+    return found != all.end() && found->second == each.second;
+  });
+}
+
+}  // namespace
+
+struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
+  Body(ApiClient& api, const BinderOptions& given)
+      : client(api),
+        options(given),
+        pauses(options.pause_min, options.pause_max, options.seed),
+        drain_timer(client.loop()) {}
+
+  void bind(BindAsk ask, Done done) {
+    ++counters.asked;
+    auto job = std::make_shared<Job>();
+    job->ask = std::move(ask);
+    job->done = std::move(done);
+    if (draining) {
+      turn_away(job);
+      return;
+    }
+    waiting.push_back(std::move(job));
+    pump();
+  }
+
+  void pump() {
+    while (!waiting.empty() && in_flight.size() < options.in_flight_max) {
+      JobPtr job = std::move(waiting.front());
+      waiting.pop_front();
+      in_flight.insert(job);
+      job->path = fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(job->ask.ns),
+                              net::percent_encode(job->ask.name));
+      job->deadline = steady_now() + options.total_deadline;
+      job->pause = options.pause_min;
+      post_binding(job);
+    }
+  }
+
+  template <typename Take>
+  void call(const JobPtr& job, ApiCall what, Take take) {
+    const net::Duration left = job->deadline - steady_now();
+    what.lane = Lane::bind;
+    client.call(std::move(what), std::min(options.attempt_deadline, left),
+                [weak = weak_from_this(), job, take](tl::expected<ApiReply, CallError> reply) {
+                  const auto self = weak.lock();
+                  if (self && !job->ended) take(*self, job, std::move(reply));
+                });
+  }
+
+  void post_binding(const JobPtr& job) {
+    if (++job->attempts > 1) ++counters.resent;
+    job->sending = true;
+    ApiCall what;
+    what.method = "POST";
+    what.target = job->path + "/binding";
+    what.body = codec::binding(job->ask);
+    call(job, std::move(what), [](Body& self, const JobPtr& each, auto reply) {
+      self.take_binding(each, std::move(reply));
+    });
+  }
+
+  void take_binding(const JobPtr& job, tl::expected<ApiReply, CallError> reply) {
+    job->sending = false;
+    if (!reply) {
+      job->trouble = fmt::format("cannot {}: {}", job->words(), reply.error().message);
+      if (reply.error().sent) {
+        unknown(job);
+      } else {
+        later(job, &Body::post_binding);
+      }
+      return;
+    }
+    job->code = reply->status;
+    if (reply->status >= 200 && reply->status < 300) {
+      end(job, {.result = BindResult::bound, .node = job->ask.node});
+      return;
+    }
+    job->trouble = explain(job->words(), *reply);
+    if (reply->status == 404) {
+      end(job, {.result = BindResult::gone, .message = job->trouble});
+    } else if (reply->status == 409) {
+      read_pod(job);  // why: ours already, somebody else's, another pod, being deleted
+    } else if (reply->status >= 500) {
+      unknown(job);
+    } else if (reply->status == 429 || reply->status == 401) {
+      give_up(job);
+    } else {
+      end(job, {.result = BindResult::refused, .message = job->trouble});
+    }
+  }
+
+  void unknown(const JobPtr& job) {
+    ++counters.unknown;
+    job->open = true;
+    // A connection that broke says nothing about the server: ask at once, pause if that fails too.
+    read_pod(job);
+  }
+
+  void read_pod(const JobPtr& job) {
+    if (steady_now() >= job->deadline) {
+      give_up(job);
+      return;
+    }
+    ApiCall what;
+    what.target = job->path;
+    call(job, std::move(what),
+         [](Body& self, const JobPtr& each, auto reply) { self.take_pod(each, std::move(reply)); });
+  }
+
+  void take_pod(const JobPtr& job, tl::expected<ApiReply, CallError> reply) {
+    if (reply && reply->status == 404) {
+      end(job, {.result = BindResult::gone, .message = explain("read the pod", *reply)});
+      return;
+    }
+    if (!reply || reply->status != 200) {
+      pod_unreadable(job, reply ? explain("read the pod", *reply)
+                                : fmt::format("cannot read the pod: {}", reply.error().message));
+      return;
+    }
+    auto pod = decoder.pod(reply->body);
+    if (!pod) {
+      pod_unreadable(job, fmt::format("cannot read the pod: {}", pod.error().message));
+      return;
+    }
+    judge(job, *pod);
+  }
+
+  // A conflict is final even if nobody tells us its cause; an open question is asked again.
+  void pod_unreadable(const JobPtr& job, const std::string& trouble) {
+    if (job->open) {
+      job->trouble += "; " + trouble;
+      later(job, &Body::read_pod);
+    } else {
+      end(job, {.result = BindResult::refused, .message = job->trouble});
+    }
+  }
+
+  void judge(const JobPtr& job, const dialect::PodObject& pod) {
+    const BindAsk& ask = job->ask;
+    if (pod.uid != ask.uid) {
+      end(job, {.result = BindResult::gone,
+                .message = fmt::format("pod {}/{} is another one now: its uid is {}, not {}",
+                                       ask.ns, ask.name, pod.uid, ask.uid)});
+    } else if (pod.node == ask.node && carries(pod.annotations, ask.annotations)) {
+      end(job, {.result = BindResult::bound, .node = pod.node});
+    } else if (!pod.node.empty()) {
+      end(job, {.result = BindResult::refused,
+                .message = fmt::format("pod {}/{} was bound to node {} by somebody else", ask.ns,
+                                       ask.name, pod.node),
+                .node = pod.node});
+    } else if (pod.deleting) {
+      end(job, {.result = BindResult::refused,
+                .message = fmt::format("pod {}/{} is being deleted", ask.ns, ask.name)});
+    } else if (job->code == 409 && (!pod.gates.empty() || job->attempts >= kConflictsMax)) {
+      end(job, {.result = BindResult::refused, .message = job->trouble});
+    } else {
+      later(job, &Body::post_binding);
+    }
+  }
+
+  // Goes on after a pause, or gives up when that would be too late.
+  void later(const JobPtr& job, void (Body::*next)(const JobPtr&)) {
+    const net::Duration pause = pauses.spread(job->pause);
+    job->pause = std::min(job->pause * 2, options.pause_max);
+    if (steady_now() + pause >= job->deadline) {
+      give_up(job);
+      return;
+    }
+    if (!job->timer) job->timer = std::make_unique<net::Timer>(client.loop());
+    job->timer->start(pause, [weak = weak_from_this(), weak_job = std::weak_ptr<Job>(job), next] {
+      const auto self = weak.lock();
+      const auto each = weak_job.lock();
+      if (self && each && !each->ended) (*self.*next)(each);
+    });
+  }
+
+  void give_up(const JobPtr& job) {
+    end(job, {.result = BindResult::failed, .message = job->trouble, .maybe_bound = job->open});
+  }
+
+  void end(const JobPtr& job, BindOutcome outcome) {
+    job->ended = true;
+    in_flight.erase(job);
+    outcome.code = job->code;
+    outcome.attempts = job->attempts;
+    switch (outcome.result) {
+      case BindResult::bound: ++counters.bound; break;
+      case BindResult::gone: ++counters.gone; break;
+      case BindResult::refused: ++counters.refused; break;
+      case BindResult::failed: ++counters.failed; break;
+    }
+    job->done(std::move(outcome));
+    pump();
+    if (draining && in_flight.empty()) finish_drain();
+  }
+
+  void drain(net::Duration deadline, std::function<void()> then) {
+    drained = std::move(then);
+    draining = true;
+    for (const JobPtr& job : std::exchange(waiting, {})) turn_away(job);
+    drain_timer.start(in_flight.empty() ? net::Duration::zero() : deadline,
+                      [weak = weak_from_this()] {
+                        if (const auto self = weak.lock()) self->abandon();
+                      });
+  }
+
+  // Counts as in flight until its callback was called, so that `drained` comes after it.
+  void turn_away(const JobPtr& job) {
+    job->trouble = fmt::format("cannot {}: shutting down", job->words());
+    in_flight.insert(job);
+    client.loop().post([weak = weak_from_this(), job] {
+      const auto self = weak.lock();
+      if (self && !job->ended) self->give_up(job);
+    });
+  }
+
+  void abandon() {
+    const std::vector<JobPtr> left(in_flight.begin(), in_flight.end());
+    for (const JobPtr& job : left) {
+      if (job->ended) continue;
+      job->open = job->open || job->sending;
+      job->trouble = fmt::format("cannot {}: shutting down before the reply came", job->words());
+      give_up(job);
+    }
+    finish_drain();
+  }
+
+  void finish_drain() {
+    drain_timer.cancel();
+    if (const auto then = std::exchange(drained, nullptr)) then();
+  }
+
+  ApiClient& client;
+  const BinderOptions options;
+  codec::Decoder decoder;
+  Backoff pauses;
+  net::Timer drain_timer;
+  std::deque<JobPtr> waiting;
+  std::unordered_set<JobPtr> in_flight;
+  bool draining = false;
+  std::function<void()> drained;
+  BinderCounters counters;
+};
+
+Binder::Binder(ApiClient& client, BinderOptions options)
+    : body_(std::make_shared<Body>(client, options)) {}
+Binder::~Binder() { body_->waiting.clear(); }
+
+void Binder::bind(BindAsk ask, Done done) { body_->bind(std::move(ask), std::move(done)); }
+
+void Binder::drain(net::Duration deadline, std::function<void()> drained) {
+  body_->drain(deadline, std::move(drained));
+}
+
+BinderCounters Binder::counters() const {
+  BinderCounters counters = body_->counters;
+  counters.in_flight = body_->in_flight.size();
+  counters.waiting = body_->waiting.size();
+  return counters;
+}
+
+}  // namespace stowage::kube

@@ -1,0 +1,26 @@
+// Where time comes from, and times that others wrote. Timers run on the steady clock of src/net;
+// the wall clock only stamps what we write and judges when a credential expires.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace stowage::kube {
+
+using WallTime = std::chrono::sys_time<std::chrono::nanoseconds>;
+using WallClock = std::function<WallTime()>;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+[[nodiscard]] WallClock system_wall_clock();
+
+[[nodiscard]] std::int64_t unix_nanos(WallTime time);
+[[nodiscard]] std::int64_t unix_micros(WallTime time);
+[[nodiscard]] std::int64_t unix_seconds(WallTime time);
+// Accepts any number of decimals and an offset.
+[[nodiscard]] Result<WallTime> parse_rfc3339(std::string_view text);
+
+}  // namespace stowage::kube

@@ -1,0 +1,227 @@
+#include "kube/condition_writer.h"
+
+#include <functional>
+#include <list>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/encode.h"
+#include "kube/lru_map.h"
+#include "kube/pacing.h"
+
+namespace stowage::kube {
+namespace {
+
+constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
+
+// Stands for what a condition says, without keeping the text.
+struct Print {
+  UnscheduledReason reason = UnscheduledReason::unschedulable;
+  std::size_t size = 0;
+  std::size_t hash = 0;
+  friend bool operator==(const Print&, const Print&) = default;
+};
+Print print_of(const ConditionAsk& ask) {
+  return {ask.reason, ask.message.size(), std::hash<std::string>{}(ask.message)};
+}
+
+struct Waiting {
+  ConditionAsk ask;
+  std::uint32_t attempts = 0;
+};
+
+// One pod that has something waiting, on its way, or both.
+struct Slot {
+  std::optional<Waiting> waiting;
+  std::optional<Print> flying;
+  bool forgotten = false;  // while on its way
+  bool queued = false;     // stands in the order, at `place`
+  std::list<std::string>::iterator place;
+};
+
+bool worth_repeating(const tl::expected<ApiReply, CallError>& reply) {
+  return !reply || reply->status >= 500 || reply->status == 429 || reply->status == 401;
+}
+
+}  // namespace
+
+struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Body> {
+  Body(ApiClient& api, ConditionWriterOptions given)
+      : client(api),
+        options(std::move(given)),
+        written(options.remembered_max),
+        backoff(options.pause_min, options.pause_max, options.seed),
+        timer(client.loop()) {}
+
+  void write(ConditionAsk ask) {
+    ++counters.asked;
+    const std::string uid = ask.uid;
+    const Print print = print_of(ask);
+    Slot& slot = slots[uid];
+    if (slot.waiting) {
+      ++counters.replaced;
+      drop_waiting(slot);
+    }
+    const Print* last = slot.flying ? &*slot.flying : written.find(uid);
+    if (last != nullptr && *last == print) {
+      ++counters.unchanged;
+      slot.forgotten = false;
+      release(uid);
+      return;
+    }
+    slot.waiting = Waiting{std::move(ask)};
+    ++waiting;
+    if (!slot.flying) enqueue(uid, slot, order.end());
+    if (waiting > options.waiting_max && !order.empty()) {
+      ++counters.dropped;
+      const std::string oldest = order.front();
+      drop_waiting(slots[oldest]);
+      release(oldest);
+    }
+    pump();
+  }
+
+  void forget(const std::string& uid) {
+    written.erase(uid);
+    const auto found = slots.find(uid);
+    if (found == slots.end()) return;
+    if (found->second.waiting) drop_waiting(found->second);
+    found->second.forgotten = true;
+    release(uid);
+  }
+
+  void enqueue(const std::string& uid, Slot& slot, std::list<std::string>::iterator before) {
+    slot.place = order.insert(before, uid);
+    slot.queued = true;
+  }
+
+  void drop_waiting(Slot& slot) {
+    slot.waiting.reset();
+    --waiting;
+    if (std::exchange(slot.queued, false)) order.erase(slot.place);
+  }
+
+  // Lets go of a slot that nothing keeps.
+  void release(const std::string& uid) {
+    const auto found = slots.find(uid);
+    if (found != slots.end() && !found->second.waiting && !found->second.flying) {
+      slots.erase(found);
+    }
+  }
+
+  void pump() {
+    while (!pausing && in_flight < options.in_flight_max && !order.empty()) {
+      const std::string uid = order.front();
+      Slot& slot = slots[uid];
+      Waiting next = std::move(*slot.waiting);
+      drop_waiting(slot);
+      send(uid, slot, std::move(next));
+    }
+  }
+
+  void send(const std::string& uid, Slot& slot, Waiting next) {
+    ++in_flight;
+    slot.flying = print_of(next.ask);
+    slot.forgotten = false;
+    const ConditionAsk& ask = next.ask;
+    const bool was_false = ask.was_false || written.find(uid) != nullptr;
+    codec::UnschedulableAsk patch;
+    patch.uid = uid;
+    patch.reason =
+        ask.reason == UnscheduledReason::unschedulable ? "Unschedulable" : "SchedulerError";
+    patch.message = ask.message;
+    patch.unix_seconds = was_false ? 0 : unix_seconds(options.wall_clock());
+    ApiCall call;
+    call.method = "PATCH";
+    call.target = fmt::format("/api/v1/namespaces/{}/pods/{}/status", net::percent_encode(ask.ns),
+                              net::percent_encode(ask.name));
+    call.content_type = kStrategicPatch;
+    call.body = codec::unschedulable_patch(patch);
+    client.call(std::move(call), options.call_deadline,
+                [weak = weak_from_this(), sent = std::move(next)](const auto& reply) {
+                  if (const auto self = weak.lock()) self->replied(sent, reply);
+                });
+  }
+
+  void replied(const Waiting& sent, const tl::expected<ApiReply, CallError>& reply) {
+    --in_flight;
+    const std::string& uid = sent.ask.uid;
+    Slot& slot = slots[uid];
+    const bool forgotten = slot.forgotten;
+    const Print print = slot.flying.value_or(Print{});
+    slot.flying.reset();
+    if (reply && reply->status >= 200 && reply->status < 300) {
+      ++counters.written;
+      backoff.reset();
+      if (!forgotten) written.put(uid, print);
+    } else {
+      failed(sent, slot, reply);
+    }
+    if (slot.waiting && !slot.queued) enqueue(uid, slot, order.end());
+    release(uid);
+    pump();
+  }
+
+  void failed(const Waiting& sent, Slot& slot, const tl::expected<ApiReply, CallError>& reply) {
+    const std::string what =
+        fmt::format("write the condition of pod {}/{}", sent.ask.ns, sent.ask.name);
+    if (reply && (reply->status == 404 || reply->status == 409)) {
+      ++counters.ignored;
+      return;
+    }
+    counters.last_error =
+        reply ? explain(what, *reply) : fmt::format("cannot {}: {}", what, reply.error().message);
+    if (!worth_repeating(reply)) {
+      ++counters.failed;
+      return;
+    }
+    if (!pausing) {
+      pausing = true;
+      timer.start(backoff.next(), [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->pausing = false;
+        self->pump();
+      });
+    }
+    if (slot.waiting || slot.forgotten) return;  // overtaken
+    if (sent.attempts + 1 >= options.attempts_max) {
+      ++counters.failed;
+      return;
+    }
+    slot.waiting = Waiting{sent.ask, sent.attempts + 1};
+    ++waiting;
+    enqueue(sent.ask.uid, slot, order.begin());
+  }
+
+  ApiClient& client;
+  const ConditionWriterOptions options;
+  std::unordered_map<std::string, Slot> slots;  // by uid
+  std::list<std::string> order;                 // uids of what waits and is not on its way
+  LruMap<Print> written;
+  Backoff backoff;
+  net::Timer timer;
+  bool pausing = false;
+  std::size_t in_flight = 0;
+  std::size_t waiting = 0;
+  ConditionCounters counters;
+};
+
+ConditionWriter::ConditionWriter(ApiClient& client, ConditionWriterOptions options)
+    : body_(std::make_shared<Body>(client, std::move(options))) {}
+ConditionWriter::~ConditionWriter() = default;
+
+void ConditionWriter::write(ConditionAsk ask) { body_->write(std::move(ask)); }
+void ConditionWriter::forget(std::string_view uid) { body_->forget(std::string(uid)); }
+
+ConditionCounters ConditionWriter::counters() const {
+  ConditionCounters counters = body_->counters;
+  counters.in_flight = body_->in_flight;
+  counters.waiting = body_->waiting;
+  return counters;
+}
+
+}  // namespace stowage::kube

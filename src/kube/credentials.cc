@@ -1,0 +1,213 @@
+#include "kube/credentials.h"
+
+#include <atomic>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "codec/encode.h"
+#include "kube/base64.h"
+#include "kube/child_process.h"
+#include "kube/exec_credential.h"
+#include "kube/small_file.h"
+
+namespace stowage::kube {
+namespace {
+
+// A credential this close to its end is not started with any more.
+constexpr auto kLeeway = std::chrono::seconds{10};
+
+SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
+
+Result<std::string> read_token(const std::string& path) {
+  STOWAGE_TRY(text, read_small_file(path));
+  std::string token = trimmed(text);
+  if (token.empty()) return fail(fmt::format("token file {} is empty", path));
+  for (const char c : token) {
+    if (c <= ' ' || c > '~') {
+      return fail(fmt::format("token file {} holds characters that no token has", path));
+    }
+  }
+  return token;
+}
+
+// Runs in the worker thread: touches nothing but its arguments.
+Result<ExecCredential> run_plugin(const ExecPlugin& plugin, const ChildAsk& ask,
+                                  const std::atomic<bool>& cancelled) {
+  const auto with_hint = [&](const std::string& message) {
+    return fail(fmt::format("credential plugin: {}{}{}", message,
+                            plugin.install_hint.empty() ? "" : "; ", trimmed(plugin.install_hint)));
+  };
+  auto end = run_child(ask, cancelled);
+  if (!end) return with_hint(end.error().message);
+  if (end->exit_code != 0) {
+    const std::string said = trimmed(end->err_tail);
+    return with_hint(fmt::format("{} ended with exit code {}{}{}", plugin.command, end->exit_code,
+                                 said.empty() ? "" : ": ", said));
+  }
+  auto credential = parse_exec_credential(plugin, end->out);
+  if (!credential) return with_hint(credential.error().message);
+  return credential;
+}
+
+}  // namespace
+
+struct CredentialSource::Body : std::enable_shared_from_this<CredentialSource::Body> {
+  Body(net::EventLoop& event_loop, const ClientConfig& client_config, CredentialOptions given)
+      : loop(event_loop), config(client_config), options(std::move(given)) {
+    const Credentials& from = config.credentials;
+    if (const auto* token = std::get_if<BearerToken>(&from)) {
+      set(Credential{.authorization = "Bearer " + token->token});
+    } else if (const auto* login = std::get_if<BasicLogin>(&from)) {
+      set(Credential{.authorization =
+                         "Basic " + base64_encode(login->user + ":" + login->password)});
+    } else if (std::holds_alternative<std::monostate>(from)) {
+      set(Credential{});
+    }
+  }
+
+  void set(Credential value) {
+    value.generation = ++generation;
+    credential = std::move(value);
+  }
+
+  void read_file(const BearerTokenFile& file) {
+    ++counters.refreshes;
+    next_read = steady_now() + options.reread_every;
+    auto token = read_token(file.path);
+    if (!token) {
+      ++counters.failures;
+      error = token.error().message;
+      if (!credential) next_read = steady_now() + options.failure_pause;
+      return;
+    }
+    std::string authorization = "Bearer " + *token;
+    if (!credential || credential->authorization != authorization) {
+      set(Credential{.authorization = std::move(authorization)});
+    }
+  }
+
+  const Credential* current() {
+    if (const auto* file = std::get_if<BearerTokenFile>(&config.credentials)) {
+      if (steady_now() >= next_read) read_file(*file);
+    }
+    if (expires && options.wall_clock() + kLeeway >= *expires) {
+      credential.reset();
+      expires.reset();
+    }
+    return credential ? &*credential : nullptr;
+  }
+
+  void fetch(Ready ready) {
+    waiters.push_back(std::move(ready));
+    const auto* plugin = std::get_if<ExecPlugin>(&config.credentials);
+    const bool just_failed = !error.empty() && steady_now() < quiet_until;
+    if (plugin != nullptr && !running && !credential && !just_failed) {
+      start(*plugin);
+    } else if (!running) {
+      loop.post([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->answer();
+      });
+    }
+  }
+
+  void answer() {
+    if (running) return;  // its end will answer
+    const bool ok = credential.has_value();
+    const std::vector<Ready> ready = std::exchange(waiters, {});
+    for (const Ready& each : ready) {
+      if (cancelled) return;  // the one before has destroyed the source
+      each(ok ? Status() : Status(fail(error)));
+    }
+  }
+
+  void start(const ExecPlugin& plugin) {
+    ++counters.refreshes;
+    running = true;
+    if (worker.joinable()) worker.join();  // it has posted its result: nothing is left to do in it
+    auto env = plugin.env;
+    env.emplace_back("KUBERNETES_EXEC_INFO", exec_info(plugin, config));
+    ChildAsk ask{.command = plugin.command,
+                 .args = plugin.args,
+                 .env = child_environment(env),
+                 .time_limit = options.exec_time_limit};
+    // The loop outlives the thread, which is joined before the body goes.
+    worker = std::thread([this, plugin, ask = std::move(ask), weak = weak_from_this()] {
+      auto result = run_plugin(plugin, ask, cancelled);
+      loop.post([weak, result = std::move(result)] {
+        if (const auto self = weak.lock()) self->finish(result);
+      });
+    });
+  }
+
+  void finish(const Result<ExecCredential>& result) {
+    running = false;
+    error.clear();
+    if (!result) {
+      error = result.error().message;
+    } else if (result->expires && *result->expires <= options.wall_clock() + kLeeway) {
+      error = fmt::format(
+          "credential plugin gave a credential that expires at {}: renew the login "
+          "or set the clock",
+          codec::time_text(unix_seconds(*result->expires)));
+    }
+    if (!error.empty()) {
+      ++counters.failures;
+      quiet_until = steady_now() + options.failure_pause;
+    } else {
+      expires = result->expires;
+      set(Credential{
+          .authorization = result->token.empty() ? std::string() : "Bearer " + result->token,
+          .certificate_pem = result->certificate_pem,
+          .key_pem = result->key_pem});
+    }
+    answer();
+  }
+
+  bool rejected(std::uint64_t refused) {
+    if (credential && credential->generation != refused) return true;
+    if (const auto* file = std::get_if<BearerTokenFile>(&config.credentials)) {
+      read_file(*file);
+      return credential && credential->generation != refused;
+    }
+    if (!std::holds_alternative<ExecPlugin>(config.credentials)) return false;
+    credential.reset();
+    expires.reset();
+    return true;
+  }
+
+  void shut_down() {
+    cancelled = true;
+    if (worker.joinable()) worker.join();
+  }
+
+  net::EventLoop& loop;
+  const ClientConfig& config;
+  const CredentialOptions options;
+  CredentialCounters counters;
+  std::optional<Credential> credential;
+  std::uint64_t generation = 0;
+  std::optional<WallTime> expires;  // of the plugin's credential
+  SteadyTime next_read{};           // of the file
+  SteadyTime quiet_until{};         // the plugin is not run before
+  std::string error;                // why there is no credential
+  std::vector<Ready> waiters;
+  std::thread worker;
+  bool running = false;
+  std::atomic<bool> cancelled{false};
+};
+
+CredentialSource::CredentialSource(net::EventLoop& loop, const ClientConfig& config,
+                                   CredentialOptions options)
+    : body_(std::make_shared<Body>(loop, config, std::move(options))) {}
+CredentialSource::~CredentialSource() { body_->shut_down(); }
+
+const Credential* CredentialSource::current() { return body_->current(); }
+void CredentialSource::fetch(Ready ready) { body_->fetch(std::move(ready)); }
+bool CredentialSource::rejected(std::uint64_t generation) { return body_->rejected(generation); }
+const CredentialCounters& CredentialSource::counters() const { return body_->counters; }
+
+}  // namespace stowage::kube

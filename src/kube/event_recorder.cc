@@ -1,0 +1,243 @@
+#include "kube/event_recorder.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/encode.h"
+#include "kube/lru_map.h"
+#include "kube/pacing.h"
+
+namespace stowage::kube {
+namespace {
+
+constexpr const char* kMergePatch = "application/merge-patch+json";
+constexpr std::string_view kNodeNamespace = "default";
+
+SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
+
+// One event and its repetitions.
+struct Series {
+  EventAsk ask;
+  std::uint64_t id = 0;      // another series may take the key later
+  std::string name;          // of the event
+  std::int32_t count = 1;    // how often it happened
+  std::int32_t written = 1;  // how often the server knows of
+  bool created = false;
+  bool busy = false;    // a call is under way
+  bool queued = false;  // a patch is due some time
+  SteadyTime seen{};
+  SteadyTime told{};  // when the server was told last
+  WallTime when{};    // it happened last
+};
+
+std::string object_key(const EventObject& object) {
+  return fmt::format("{}\n{}\n{}\n{}", object.kind, object.ns, object.name, object.uid);
+}
+
+std::string series_key(const EventAsk& ask) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}", object_key(ask.regarding), static_cast<int>(ask.type),
+                     ask.reason, ask.action, ask.note);
+}
+
+std::string events_path(const EventObject& object) {
+  return fmt::format("/apis/events.k8s.io/v1/namespaces/{}/events",
+                     object.ns.empty() ? kNodeNamespace : object.ns);
+}
+
+}  // namespace
+
+struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
+  Body(ApiClient& api, EventRecorderOptions given)
+      : client(api),
+        options(std::move(given)),
+        series(options.series_max),
+        objects(options.series_max),
+        bucket(options.per_second, options.burst),
+        timer(client.loop()) {}
+
+  void record(EventAsk ask) {
+    ++counters.asked;
+    const SteadyTime now = steady_now();
+    std::string key = series_key(ask);
+    Series* known = series.find(key);
+    if (known != nullptr && now - known->seen <= options.series_gap) {
+      ++counters.merged;
+      ++known->count;
+      known->seen = now;
+      known->when = options.wall_clock();
+      queue_patch(key, *known);
+      return;
+    }
+    if (!object_may_speak(ask.regarding, now) || !bucket.take(now)) {
+      ++counters.dropped;
+      return;
+    }
+    Series fresh;
+    fresh.id = ++last_id;
+    fresh.ask = std::move(ask);
+    fresh.seen = now;
+    fresh.when = options.wall_clock();
+    Series& kept = series.put(key, std::move(fresh));
+    create(key, kept);
+  }
+
+  bool object_may_speak(const EventObject& object, SteadyTime now) {
+    std::string key = object_key(object);
+    TokenBucket* own = objects.find(key);
+    if (own == nullptr) {
+      const double every = std::chrono::duration<double>(options.per_object_every).count();
+      own = &objects.put(std::move(key),
+                         TokenBucket(every > 0 ? 1 / every : 0, options.per_object_burst));
+    }
+    return own->take(now);
+  }
+
+  void create(const std::string& key, Series& each) {
+    // Two events of one nanosecond must not have one name.
+    last_nanos = std::max(unix_nanos(each.when), last_nanos + 1);
+    each.name = codec::event_name(each.ask.regarding.name, last_nanos);
+    each.written = each.count;
+    codec::EventRecord record;
+    record.name = each.name;
+    record.type = each.ask.type == EventType::normal ? codec::EventRecord::Type::normal
+                                                     : codec::EventRecord::Type::warning;
+    record.reason = each.ask.reason;
+    record.action = each.ask.action;
+    record.note = each.ask.note;
+    record.controller = options.controller;
+    record.instance = options.instance;
+    record.unix_micros = unix_micros(each.when);
+    record.kind = each.ask.regarding.kind;
+    record.ns = each.ask.regarding.ns;
+    record.object = each.ask.regarding.name;
+    record.uid = each.ask.regarding.uid;
+    ApiCall call;
+    call.method = "POST";
+    call.target = events_path(each.ask.regarding);
+    call.body = codec::event(record);
+    send(key, each, std::move(call));
+  }
+
+  void patch(const std::string& key, Series& each) {
+    each.written = each.count;
+    ApiCall call;
+    call.method = "PATCH";
+    call.target = fmt::format("{}/{}", events_path(each.ask.regarding), each.name);
+    call.content_type = kMergePatch;
+    call.body = codec::event_series_patch(each.count, unix_micros(each.when));
+    send(key, each, std::move(call));
+  }
+
+  void send(const std::string& key, Series& each, ApiCall call) {
+    each.busy = true;
+    each.told = steady_now();
+    call.lane = Lane::events;
+    client.call(
+        std::move(call), options.call_deadline,
+        [weak = weak_from_this(), key, id = each.id](const tl::expected<ApiReply, CallError>& r) {
+          if (const auto self = weak.lock()) self->replied(key, id, r);
+        });
+  }
+
+  void replied(const std::string& key, std::uint64_t id,
+               const tl::expected<ApiReply, CallError>& reply) {
+    Series* each = series.find(key);
+    if (each != nullptr && each->id != id) each = nullptr;  // forgotten meanwhile
+    if (each != nullptr) each->busy = false;
+    const bool was_created = each != nullptr && each->created;
+    if (reply && reply->status >= 200 && reply->status < 300) {
+      ++(was_created ? counters.patched : counters.created);
+      if (each == nullptr) return;
+      each->created = true;
+      if (each->count > each->written) queue_patch(key, *each);
+      return;
+    }
+    if (was_created && reply && reply->status == 404) {
+      // The server keeps events for an hour or so; this one starts anew.
+      each->created = false;
+      create(key, *each);
+      return;
+    }
+    if (!reply && reply.error().shed) {
+      ++counters.shed;
+    } else {
+      ++counters.failed;
+      counters.last_error = reply ? explain("write an event", *reply)
+                                  : fmt::format("cannot write an event: {}", reply.error().message);
+    }
+    // Without a beginning there is no series: the next time is a first time.
+    if (each != nullptr && !was_created) series.erase(key);
+  }
+
+  void queue_patch(const std::string& key, Series& each) {
+    if (each.queued || each.busy || !each.created) return;  // a reply brings us here again
+    each.queued = true;
+    due.insert({each.told + options.series_patch_every, each.id, key});
+    arm();
+  }
+
+  void arm() {
+    if (due.empty()) return;
+    const SteadyTime now = steady_now();
+    const net::Duration pause = std::max<net::Duration>(due.begin()->at - now, bucket.wait(now));
+    timer.start(std::max(pause, net::Duration::zero()), [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->flush();
+    });
+  }
+
+  void flush() {
+    const SteadyTime now = steady_now();
+    while (!due.empty() && due.begin()->at <= now) {
+      const Due next = *due.begin();
+      Series* each = series.find(next.key);
+      const bool alive = each != nullptr && each->id == next.id;
+      if (alive && !bucket.take(now)) break;
+      due.erase(due.begin());
+      if (!alive) continue;
+      each->queued = false;
+      if (each->count > each->written && !each->busy) patch(next.key, *each);
+    }
+    arm();
+  }
+
+  struct Due {
+    SteadyTime at{};
+    std::uint64_t id = 0;
+    std::string key;
+    bool operator<(const Due& other) const {
+      return std::tie(at, id) < std::tie(other.at, other.id);
+    }
+  };
+
+  ApiClient& client;
+  const EventRecorderOptions options;
+  LruMap<Series> series;
+  LruMap<TokenBucket> objects;
+  TokenBucket bucket;
+  net::Timer timer;
+  std::set<Due> due;  // patches to come; at most one for each series
+  std::uint64_t last_id = 0;
+  std::int64_t last_nanos = 0;
+  EventCounters counters;
+};
+
+EventRecorder::EventRecorder(ApiClient& client, EventRecorderOptions options) {
+  if (options.instance.empty()) options.instance = options.controller;
+  body_ = std::make_shared<Body>(client, std::move(options));
+}
+EventRecorder::~EventRecorder() = default;
+
+void EventRecorder::record(EventAsk ask) { body_->record(std::move(ask)); }
+
+EventCounters EventRecorder::counters() const {
+  EventCounters counters = body_->counters;
+  counters.series = body_->series.size();
+  return counters;
+}
+
+}  // namespace stowage::kube

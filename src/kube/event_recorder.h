@@ -1,0 +1,80 @@
+// Events for people (kubectl describe): events.k8s.io/v1. Best effort: what is too much is dropped
+// and counted; nothing here ever delays a bind.
+//
+// The same thing said of the same object within `series_gap` becomes a series of one event whose
+// count is patched from time to time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kube/api_client.h"
+#include "kube/clock.h"
+
+namespace stowage::kube {
+
+enum class EventType : std::uint8_t { normal, warning };
+
+struct EventObject {
+  std::string kind = "Pod";
+  std::string ns;  // empty for a node: its events are kept in the namespace "default"
+  std::string name;
+  std::string uid;
+  friend bool operator==(const EventObject&, const EventObject&) = default;
+};
+
+struct EventAsk {
+  EventObject regarding;
+  EventType type = EventType::normal;
+  std::string reason;  // "Scheduled", "FailedScheduling"
+  std::string action;  // "Binding", "Scheduling"
+  std::string note;    // cut at 1024 bytes
+  friend bool operator==(const EventAsk&, const EventAsk&) = default;
+};
+
+struct EventRecorderOptions {
+  std::string controller = "stowage";  // reportingController
+  std::string instance;    // reportingInstance, usually the host's name; may not be empty
+  double per_second = 50;  // new events and patches together
+  double burst = 200;
+  double per_object_burst = 25;  // of different events of one object; then one per
+  net::Duration per_object_every = std::chrono::seconds{300};
+  net::Duration series_gap = std::chrono::minutes{6};
+  net::Duration series_patch_every = std::chrono::seconds{60};
+  std::size_t series_max = 4096;  // remembered; the longest unused is forgotten
+  net::Duration call_deadline = std::chrono::seconds{30};
+  WallClock wall_clock = system_wall_clock();
+};
+
+struct EventCounters {
+  std::uint64_t asked = 0;
+  std::uint64_t created = 0;
+  std::uint64_t patched = 0;
+  std::uint64_t merged = 0;   // repetitions that went into a count
+  std::uint64_t dropped = 0;  // by the limits here
+  std::uint64_t shed = 0;     // by the full lane of the client
+  std::uint64_t failed = 0;   // refused by the server, or no reply
+  std::size_t series = 0;     // remembered now
+  std::string last_error;
+};
+
+class EventRecorder {
+ public:
+  EventRecorder(ApiClient& client, EventRecorderOptions options);
+  ~EventRecorder();
+  EventRecorder(const EventRecorder&) = delete;
+  EventRecorder& operator=(const EventRecorder&) = delete;
+
+  void record(EventAsk ask);
+
+  [[nodiscard]] EventCounters counters() const;
+
+ private:
+  struct Body;
+  std::shared_ptr<Body> body_;
+};
+
+}  // namespace stowage::kube

@@ -1,0 +1,54 @@
+// A map with text keys that forgets what was not used for the longest time.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace stowage::kube {
+
+template <typename Value>
+class LruMap {
+ public:
+  explicit LruMap(std::size_t size_max) : size_max_(size_max == 0 ? 1 : size_max) {}
+
+  // Null if it is not there. Counts as a use. Valid until the entry goes.
+  Value* find(std::string_view key) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return &found->second->second;
+  }
+
+  Value& put(std::string key, Value value) {
+    erase(key);
+    if (entries_.size() >= size_max_) {
+      by_key_.erase(entries_.back().first);
+      entries_.pop_back();
+    }
+    entries_.emplace_front(std::move(key), std::move(value));
+    by_key_.emplace(entries_.front().first, entries_.begin());
+    return entries_.front().second;
+  }
+
+  void erase(std::string_view key) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) return;
+    const auto entry = found->second;  // owns the key that the index looks at
+    by_key_.erase(found);
+    entries_.erase(entry);
+  }
+
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+ private:
+  using Entries = std::list<std::pair<std::string, Value>>;
+  std::size_t size_max_;
+  Entries entries_;  // the last used first
+  std::unordered_map<std::string_view, typename Entries::iterator> by_key_;
+};
+
+}  // namespace stowage::kube

@@ -1,0 +1,84 @@
+// How fast and how soon: a token bucket, and pauses that grow.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+#include "base/rng.h"
+#include "kube/clock.h"
+#include "net/event_loop.h"
+
+namespace stowage::kube {
+
+// `per_second` tokens come in, at most `burst` are kept; it starts full. A rate of 0 or less is no
+// limit.
+class TokenBucket {
+ public:
+  TokenBucket(double per_second, double burst)
+      : per_second_(per_second), burst_(std::max(burst, 1.0)), tokens_(burst_) {}
+
+  // Takes a token unless that would leave fewer than `reserve`. A reserve that not even a full
+  // bucket could leave counts as what it could.
+  bool take(SteadyTime now, double reserve = 0) {
+    if (per_second_ <= 0) return true;
+    refill(now);
+    if (tokens_ < needed(reserve)) return false;
+    tokens_ -= 1;
+    return true;
+  }
+
+  // How long until take() can succeed.
+  [[nodiscard]] net::Duration wait(SteadyTime now, double reserve = 0) {
+    if (per_second_ <= 0) return net::Duration::zero();
+    refill(now);
+    const double missing = std::max(0.0, needed(reserve) - tokens_);
+    const double seconds = std::min(missing / per_second_, 3600.0);
+    return net::Duration{std::llround(std::ceil(seconds * 1e9))};
+  }
+
+ private:
+  [[nodiscard]] double needed(double reserve) const { return 1 + std::min(reserve, burst_ - 1); }
+
+  void refill(SteadyTime now) {
+    if (last_ != SteadyTime{} && now > last_) {
+      const double seconds = std::chrono::duration<double>(now - last_).count();
+      tokens_ = std::min(burst_, tokens_ + seconds * per_second_);
+    }
+    last_ = now;
+  }
+
+  double per_second_;
+  double burst_;
+  double tokens_;
+  SteadyTime last_{};
+};
+
+// Pauses that double from `min` to `max`, each spread by a quarter up and down so that many clients
+// do not come back at once.
+class Backoff {
+ public:
+  Backoff(net::Duration min, net::Duration max, std::uint64_t seed)
+      : min_(min), max_(std::max(min, max)), next_(min), rng_(seed) {}
+
+  net::Duration next() {
+    const net::Duration pause = next_;
+    next_ = std::min(max_, next_ * 2);
+    return spread(pause);
+  }
+  void reset() { next_ = min_; }
+
+  [[nodiscard]] net::Duration spread(net::Duration pause) {
+    const double factor = 0.75 + 0.5 * rng_.unit();
+    return net::Duration{std::llround(static_cast<double>(pause.count()) * factor)};
+  }
+
+ private:
+  net::Duration min_;
+  net::Duration max_;
+  net::Duration next_;
+  base::Rng rng_;
+};
+
+}  // namespace stowage::kube

@@ -1,0 +1,79 @@
+#include "kube/pacing.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/lru_map.h"
+
+namespace stowage::kube {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const SteadyTime kStart = SteadyTime{} + std::chrono::hours{1};
+
+TEST(TokenBucket, StartsFullAndRefillsWithTime) {
+  TokenBucket bucket(10, 2);
+  EXPECT_TRUE(bucket.take(kStart));
+  EXPECT_TRUE(bucket.take(kStart));
+  EXPECT_FALSE(bucket.take(kStart));
+  EXPECT_EQ(bucket.wait(kStart), milliseconds{100});
+  EXPECT_TRUE(bucket.take(kStart + milliseconds{100}));
+  EXPECT_FALSE(bucket.take(kStart + milliseconds{150}));
+  EXPECT_TRUE(bucket.take(kStart + seconds{60}));
+  EXPECT_TRUE(bucket.take(kStart + seconds{60}));
+  EXPECT_FALSE(bucket.take(kStart + seconds{60}));
+}
+
+TEST(TokenBucket, LeavesTheReserveToOthers) {
+  TokenBucket bucket(1, 4);
+  EXPECT_TRUE(bucket.take(kStart, 2));
+  EXPECT_TRUE(bucket.take(kStart, 2));
+  EXPECT_FALSE(bucket.take(kStart, 2));
+  EXPECT_EQ(bucket.wait(kStart, 2), seconds{1});
+  EXPECT_TRUE(bucket.take(kStart));
+}
+
+TEST(TokenBucket, AReserveAboveTheBurstStopsNobodyForEver) {
+  TokenBucket bucket(1, 2);
+  EXPECT_TRUE(bucket.take(kStart, 50));
+  EXPECT_FALSE(bucket.take(kStart, 50));
+  EXPECT_EQ(bucket.wait(kStart, 50), seconds{1});
+  EXPECT_TRUE(bucket.take(kStart + seconds{1}, 50));
+}
+
+TEST(TokenBucket, WithoutARateThereIsNoLimit) {
+  TokenBucket bucket(0, 1);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(bucket.take(kStart, 50));
+  EXPECT_EQ(bucket.wait(kStart), seconds{0});
+}
+
+TEST(Backoff, DoublesWithinItsBoundsAndStartsAnew) {
+  Backoff backoff(milliseconds{100}, milliseconds{400}, 7);
+  for (const int base : {100, 200, 400, 400}) {
+    const net::Duration pause = backoff.next();
+    EXPECT_GE(pause, milliseconds{base} * 3 / 4);
+    EXPECT_LE(pause, milliseconds{base} * 5 / 4);
+  }
+  backoff.reset();
+  EXPECT_LE(backoff.next(), milliseconds{125});
+}
+
+TEST(LruMap, ForgetsWhatWasNotUsedForTheLongestTime) {
+  LruMap<int> map(2);
+  map.put("a", 1);
+  map.put("b", 2);
+  ASSERT_NE(map.find("a"), nullptr);
+  map.put("c", 3);
+  EXPECT_EQ(map.find("b"), nullptr);
+  ASSERT_NE(map.find("a"), nullptr);
+  EXPECT_EQ(*map.find("c"), 3);
+  map.put("a", 4);
+  EXPECT_EQ(*map.find("a"), 4);
+  map.erase("a");
+  EXPECT_EQ(map.find("a"), nullptr);
+  EXPECT_EQ(map.size(), 1U);
+}
+
+}  // namespace
+}  // namespace stowage::kube

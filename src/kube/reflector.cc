@@ -1,0 +1,361 @@
+#include "kube/reflector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/rng.h"
+#include "codec/kubernetes.h"
+#include "kube/object_version.h"
+#include "kube/pacing.h"
+#include "kube/watch_lines.h"
+
+namespace stowage::kube {
+namespace {
+
+// So many watches in a row that brought nothing, and the version itself is suspected: list again.
+constexpr int kFruitlessWatchesMax = 5;
+// After so many lists that expired between two pages, the list is asked for in one piece.
+constexpr int kExpiredListsMax = 2;
+// After so many watches in a row that expired without an event, the next list waits for a pause.
+constexpr int kExpiredWatchesMax = 2;
+
+SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
+  Body(ApiClient& api, ReflectorOptions given, ReflectorSink& to)
+      : client(api),
+        options(std::move(given)),
+        sink(to),
+        lines(options.line_bytes_max),
+        timer(client.loop()),
+        backoff(options.backoff_min, options.backoff_max, options.seed),
+        rng(options.seed) {
+    status.since = steady_now();
+  }
+
+  // A callback of ours that is void once something else has been begun.
+  template <typename Act>
+  auto guarded(Act act) {
+    return [weak = weak_from_this(), round = round, act = std::move(act)](auto&&... args) {
+      const auto self = weak.lock();
+      if (self && self->round == round) act(*self, std::forward<decltype(args)>(args)...);
+    };
+  }
+
+  void halt() {
+    ++round;
+    timer.cancel();
+    stream.reset();
+    lines.clear();
+  }
+
+  void begin_list() {
+    halt();
+    continue_token.clear();
+    ++counters.lists;
+    const std::uint64_t before = round;
+    set_status(ReflectorPhase::syncing, status.error);
+    if (round != before) return;
+    sink.on_list_begin();
+    if (round == before) list_page();
+  }
+
+  [[nodiscard]] std::string selectors() const {
+    std::string text;
+    if (!options.field_selector.empty()) {
+      text += "&fieldSelector=" + net::percent_encode(options.field_selector);
+    }
+    if (!options.label_selector.empty()) {
+      text += "&labelSelector=" + net::percent_encode(options.label_selector);
+    }
+    return text;
+  }
+
+  void list_page() {
+    const std::size_t limit = expired_lists >= kExpiredListsMax ? 0 : options.page_limit;
+    ApiCall call;
+    call.target = fmt::format("{}?limit={}{}", options.path, limit, selectors());
+    if (!continue_token.empty()) {
+      call.target += "&continue=" + net::percent_encode(continue_token);
+    }
+    client.call(std::move(call), options.list_deadline,
+                guarded([](Body& self, tl::expected<ApiReply, CallError> reply) {
+                  self.take_page(std::move(reply));
+                }));
+  }
+
+  void take_page(tl::expected<ApiReply, CallError> reply) {
+    const std::string what = fmt::format("list {}", options.path);
+    if (!reply) {
+      list_failed(fmt::format("cannot {}: {}", what, reply.error().message), {});
+      return;
+    }
+    if (reply->status == 410 && !continue_token.empty()) {
+      // The rest could be had as it is now, but then no version would be true for both parts.
+      ++expired_lists;
+      ++counters.expired;
+      begin_list();
+      return;
+    }
+    if (reply->status != 200) {
+      list_failed(explain(what, *reply), retry_after(*reply));
+      return;
+    }
+    auto page = decoder.list(reply->body);
+    if (!page || (page->continue_token.empty() && page->resource_version.empty())) {
+      list_failed(fmt::format("cannot {}: the reply makes no sense: {}", what,
+                              page ? "it has no resourceVersion" : page.error().message),
+                  {});
+      return;
+    }
+    ++counters.pages;
+    const std::uint64_t before = round;
+    for (const std::string_view item : page->items) {
+      ++counters.items;
+      sink.on_item(item);
+      if (round != before) return;
+    }
+    continue_token = std::move(page->continue_token);
+    if (!continue_token.empty()) {
+      list_page();
+      return;
+    }
+    end_list(std::move(page->resource_version));
+  }
+
+  void end_list(std::string list_version) {
+    expired_lists = 0;
+    fruitless_watches = 0;
+    version = std::move(list_version);
+    status.synced = true;
+    const std::uint64_t before = round;
+    sink.on_list_end(version);
+    if (round == before) watch();
+  }
+
+  void list_failed(const std::string& error, std::optional<net::Duration> asked) {
+    pause(error, asked, [](Body& self) { self.begin_list(); });
+  }
+
+  template <typename Then>
+  void pause(const std::string& error, std::optional<net::Duration> asked, Then then) {
+    ++counters.failures;
+    halt();
+    const net::Duration wait =
+        std::max(backoff.next(), asked ? backoff.spread(*asked) : net::Duration::zero());
+    timer.start(wait, guarded(then));
+    set_status(ReflectorPhase::disconnected, error);
+  }
+
+  void watch() {
+    halt();
+    const auto spread = static_cast<double>((options.watch_max - options.watch_min).count());
+    const net::Duration length =
+        options.watch_min +
+        net::Duration{static_cast<net::Duration::rep>(rng.unit() * std::max(spread, 0.0))};
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(length).count();
+    std::string target = fmt::format(
+        "{}?watch=1&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}{}", options.path,
+        net::percent_encode(version), std::max<std::int64_t>(seconds, 1), selectors());
+    ++counters.watches;
+    fruitful = false;
+    opened = steady_now();
+    ApiClient::StreamHandler handler;
+    handler.head = guarded([](Body& self, const net::HttpResponse& head) { self.take_head(head); });
+    handler.data = guarded([](Body& self, std::string_view bytes) { self.take_bytes(bytes); });
+    handler.end = guarded(
+        [](Body& self, const std::optional<net::CallError>& error) { self.take_end(error); });
+    stream = client.open(std::move(target), {.silence_timeout = length + options.silence_grace},
+                         std::move(handler));
+  }
+
+  [[nodiscard]] std::string watch_words() const { return fmt::format("watch {}", options.path); }
+
+  void take_head(const ApiReply& head) {
+    if (head.status == 200) {
+      opened = steady_now();
+      set_status(ReflectorPhase::live, "");
+    } else if (head.status == 410) {
+      expired();
+    } else {
+      // A version that the server does not understand will not be understood later either.
+      const bool hopeless = head.status == 400 || head.status == 422;
+      if (hopeless) fruitless_watches = kFruitlessWatchesMax;
+      watch_failed(explain(watch_words(), head), retry_after(head));
+    }
+  }
+
+  void take_bytes(std::string_view bytes) {
+    const std::uint64_t before = round;
+    lines.feed(bytes);
+    std::string_view line;
+    std::string_view last;  // the object of the last event
+    for (;;) {
+      const WatchLines::Next next = lines.next(line);
+      if (next == WatchLines::Next::need_more) break;
+      if (next == WatchLines::Next::too_long) {
+        bad_line(fmt::format("a line is longer than {} bytes", options.line_bytes_max));
+      } else {
+        take_line(line, last);
+      }
+      if (round != before) return;
+    }
+    keep_version(last);
+  }
+
+  // Only the last version counts, so it is read once per arrival of bytes and not once per event.
+  void keep_version(std::string_view object) {
+    if (object.empty()) return;
+    std::string seen = versions.of(object);
+    if (!seen.empty()) version = std::move(seen);
+  }
+
+  void bad_line(const std::string& trouble) {
+    ++counters.bad_lines;
+    sink.on_bad_line(fmt::format("{}: passed over: {}", watch_words(), trouble));
+  }
+
+  void take_line(std::string_view line, std::string_view& last) {
+    const auto event = decoder.watch_event(line);
+    if (!event) {
+      bad_line(event.error().message);
+      return;
+    }
+    using Type = codec::WatchEvent::Type;
+    if (event->type == Type::error) {
+      keep_version(last);
+      take_error(event->object);
+      return;
+    }
+    fruitful = true;
+    fruitless_watches = 0;
+    expired_watches = 0;
+    if (event->type == Type::bookmark) {
+      ++counters.bookmarks;
+      last = {};
+      if (!event->resource_version.empty()) version = event->resource_version;
+      return;
+    }
+    ++counters.events;
+    last = event->object;
+    sink.on_event(event->type == Type::added      ? WatchType::added
+                  : event->type == Type::modified ? WatchType::modified
+                                                  : WatchType::deleted,
+                  event->object);
+  }
+
+  void take_error(std::string_view object) {
+    const auto decoded = decoder.status(object);
+    if (!decoded) {
+      watch_failed(fmt::format("{}: an error that makes no sense: {}", watch_words(),
+                               decoded.error().message),
+                   {});
+    } else if (decoded->code == 410) {
+      expired();
+    } else {
+      std::optional<net::Duration> asked;
+      if (decoded->retry_after_seconds > 0) {
+        asked = std::chrono::seconds{decoded->retry_after_seconds};
+      }
+      watch_failed(fmt::format("{}: the server broke off: {} {}: {}", watch_words(), decoded->code,
+                               decoded->reason, decoded->message),
+                   asked);
+    }
+  }
+
+  void take_end(const std::optional<net::CallError>& error) {
+    if (error) {
+      watch_failed(fmt::format("{}: {}", watch_words(), error->message), {});
+    } else if (fruitful || steady_now() - opened >= options.backoff_min) {
+      watch();
+    } else {
+      watch_failed(fmt::format("{}: the server ended it at once", watch_words()), {});
+    }
+  }
+
+  void expired() {
+    ++counters.expired;
+    // A server that calls its own newest version expired must not make us list without a pause.
+    if (++expired_watches >= kExpiredWatchesMax) {
+      list_failed(fmt::format("{}: the version {} has expired", watch_words(), version), {});
+    } else {
+      begin_list();
+    }
+  }
+
+  void watch_failed(const std::string& error, std::optional<net::Duration> asked) {
+    if (status.phase == ReflectorPhase::live && steady_now() - opened >= options.healthy_after) {
+      backoff.reset();
+    }
+    if (!fruitful) ++fruitless_watches;
+    if (fruitless_watches >= kFruitlessWatchesMax) {
+      list_failed(error, asked);
+    } else {
+      pause(error, asked, [](Body& self) { self.watch(); });
+    }
+  }
+
+  void set_status(ReflectorPhase phase, const std::string& error) {
+    if (status.phase == phase && status.error == error) return;
+    if (status.phase != phase) status.since = steady_now();
+    status.phase = phase;
+    status.error = error;
+    const ReflectorStatus copy = status;  // the sink may stop us in the middle
+    sink.on_status(copy);
+  }
+
+  ApiClient& client;
+  const ReflectorOptions options;
+  ReflectorSink& sink;
+  codec::Decoder decoder;
+  ObjectVersion versions;
+  WatchLines lines;
+  net::Timer timer;
+  Backoff backoff;
+  base::Rng rng;
+  ReflectorStatus status;
+  ReflectorCounters counters;
+  std::unique_ptr<ApiClient::Stream> stream;
+  std::string version;
+  std::string continue_token;
+  std::uint64_t round = 0;  // grows when something new is begun: late callbacks do not match it
+  int expired_lists = 0;
+  int fruitless_watches = 0;
+  int expired_watches = 0;
+  bool fruitful = false;  // this watch has brought an event or a bookmark
+  bool started = false;
+  bool stopped = false;
+  SteadyTime opened{};  // this watch
+};
+
+Reflector::Reflector(ApiClient& client, ReflectorOptions options, ReflectorSink& sink)
+    : body_(std::make_shared<Body>(client, std::move(options), sink)) {}
+Reflector::~Reflector() { body_->halt(); }
+
+void Reflector::start() {
+  if (std::exchange(body_->started, true)) return;
+  relist();
+}
+
+void Reflector::stop() {
+  body_->stopped = true;
+  body_->halt();
+}
+
+void Reflector::relist() {
+  const std::shared_ptr<Body> body = body_;
+  if (body->stopped) return;
+  body->halt();
+  // Later: the sink may be in the middle of another callback.
+  body->timer.start(net::Duration::zero(), body->guarded([](Body& self) { self.begin_list(); }));
+}
+
+const ReflectorStatus& Reflector::status() const { return body_->status; }
+const ReflectorCounters& Reflector::counters() const { return body_->counters; }
+const std::string& Reflector::resource_version() const { return body_->version; }
+
+}  // namespace stowage::kube

@@ -1,0 +1,55 @@
+#include "kube/watch_lines.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace stowage::kube {
+namespace {
+
+std::vector<std::string> lines_of(const std::vector<std::string>& pieces, std::size_t bytes_max) {
+  WatchLines lines(bytes_max);
+  std::vector<std::string> found;
+  for (const std::string& piece : pieces) {
+    lines.feed(piece);
+    std::string_view line;
+    for (;;) {
+      const WatchLines::Next next = lines.next(line);
+      if (next == WatchLines::Next::need_more) break;
+      found.emplace_back(next == WatchLines::Next::line ? line : "<too long>");
+    }
+  }
+  return found;
+}
+
+TEST(WatchLines, CutsAtLineBreaksWhereverTheBytesAreCut) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines_of({"ab\ncd\n"}, 10), (Lines{"ab", "cd"}));
+  EXPECT_EQ(lines_of({"a", "b\nc", "d", "\n"}, 10), (Lines{"ab", "cd"}));
+  EXPECT_EQ(lines_of({"ab\r\n\n\ncd\n"}, 10), (Lines{"ab", "cd"}));
+  EXPECT_EQ(lines_of({"ab\nunfinished"}, 20), (Lines{"ab"}));
+}
+
+TEST(WatchLines, SkipsLinesThatAreTooLong) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines_of({"abcdef\nok\n"}, 4), (Lines{"<too long>", "ok"}));
+  EXPECT_EQ(lines_of({"abc", "def", "ghi\no", "k\n"}, 4), (Lines{"<too long>", "ok"}));
+  EXPECT_EQ(lines_of({"abcd\n"}, 4), (Lines{"abcd"}));
+}
+
+RC_GTEST_PROP(WatchLines, TheCutDoesNotMatter, (const std::vector<std::uint8_t>& cuts)) {
+  const std::string text = "{\"a\":1}\n{\"bb\":22}\n\n{\"ccc\":333}\n";
+  std::vector<std::string> pieces;
+  std::size_t at = 0;
+  for (const std::uint8_t cut : cuts) {
+    const std::size_t length = std::min<std::size_t>(cut % 8, text.size() - at);
+    pieces.push_back(text.substr(at, length));
+    at += length;
+  }
+  pieces.push_back(text.substr(at));
+  RC_ASSERT(lines_of(pieces, 100) == lines_of({text}, 100));
+}
+
+}  // namespace
+}  // namespace stowage::kube

@@ -1,0 +1,85 @@
+#include "local/cluster/cluster.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "local/cluster/kubeconfig_file.h"
+
+namespace stowage::local {
+
+std::function<WallTime()> steady_wall_clock() {
+  using std::chrono::microseconds;
+  const auto wall = std::chrono::time_point_cast<microseconds>(std::chrono::system_clock::now());
+  const auto steady = std::chrono::steady_clock::now();
+  return [wall, steady] {
+    const auto passed = std::chrono::steady_clock::now() - steady;
+    return wall + std::chrono::duration_cast<microseconds>(passed);
+  };
+}
+
+namespace {
+
+// A client that was connected to an earlier cluster must not take this one for it: uids differ, and
+// the versions of that cluster are too old here.
+StoreOptions store_options(std::uint64_t seed) {
+  StoreOptions options;
+  options.now = steady_wall_clock();
+  const auto now = static_cast<std::uint64_t>(options.now().time_since_epoch().count());
+  options.seed = seed == 0 ? now : seed;
+  options.first_version = now;  // far fewer than a million writes a second
+  return options;
+}
+
+}  // namespace
+
+Cluster::Cluster(net::EventLoop& loop, ClusterOptions options)
+    : options_(std::move(options)),
+      api_(store_options(options_.seed)),
+      agenda_([this] { return api_.store().now(); }),
+      timer_(loop),
+      server_(loop, api_, {.port = options_.port}) {
+  agenda_.on_sooner([this] { arm(); });
+}
+
+Cluster::~Cluster() {
+  if (wrote_kubeconfig_) remove_kubeconfig(options_.kubeconfig);
+}
+
+Result<std::unique_ptr<Cluster>> Cluster::start(net::EventLoop& loop, ClusterOptions options) {
+  STOWAGE_TRY_VOID(count_nodes(options.nodes));
+  std::unique_ptr<Cluster> cluster(new Cluster(loop, std::move(options)));
+  STOWAGE_TRY_VOID(cluster->make_all());
+  return cluster;
+}
+
+Status Cluster::make_all() {
+  STOWAGE_TRY_VOID(server_.listen());
+  for (json::object& node : make_nodes(options_.nodes, agenda_.now())) {
+    const auto made = api_.create(Kind::node, "", std::move(node));
+    if (!made) return fail("cannot make a node: " + made.error().message);
+  }
+  kubelets_ = std::make_unique<LocalKubelets>(api_, agenda_, options_.kubelets);
+  controllers_ = std::make_unique<Controllers>(api_, agenda_, options_.lifecycle);
+  if (!options_.kubeconfig.empty()) {
+    STOWAGE_TRY_VOID(write_kubeconfig(options_.kubeconfig, url()));
+    wrote_kubeconfig_ = true;
+  }
+  return {};
+}
+
+void Cluster::arm() {
+  const auto next = agenda_.next();
+  if (!next) return;
+  const auto delay = std::max<net::Duration>(*next - agenda_.now(), net::Duration::zero());
+  timer_.start(delay, [this] { run(); });
+}
+
+void Cluster::run() {
+  agenda_.run();
+  arm();
+}
+
+}  // namespace stowage::local

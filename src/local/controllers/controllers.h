@@ -1,0 +1,35 @@
+// The controllers of a local cluster together. (What an owner leaves behind and what is in a
+// namespace goes with them in the API itself.)
+#pragma once
+
+#include "local/api.h"
+#include "local/controllers/agenda.h"
+#include "local/controllers/budgets.h"
+#include "local/controllers/deployments.h"
+#include "local/controllers/jobs.h"
+#include "local/controllers/node_lifecycle.h"
+#include "local/controllers/pod_index.h"
+#include "local/controllers/replica_sets.h"
+
+namespace stowage::local {
+
+class Controllers {
+ public:
+  Controllers(Api& api, Agenda& agenda, const NodeLifecycleOptions& nodes)
+      : pods_(api.store()),
+        replica_sets_(api, agenda, pods_),
+        deployments_(api, agenda),
+        jobs_(api, agenda, pods_),
+        budgets_(api, agenda, pods_),
+        nodes_(api, agenda, pods_, nodes) {}
+
+ private:
+  PodIndex pods_;
+  ReplicaSets replica_sets_;
+  Deployments deployments_;
+  Jobs jobs_;
+  Budgets budgets_;
+  NodeLifecycle nodes_;
+};
+
+}  // namespace stowage::local

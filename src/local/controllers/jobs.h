@@ -1,0 +1,61 @@
+// Runs Jobs to their end: as many pods at a time and altogether as they ask for, new ones for those
+// that failed while the limit allows, and conditions that say how it went.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "local/api.h"
+#include "local/controllers/agenda.h"
+#include "local/controllers/pod_index.h"
+#include "local/controllers/workload.h"
+
+namespace stowage::local {
+
+class Jobs {
+ public:
+  Jobs(Api& api, Agenda& agenda, PodIndex& pods);  // all of them outlive it
+
+ private:
+  // What has become of the pods of a job so far, those that are gone included.
+  struct Tally {
+    ObjectName name;
+    std::set<std::string> succeeded;  // uids
+    std::set<std::string> failed;     // uids
+    std::set<std::int64_t> indexes;   // that are done, of an indexed job
+    WallTime last_failure;
+  };
+  struct Spec;
+
+  void see(const WatchEvent& event);
+  void see_pod(const PodFacts* now);
+  void look(const ObjectName& name);
+  // True if the job goes on.
+  [[nodiscard]] bool conclude(const ObjectPtr& job, const json::object& tree, const Spec& spec,
+                              const Tally& tally);
+  void run(const ObjectPtr& job, const json::object& tree, const Spec& spec, const Tally& tally);
+  void add_pods(const ObjectPtr& job, const json::object& tree, const Spec& spec,
+                const Tally& tally, std::int64_t count);
+  void stop_pods(const std::string& uid, std::int64_t keep);
+  void report(const ObjectPtr& job, const Spec& spec, const Tally& tally);
+  struct Verdict {
+    std::string_view type;  // Complete or Failed
+    std::string_view reason;
+    std::string_view message;
+  };
+  void end(const ObjectPtr& job, const Tally& tally, const Verdict& verdict);
+  void remove_after_end(const ObjectPtr& job, const json::object& tree);
+
+  Api& api_;
+  Agenda& agenda_;
+  PodIndex& pods_;
+  WorkList work_;
+  std::map<std::string, Tally> jobs_;  // by uid
+  Watch watch_;
+};
+
+}  // namespace stowage::local

@@ -1,0 +1,50 @@
+// Keeps as many pods as each ReplicaSet wants: makes and deletes them, takes in those that match
+// and have no owner, lets go of those that no longer match, and counts them in its status.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "local/api.h"
+#include "local/controllers/agenda.h"
+#include "local/controllers/pod_index.h"
+#include "local/controllers/workload.h"
+
+namespace stowage::local {
+
+class ReplicaSets {
+ public:
+  // All of them outlive it.
+  ReplicaSets(Api& api, Agenda& agenda, PodIndex& pods);
+
+ private:
+  struct Set {
+    ObjectName name;
+    LabelSelector selector;          // never changes
+    std::set<ObjectName> strangers;  // own pods that may no longer match
+    std::set<ObjectName> waifs;      // pods that matched when they had no owner
+  };
+
+  void see(const WatchEvent& event);
+  void see_pod(const PodFacts* now, const PodFacts* before);
+  void look(const ObjectName& name);
+  void fit_owners(const ObjectPtr& set);
+  void scale(const ObjectPtr& set, const json::object& tree, std::string& trouble);
+  void add_pods(const ObjectPtr& set, const json::object& tree, std::int64_t count,
+                std::string& trouble);
+  void remove_pods(const std::string& uid, std::int64_t count);
+  // How long to wait before more pods are made, because some have just failed.
+  [[nodiscard]] std::chrono::microseconds rest_after_failures(const std::string& uid);
+  void report(const ObjectPtr& set, const json::object& tree, const std::string& trouble);
+
+  Api& api_;
+  Agenda& agenda_;
+  PodIndex& pods_;
+  WorkList work_;
+  std::map<std::string, Set> sets_;  // by uid
+  Watch watch_;
+};
+
+}  // namespace stowage::local

@@ -1,0 +1,239 @@
+#include "local/fleet/mix_file.h"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "base/nearest.h"
+#include "base/quantity.h"
+#include "kube/small_file.h"
+#include "local/names.h"
+
+namespace stowage::local {
+namespace {
+
+constexpr std::int64_t kCoresMax = 4096;
+constexpr std::int64_t kMemoryMibMax = 1LL << 30U;  // a pebibyte
+constexpr std::int64_t kMib = 1LL << 20U;
+
+class MixReader {
+ public:
+  explicit MixReader(std::string file) : file_(std::move(file)) {}
+
+  Result<std::vector<NodeGroup>> read(const YAML::Node& root) {
+    std::vector<NodeGroup> groups;
+    STOWAGE_TRY_VOID(each_key(root, "", {"nodes"}, [&](const auto&, const YAML::Node& list) {
+      return read_groups(list, groups);
+    }));
+    if (groups.empty()) return fail(fmt::format("{}: it has no list \"nodes\"", file_));
+    auto total = count_nodes(groups);
+    if (!total) return fail(fmt::format("{}: {}", file_, total.error().message));
+    return groups;
+  }
+
+ private:
+  using OnKey = std::function<Status(const std::string& key, const YAML::Node& value)>;
+
+  [[nodiscard]] tl::unexpected<Error> wrong(const YAML::Node& at, const std::string& path,
+                                            const std::string& trouble) const {
+    const YAML::Mark mark = at.Mark();
+    const std::string line = mark.is_null() ? "" : fmt::format(":{}", mark.line + 1);
+    return fail(fmt::format("{}{}: {} {}", file_, line, path.empty() ? "the file" : path, trouble));
+  }
+
+  // Calls for each key of a mapping; all of them must be among `known`, unless that is empty.
+  [[nodiscard]] Status each_key(const YAML::Node& map, const std::string& path,
+                                const std::vector<std::string>& known, const OnKey& on_key) const {
+    if (!map.IsMap()) return wrong(map, path, "must be a mapping (key: value)");
+    std::set<std::string> seen;
+    for (const auto& entry : map) {
+      if (!entry.first.IsScalar()) return wrong(entry.first, path, "has a key that is no text");
+      const std::string key = entry.first.Scalar();
+      const std::string full = path.empty() ? key : path + "." + key;
+      if (!seen.insert(key).second) return wrong(entry.first, full, "is given twice");
+      if (!known.empty() && std::find(known.begin(), known.end(), key) == known.end()) {
+        const std::string near = base::nearest(key, known);
+        return wrong(entry.first, full,
+                     near.empty() ? fmt::format("is unknown; known are {}", fmt::join(known, ", "))
+                                  : fmt::format("is unknown; did you mean {}?", near));
+      }
+      STOWAGE_TRY_VOID(on_key(key, entry.second));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status each_item(
+      const YAML::Node& list, const std::string& path,
+      const std::function<Status(const YAML::Node&, const std::string&)>& on_item) const {
+    if (!list.IsSequence()) return wrong(list, path, "must be a list");
+    std::size_t index = 0;
+    for (const YAML::Node& item : list) {
+      STOWAGE_TRY_VOID(on_item(item, fmt::format("{}[{}]", path, index++)));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<std::string> text(const YAML::Node& value, const std::string& path) const {
+    if (!value.IsScalar()) return wrong(value, path, "must be a text");
+    return value.Scalar();
+  }
+
+  struct Range {
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+  };
+  [[nodiscard]] Result<std::int64_t> number(const YAML::Node& value, const std::string& path,
+                                            Range range) const {
+    STOWAGE_TRY(word, text(value, path));
+    std::int64_t result = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), result);
+    const bool whole = error == std::errc() && end == word.data() + word.size();
+    if (!whole || result < range.least || result > range.most) {
+      return wrong(value, path,
+                   fmt::format("is \"{}\": write a whole number from {} to {}", word, range.least,
+                               range.most));
+    }
+    return result;
+  }
+
+  [[nodiscard]] Result<std::int64_t> memory_mib(const YAML::Node& value,
+                                                const std::string& path) const {
+    STOWAGE_TRY(word, text(value, path));
+    const auto quantity = base::Quantity::parse(word);
+    const auto bytes = quantity ? quantity->units() : Result<std::int64_t>(0);
+    if (!bytes || *bytes < kMib || *bytes / kMib > kMemoryMibMax) {
+      return wrong(value, path,
+                   fmt::format("is \"{}\": write an amount such as 512Gi or 1Ti", word));
+    }
+    return *bytes / kMib;
+  }
+
+  Status read_groups(const YAML::Node& list, std::vector<NodeGroup>& groups) {
+    return each_item(list, "nodes", [&](const YAML::Node& item, const std::string& path) -> Status {
+      NodeGroup group;
+      STOWAGE_TRY_VOID(read_group(item, path, group));
+      groups.push_back(std::move(group));
+      return {};
+    });
+  }
+
+  Status read_group(const YAML::Node& map, const std::string& path, NodeGroup& group) {
+    bool has_model = false;
+    bool has_gpus = false;
+    const std::vector<std::string> known = {"count", "name",   "gpus",   "model",
+                                            "cpu",   "memory", "labels", "taints"};
+    STOWAGE_TRY_VOID(each_key(map, path, known, [&](const std::string& key, const YAML::Node& v) {
+      has_model = has_model || key == "model";
+      has_gpus = has_gpus || key == "gpus";
+      return read_key(key, v, path + "." + key, group);
+    }));
+    if (has_model && !has_gpus) {
+      return wrong(map, path, "has a model but no number of cards: add gpus");
+    }
+    if (group.gpus > 0 && !has_model) {
+      return wrong(map, path, "has cards but no model: add model, such as A100-80GB");
+    }
+    return {};
+  }
+
+  Status read_key(const std::string& key, const YAML::Node& value, const std::string& path,
+                  NodeGroup& group) {
+    if (key == "labels") return read_labels(value, path, group);
+    if (key == "taints") return read_taints(value, path, group);
+    if (key == "count") {
+      STOWAGE_TRY(count, number(value, path, {1, kNodesMax}));
+      group.count = static_cast<std::int32_t>(count);
+    } else if (key == "gpus") {
+      STOWAGE_TRY(gpus, number(value, path, {0, kCardsPerNodeMax}));
+      group.gpus = static_cast<std::int32_t>(gpus);
+    } else if (key == "cpu") {
+      STOWAGE_TRY(cpu, number(value, path, {1, kCoresMax}));
+      group.cpu = cpu;
+    } else if (key == "memory") {
+      STOWAGE_TRY(mib, memory_mib(value, path));
+      group.memory_mib = mib;
+    } else if (key == "name") {
+      STOWAGE_TRY(name, text(value, path));
+      // Room for the number behind it.
+      if (name.size() > 50 || dns_label_problem(name)) {
+        return wrong(value, path,
+                     fmt::format("is \"{}\": write at most 50 small letters, digits and -", name));
+      }
+      group.name = name;
+    } else {
+      STOWAGE_TRY(name, text(value, path));
+      auto model = find_card_model(name);
+      if (!model) return wrong(value, path, "is wrong: " + model.error().message);
+      group.model = *std::move(model);
+    }
+    return {};
+  }
+
+  Status read_labels(const YAML::Node& map, const std::string& path, NodeGroup& group) {
+    return each_key(map, path, {}, [&](const std::string& key, const YAML::Node& v) -> Status {
+      STOWAGE_TRY(value, text(v, path + "." + key));
+      const auto problem = label_key_problem(key);
+      if (problem) return wrong(v, path, fmt::format("has a bad key \"{}\": {}", key, *problem));
+      const auto bad = label_value_problem(value);
+      if (bad) return wrong(v, path + "." + key, fmt::format("is \"{}\": {}", value, *bad));
+      group.labels.emplace_back(key, value);
+      return {};
+    });
+  }
+
+  Status read_taints(const YAML::Node& list, const std::string& path, NodeGroup& group) {
+    return each_item(list, path, [&](const YAML::Node& item, const std::string& at) -> Status {
+      NodeTaint taint;
+      STOWAGE_TRY_VOID(each_key(
+          item, at, {"key", "value", "effect"},
+          [&](const std::string& key, const YAML::Node& v) -> Status {
+            STOWAGE_TRY(word, text(v, at + "." + key));
+            (key == "key" ? taint.key : key == "value" ? taint.value : taint.effect) = word;
+            return {};
+          }));
+      if (label_key_problem(taint.key) || label_value_problem(taint.value)) {
+        return wrong(item, at,
+                     fmt::format("is \"{}={}\": that is no taint", taint.key, taint.value));
+      }
+      if (taint.effect != "NoSchedule" && taint.effect != "PreferNoSchedule" &&
+          taint.effect != "NoExecute") {
+        return wrong(item, at + ".effect",
+                     fmt::format("is \"{}\": write NoSchedule, PreferNoSchedule or NoExecute",
+                                 taint.effect));
+      }
+      group.taints.push_back(std::move(taint));
+      return {};
+    });
+  }
+
+  std::string file_;
+};
+
+}  // namespace
+
+Result<std::vector<NodeGroup>> parse_mix(const std::string& file, const std::string& text) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.empty() || documents.front().IsNull()) {
+      return fail(fmt::format("{}: it is empty; write a list \"nodes\"", file));
+    }
+    if (documents.size() > 1) return fail(fmt::format("{}: it has several documents", file));
+    return MixReader(file).read(documents.front());
+  } catch (const YAML::Exception& error) {
+    const std::string line = error.mark.is_null() ? "" : fmt::format(":{}", error.mark.line + 1);
+    return fail(fmt::format("{}{}: not YAML: {}", file, line, error.msg));
+  }
+}
+
+Result<std::vector<NodeGroup>> read_mix_file(const std::string& file) {
+  STOWAGE_TRY(text, kube::read_small_file(file));
+  return parse_mix(file, text);
+}
+
+}  // namespace stowage::local

@@ -1,0 +1,46 @@
+// JSON trees of the local cluster's objects: reading hostile text, finding and making members.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+#include "base/result.h"
+
+namespace stowage::local {
+
+namespace json = boost::json;
+
+constexpr std::size_t kJsonDepthMax = 64;
+
+// Text from outside. Errors say what is wrong and at which byte.
+[[nodiscard]] Result<json::value> parse_json(std::string_view text, json::storage_ptr memory = {});
+
+void append_json(std::string& out, const json::value& value);
+void append_json_string(std::string& out, std::string_view text);  // with quotes
+
+// The member at a path of names with dots between ("spec.nodeName"); null if there is none.
+[[nodiscard]] const json::value* find_at(const json::object& object, std::string_view path);
+
+// The same for one kind of value: "" or null or unset if there is none or it is of another kind.
+[[nodiscard]] std::string_view text_at(const json::object& object, std::string_view path);
+[[nodiscard]] const json::object* object_at(const json::object& object, std::string_view path);
+[[nodiscard]] const json::array* array_at(const json::object& object, std::string_view path);
+[[nodiscard]] std::optional<std::int64_t> int_at(const json::object& object, std::string_view path);
+[[nodiscard]] bool true_at(const json::object& object, std::string_view path);
+
+[[nodiscard]] std::string_view text_of(const json::value& value);  // "" if it is no string
+[[nodiscard]] json::object* object_in(json::object& object, std::string_view key);
+[[nodiscard]] json::array* array_in(json::object& object, std::string_view key);
+
+// The object or list at a key of `object`, made if it is absent or of another kind.
+json::object& make_object(json::object& object, std::string_view key);
+json::array& make_array(json::object& object, std::string_view key);
+
+// Puts the value there if nothing is, or null.
+void set_default(json::object& object, std::string_view key, json::value value);
+
+}  // namespace stowage::local

@@ -1,0 +1,17 @@
+// What may be a name, a label or an annotation in the API. Each function answers what is wrong, in
+// the API's words, or nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stowage::local {
+
+[[nodiscard]] std::optional<std::string> dns_label_problem(std::string_view name);
+[[nodiscard]] std::optional<std::string> dns_subdomain_problem(std::string_view name);
+[[nodiscard]] std::optional<std::string> path_segment_problem(std::string_view name);
+[[nodiscard]] std::optional<std::string> label_key_problem(std::string_view key);
+[[nodiscard]] std::optional<std::string> label_value_problem(std::string_view value);
+
+}  // namespace stowage::local

@@ -1,0 +1,15 @@
+// Patches of JSON trees: RFC 7386 (merge) and RFC 6902 (operations). Pure.
+#pragma once
+
+#include "local/api_error.h"
+#include "local/json.h"
+
+namespace stowage::local {
+
+// Members of the patch replace those of the target; null removes.
+void merge_patch(json::value& target, const json::value& patch);
+
+// All operations or none matter to the caller: after an error the target is not to be used.
+[[nodiscard]] ApiResult<void> json_patch(json::value& target, const json::value& operations);
+
+}  // namespace stowage::local

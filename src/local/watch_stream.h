@@ -1,0 +1,77 @@
+// One watch of one client: the objects as they are, if it wants them, then what changes, until it
+// goes away, its time is up, or it has been so slow that history no longer reaches back to it.
+// Never holds more than a few megabytes that the client has not taken: it falls behind instead.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "local/call.h"
+#include "local/render.h"
+#include "local/store.h"
+#include "net/http_server.h"
+
+namespace stowage::local {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+struct WatchRequest {
+  Kind kind = Kind::pod;
+  Filter filter;
+  Shape shape;
+  std::uint64_t since = 0;
+  bool initial_events = false;  // begin with the objects as they are
+  bool initial_end = false;     // and say when that is over
+  bool bookmarks = false;
+  std::chrono::seconds timeout{0};  // 0: the server's own
+};
+[[nodiscard]] ApiResult<WatchRequest> watch_request(const Call& call);
+
+struct WatchLimits {
+  std::size_t backlog_max = 4U << 20U;  // bytes not taken by the client; then it waits
+  std::chrono::seconds bookmark_every{60};
+  std::chrono::seconds timeout{45 * 60};
+};
+
+class WatchStream {
+ public:
+  WatchStream(Store& store, WatchRequest request, std::shared_ptr<net::Responder> responder,
+              WatchLimits limits, SteadyTime now);
+
+  // Sends the head and what there is. Afterwards done() may be true already.
+  void start();
+  // To be called now and then: sends what was held back, bookmarks, and ends what has lasted long
+  // enough.
+  void tick(SteadyTime now);
+  void close() { done_ = true; }  // the client has gone
+
+  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] bool behind() const { return paused_ || next_initial_ < initial_.size(); }
+
+ private:
+  [[nodiscard]] bool full() const;
+  void send_initial();
+  void follow();
+  void append(const WatchEvent& event);
+  void flush();
+  void finish();
+
+  Store& store_;
+  WatchRequest request_;
+  std::shared_ptr<net::Responder> responder_;
+  WatchLimits limits_;
+  SteadyTime end_;
+  SteadyTime next_bookmark_;
+  std::vector<ObjectPtr> initial_;
+  std::size_t next_initial_ = 0;
+  std::string buffer_;
+  Watch watch_;
+  bool columns_sent_ = false;
+  bool paused_ = false;
+  bool done_ = false;
+};
+
+}  // namespace stowage::local

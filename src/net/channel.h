@@ -1,0 +1,157 @@
+// A stream of bytes over one TCP connection, plain or TLS, to one owner. For src/net alone.
+//
+//   connecting or accepted -> handshake -> open -> (finishing ->) closed
+//
+// A channel never calls its owner from inside a function that the owner called, and never after
+// close() or on_end(). It keeps itself alive while an operation of the system is under way; an
+// owner that goes away has to close() it first.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "net/event_loop.h"
+#include "net/input_buffer.h"
+#include "net/output_queue.h"
+#include "net/tls_session.h"
+
+namespace stowage::net {
+
+struct ChannelEnd {
+  enum class Kind {
+    eof,        // the peer has ended the stream, in order
+    broken,     // reset, or a TLS stream cut off
+    timed_out,  // of connecting, of the handshake, or of a write without progress
+    refused     // no connection: not resolved, not reachable, or no handshake
+  };
+  Kind kind = Kind::eof;
+  std::string message;  // names the peer unless kind is eof
+};
+
+struct ChannelOptions {
+  std::string peer;           // for messages: "host:port"
+  std::size_t input_max = 0;  // reading pauses while so much is not consumed
+  Duration open_timeout{};    // until on_open()
+  Duration write_timeout{};   // without progress; 0: none
+  std::shared_ptr<TlsContext> tls;
+};
+
+class Channel final : public std::enable_shared_from_this<Channel> {
+ public:
+  class Owner {
+   public:
+    virtual void on_open() = 0;
+    virtual void on_input() = 0;    // input() has grown
+    virtual void on_drained() = 0;  // a flush that could not finish at once has finished
+    // Nothing more comes in. After eof the owner may still write, and has to close() or finish().
+    virtual void on_end(const ChannelEnd& end) = 0;
+
+   protected:
+    Owner() = default;
+    ~Owner() = default;
+    Owner(const Owner&) = default;
+    Owner& operator=(const Owner&) = default;
+  };
+
+  Channel(EventLoop& loop, Owner& owner, ChannelOptions options);
+
+  // Either of them once. The first resolves the name and tries every address.
+  void connect(const std::string& host, std::uint16_t port);
+  void accept(boost::asio::ip::tcp::socket socket);
+
+  [[nodiscard]] std::string_view input() const { return input_.view(); }
+  void consume(std::size_t count);
+
+  // Queued only: flush() sends at once what the system takes, flush_soon() after the callback that
+  // runs now, together with what others queue until then.
+  [[nodiscard]] OutputQueue& output() { return output_; }
+  void flush();
+  void flush_soon();
+  [[nodiscard]] bool drained() const;
+  // Bytes of the payload queued that the system has not taken.
+  [[nodiscard]] std::size_t payload_left() const { return output_.payload() + payload_encrypted_; }
+  // True once a byte of what the owner queued went out since the last clear_sent().
+  [[nodiscard]] bool sent() const { return sent_; }
+  void clear_sent() { sent_ = false; }
+
+  // Ends after what is queued has been sent, waiting `linger` at most for the peer to end too. The
+  // owner hears of on_end() only, with eof.
+  void finish(Duration linger);
+  void close();  // now. No more calls to the owner
+
+  void release_memory();  // of a channel that will be idle
+  [[nodiscard]] PeerIdentity identity() const;
+
+ private:
+  using Socket = boost::asio::ip::tcp::socket;
+  using Endpoint = boost::asio::ip::tcp::endpoint;
+  using ErrorCode = boost::system::error_code;
+  enum class State { fresh, connecting, handshake, open, finishing, closed };
+
+  void resolve(const std::string& host, std::uint16_t port);
+  void connect_next();
+  void connected(const ErrorCode& error);
+  void refuse(const std::string& why);
+  void begin_session();
+  void handshake();
+  void become_open();
+  void start_open_timer(Duration limit);
+
+  void read();
+  void on_read(const ErrorCode& error, std::size_t count);
+  void on_read_error(const ErrorCode& error);
+  void take_ciphertext(std::size_t count);
+  void take_plain_text();
+  void deliver();
+  void end_input();
+
+  [[nodiscard]] bool encrypt();
+  enum class Wrote { some, blocked, failed };
+  [[nodiscard]] Wrote write_once();
+  void await_writable();
+  void after_flush();
+  void write_failed(const std::string& why);
+  void end_output();
+  void end_soon(Duration delay);
+
+  void end(ChannelEnd::Kind kind, const std::string& message);
+
+  EventLoop& loop_;
+  Owner* owner_;
+  ChannelOptions options_;
+  Socket socket_;
+  Timer timer_;  // of the step under way: connecting, handshake, blocked write, lingering
+  State state_ = State::fresh;
+  std::unique_ptr<TlsSession> tls_;
+  std::string host_;
+
+  std::vector<Endpoint> endpoints_;
+  std::size_t endpoint_ = 0;   // the one tried now
+  std::uint64_t attempt_ = 0;  // of connecting; answers to earlier ones are ignored
+  std::chrono::steady_clock::time_point open_by_;
+
+  InputBuffer input_;
+  InputBuffer ciphertext_;  // only for TLS
+  std::size_t read_size_;
+  bool reading_ = false;
+  bool input_ended_ = false;
+  bool delivering_ = false;
+
+  OutputQueue output_;
+  std::size_t payload_encrypted_ = 0;  // payload in the TLS output that is not yet sent
+  bool writing_ = false;               // waits for the system to take more
+  bool flush_posted_ = false;
+  bool sent_ = false;
+  bool write_broken_ = false;
+  bool output_ended_ = false;
+  Duration linger_{};
+};
+
+}  // namespace stowage::net

@@ -1,0 +1,21 @@
+// A response that goes on, on a connection of its own. For src/net alone.
+#pragma once
+
+#include <memory>
+
+#include "net/http_client.h"
+
+namespace stowage::net {
+
+struct StreamAsk {
+  HttpRequest request;
+  HttpClient::StreamOptions options;
+  HttpClient::StreamHandler handler;
+  bool refused = false;  // the client is closed: ends with an error
+};
+
+[[nodiscard]] std::unique_ptr<HttpClient::Stream> open_stream(EventLoop& loop,
+                                                              const HttpClientOptions& client,
+                                                              StreamAsk ask);
+
+}  // namespace stowage::net

@@ -1,0 +1,21 @@
+// Errors of the system and durations, in the words of our messages. For src/net alone.
+#pragma once
+
+#include <string>
+
+#include "net/event_loop.h"
+
+namespace stowage::net {
+
+// "Connection refused" as "connection refused".
+[[nodiscard]] std::string lower_first(std::string text);
+
+template <typename ErrorCode>
+[[nodiscard]] std::string error_text(const ErrorCode& error) {
+  return lower_first(error.message());
+}
+
+// "5 s", "0.25 s".
+[[nodiscard]] std::string duration_text(Duration duration);
+
+}  // namespace stowage::net

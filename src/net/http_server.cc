@@ -1,0 +1,180 @@
+#include "net/http_server.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/socket_base.hpp>
+#include <fmt/format.h>
+
+#include "net/error_text.h"
+#include "net/io.h"
+#include "net/message_writer.h"
+#include "net/server_connection.h"
+
+namespace stowage::net {
+namespace {
+
+using boost::asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+
+// When the system has no more files or memory for connections: time for some to end.
+constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
+
+std::string text_of(const tcp::endpoint& endpoint) {
+  return authority({.host = endpoint.address().to_string(), .port = endpoint.port()});
+}
+
+class ServerCore final : public ServerConnection::Host,
+                         public std::enable_shared_from_this<ServerCore> {
+ public:
+  ServerCore(EventLoop& loop, HttpServerOptions options, HttpServer::Handler handler)
+      : loop_(loop),
+        options_(std::move(options)),
+        handler_(std::make_shared<const HttpServer::Handler>(std::move(handler))),
+        acceptor_(loop.io().context),
+        pause_(loop),
+        grace_(loop) {}
+
+  [[nodiscard]] Status listen();
+  void accept();
+  void shutdown(Duration grace, std::function<void()> done);
+  void close();
+  void set_tls(std::shared_ptr<TlsContext> tls) { options_.tls = std::move(tls); }
+  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  void handle(ServerRequest request, std::shared_ptr<Responder> responder) override;
+  void connection_ended(ServerConnection& connection) override;
+  void accepted(tcp::socket socket);
+  void maybe_done();
+
+  EventLoop& loop_;
+  HttpServerOptions options_;
+  std::shared_ptr<const HttpServer::Handler> handler_;
+  tcp::acceptor acceptor_;
+  Timer pause_;
+  Timer grace_;
+  std::uint16_t port_ = 0;
+  std::unordered_map<ServerConnection*, std::shared_ptr<ServerConnection>> connections_;
+  std::vector<std::function<void()>> done_;
+};
+
+Status ServerCore::listen() {
+  const std::string where = authority({.host = options_.address, .port = options_.port});
+  ErrorCode error;
+  const auto address = boost::asio::ip::make_address(options_.address, error);
+  if (error) {
+    return fail(
+        fmt::format("cannot listen on {}: \"{}\" is not an IP address", where, options_.address));
+  }
+  const tcp::endpoint endpoint(address, options_.port);
+  acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(boost::asio::socket_base::reuse_address(true), error);
+  if (!error && address.is_v6()) {
+    acceptor_.set_option(boost::asio::ip::v6_only(!address.is_unspecified()), error);
+  }
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
+  if (!error) port_ = acceptor_.local_endpoint(error).port();
+  if (error) return fail(fmt::format("cannot listen on {}: {}", where, error_text(error)));
+  return {};
+}
+
+void ServerCore::accept() {
+  acceptor_.async_accept([weak = weak_from_this()](const ErrorCode& error, tcp::socket socket) {
+    const auto self = weak.lock();
+    if (!self || !self->acceptor_.is_open()) return;
+    if (!error) {
+      self->accepted(std::move(socket));
+    } else if (error != boost::asio::error::connection_aborted) {
+      self->pause_.start(kAcceptPause, [core = self.get()] { core->accept(); });
+      return;
+    }
+    self->accept();
+  });
+}
+
+void ServerCore::accepted(tcp::socket socket) {
+  ErrorCode error;
+  const tcp::endpoint peer = socket.remote_endpoint(error);
+  if (error || connections_.size() >= options_.connections_max) return;
+  auto connection = std::make_shared<ServerConnection>(loop_, *this, options_, text_of(peer));
+  connections_.emplace(connection.get(), connection);
+  connection->open(std::move(socket));
+}
+
+void ServerCore::handle(ServerRequest request, std::shared_ptr<Responder> responder) {
+  const auto handler = handler_;  // the call may destroy the server
+  (*handler)(std::move(request), std::move(responder));
+}
+
+void ServerCore::connection_ended(ServerConnection& connection) {
+  connections_.erase(&connection);
+  maybe_done();
+}
+
+void ServerCore::maybe_done() {
+  if (done_.empty() || !connections_.empty()) return;
+  grace_.cancel();
+  for (std::function<void()>& done : std::exchange(done_, {})) {
+    loop_.post([weak = weak_from_this(), done = std::move(done)] {
+      if (!weak.expired() && done) done();
+    });
+  }
+}
+
+void ServerCore::shutdown(Duration grace, std::function<void()> done) {
+  ErrorCode ignored;
+  acceptor_.close(ignored);
+  pause_.cancel();
+  done_.push_back(std::move(done));
+  const auto all = connections_;
+  for (const auto& [connection, held] : all) held->stop();
+  grace_.start(grace, [this] {
+    const auto self = shared_from_this();
+    const auto rest = connections_;
+    for (const auto& [connection, held] : rest) held->lose();
+    maybe_done();
+  });
+  maybe_done();
+}
+
+void ServerCore::close() {
+  ErrorCode ignored;
+  acceptor_.close(ignored);
+  for (const auto& [connection, held] : std::exchange(connections_, {})) held->close();
+}
+
+class Server final : public HttpServer {
+ public:
+  explicit Server(std::shared_ptr<ServerCore> core) : core_(std::move(core)) {}
+  ~Server() override { core_->close(); }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const override { return core_->port(); }
+  void set_tls(std::shared_ptr<TlsContext> tls) override { core_->set_tls(std::move(tls)); }
+  void shutdown(Duration grace, std::function<void()> done) override {
+    core_->shutdown(grace, std::move(done));
+  }
+  [[nodiscard]] std::size_t connections() const override { return core_->connections(); }
+
+ private:
+  std::shared_ptr<ServerCore> core_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(EventLoop& loop, HttpServerOptions options,
+                                                       Handler handler) {
+  auto core = std::make_shared<ServerCore>(loop, std::move(options), std::move(handler));
+  STOWAGE_TRY_VOID(core->listen());
+  core->accept();
+  return std::unique_ptr<HttpServer>(std::make_unique<Server>(std::move(core)));
+}
+
+}  // namespace stowage::net

@@ -1,0 +1,75 @@
+// An HTTP/1.1 server, plain or TLS, with limits on everything a peer may send or withhold.
+// Pipelined requests are answered one after the other.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "net/event_loop.h"
+#include "net/http.h"
+#include "net/tls.h"
+
+namespace stowage::net {
+
+struct HttpServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0: any free one
+  std::shared_ptr<TlsContext> tls;
+  std::size_t connections_max = 4096;  // beyond: new ones are closed at once
+  std::size_t header_bytes_max = std::size_t{64} << 10U;
+  std::size_t body_bytes_max = std::size_t{16} << 20U;  // beyond: 413
+  Duration handshake_timeout = std::chrono::seconds{10};
+  Duration request_timeout = std::chrono::seconds{30};  // from its first byte to its last
+  Duration idle_timeout = std::chrono::seconds{120};    // between requests
+  Duration write_timeout = std::chrono::seconds{30};    // without progress
+};
+
+struct ServerRequest {
+  HttpRequest http;
+  std::string peer;            // address and port
+  std::string client_subject;  // common name of a verified client certificate; "" if none
+  std::vector<std::string> client_groups;  // its organisations
+};
+
+// The way to answer one request: once with send(), or with begin(), write()... and end(). Kept as
+// long as wanted, used on the loop's thread; after the peer has gone its functions do nothing.
+// Destroyed without an answer it sends a 500.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  virtual void send(HttpResponse response) = 0;
+
+  virtual void begin(HttpResponse head) = 0;  // chunked; the head's body is not sent
+  virtual void write(std::shared_ptr<const std::string> chunk) = 0;  // not copied
+  virtual void end() = 0;
+  // Bytes of write() that the peer has not taken yet. The writer decides what is too much.
+  [[nodiscard]] virtual std::size_t backlog() const = 0;
+  // Closes the connection now, in the middle of whatever is being sent.
+  virtual void abort() = 0;
+  // Called once when the connection ends before the answer was complete, also by abort().
+  virtual void on_closed(std::function<void()> closed) = 0;
+};
+
+class HttpServer {
+ public:
+  using Handler = std::function<void(ServerRequest, std::shared_ptr<Responder>)>;
+  // Listens at once. An error says which address and why.
+  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(EventLoop& loop,
+                                                                  HttpServerOptions options,
+                                                                  Handler handler);
+  virtual ~HttpServer() = default;  // closes all connections
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  // Connections accepted from now on use these certificates.
+  virtual void set_tls(std::shared_ptr<TlsContext> tls) = 0;
+  // Stops listening, lets requests in progress end, closes streams after `grace`; then `done`.
+  virtual void shutdown(Duration grace, std::function<void()> done) = 0;
+  [[nodiscard]] virtual std::size_t connections() const = 0;
+};
+
+}  // namespace stowage::net

@@ -1,0 +1,83 @@
+#include "net/server_answer.h"
+
+#include <utility>
+
+#include "net/server_connection.h"
+
+namespace stowage::net {
+
+ServerAnswer::~ServerAnswer() {
+  if (connection_ == nullptr) return;
+  ServerConnection& connection = *connection_;
+  connection.forget_answer();
+  if (step_ == Step::fresh) {
+    connection.send({.status = 500,
+                     .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+                     .body = "the request was not answered\n"});
+  } else if (step_ == Step::begun) {
+    connection.abort();  // the peer must not take half an answer for a whole one
+  }
+}
+
+void ServerAnswer::send(HttpResponse response) {
+  if (connection_ == nullptr || step_ != Step::fresh) return;
+  step_ = Step::complete;
+  connection_->send(std::move(response));
+}
+
+void ServerAnswer::begin(HttpResponse head) {
+  if (connection_ == nullptr || step_ != Step::fresh) return;
+  step_ = Step::begun;
+  connection_->begin(head);
+}
+
+void ServerAnswer::write(std::shared_ptr<const std::string> chunk) {
+  if (connection_ == nullptr || step_ != Step::begun) return;
+  connection_->write(std::move(chunk));
+}
+
+void ServerAnswer::end() {
+  if (connection_ == nullptr || step_ != Step::begun) return;
+  step_ = Step::complete;
+  connection_->end();
+}
+
+std::size_t ServerAnswer::backlog() const {
+  return connection_ == nullptr ? 0 : connection_->backlog();
+}
+
+void ServerAnswer::abort() {
+  if (connection_ == nullptr) return;
+  ServerConnection& connection = *std::exchange(connection_, nullptr);
+  connection.forget_answer();
+  lost_ = true;
+  connection.abort();
+  if (closed_) on_closed(std::exchange(closed_, nullptr));
+}
+
+// After the connection is gone, the callback comes later and not from inside of this function.
+void ServerAnswer::on_closed(std::function<void()> closed) {
+  closed_ = std::move(closed);
+  if (!lost_) return;
+  loop_.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || !self->closed_) return;
+    const std::function<void()> call = std::exchange(self->closed_, nullptr);
+    call();
+  });
+}
+
+// The callback may hold the answer itself: dropping it is the last thing that happens here.
+void ServerAnswer::forget() {
+  connection_ = nullptr;
+  const std::function<void()> dropped = std::exchange(closed_, nullptr);
+}
+
+void ServerAnswer::connection_lost() {
+  connection_ = nullptr;
+  lost_ = true;
+  const std::function<void()> call = std::exchange(closed_, nullptr);
+  if (call) call();
+}
+
+}  // namespace stowage::net

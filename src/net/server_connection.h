@@ -1,0 +1,89 @@
+// One connection of the server: reads a request, waits for its answer, sends it, and so on. For
+// src/net alone.
+//
+//   opening -> idle -> reading -> answering -> flushing -> idle ...  -> finishing
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "net/channel.h"
+#include "net/http_server.h"
+#include "net/message_parser.h"
+
+namespace stowage::net {
+
+class ServerAnswer;
+
+class ServerConnection final : public Channel::Owner,
+                               public std::enable_shared_from_this<ServerConnection> {
+ public:
+  class Host {
+   public:
+    // Both may destroy the host.
+    virtual void handle(ServerRequest request, std::shared_ptr<Responder> responder) = 0;
+    virtual void connection_ended(ServerConnection& connection) = 0;
+
+   protected:
+    Host() = default;
+    ~Host() = default;
+    Host(const Host&) = default;
+    Host& operator=(const Host&) = default;
+  };
+
+  ServerConnection(EventLoop& loop, Host& host, const HttpServerOptions& options, std::string peer);
+
+  void open(boost::asio::ip::tcp::socket socket);
+  void stop();   // ends after the request in progress, at once if there is none
+  void close();  // now, without a word to host and answer
+  void abort();  // now, without a word to the answer
+  void lose();   // now, as if the peer had gone; calls back
+
+  // For the answer of the request in progress.
+  void send(HttpResponse response);
+  void begin(const HttpResponse& head);
+  void write(std::shared_ptr<const std::string> chunk);
+  void end();
+  void forget_answer() { answer_ = nullptr; }
+  [[nodiscard]] std::size_t backlog() const { return channel_->payload_left(); }
+
+ private:
+  enum class Phase { opening, idle, reading, answering, flushing, finishing };
+
+  void on_open() override;
+  void on_input() override;
+  void on_drained() override;
+  void on_end(const ChannelEnd& end) override;
+
+  void become_idle();
+  void parse();
+  void read_on();
+  void dispatch();
+  void refuse(int status, const std::string& why);
+  void answer_queued();
+  void answer_sent();
+  void finish();
+
+  EventLoop& loop_;
+  Host* host_;
+  const HttpServerOptions& options_;  // of the host: not after close()
+  std::string peer_;
+  PeerIdentity identity_;
+  RequestParser parser_;
+  Timer timer_;
+  std::shared_ptr<Channel> channel_;
+  ServerAnswer* answer_ = nullptr;  // of the request in progress, if it is still wanted
+  Phase phase_ = Phase::opening;
+  bool parsing_ = false;
+  bool continued_ = false;  // a 100 was sent
+  bool keep_alive_ = true;
+  bool http_1_0_ = false;
+  bool head_only_ = false;
+  bool chunked_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace stowage::net

@@ -1,0 +1,67 @@
+// Event loops for tests: on a thread of its own, or run until something has happened.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <thread>
+
+#include "net/event_loop.h"
+
+namespace stowage::net::testing {
+
+constexpr Duration kPatience = std::chrono::seconds{30};
+
+// Runs the loop until `ready`, looking after every callback is too much: every millisecond. False
+// if it did not become true in time.
+inline bool run_until(EventLoop& loop, const std::function<bool()>& ready) {
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  Timer timer(loop);
+  bool good = false;
+  std::function<void()> look = [&] {
+    good = ready();
+    if (good || std::chrono::steady_clock::now() > give_up) {
+      loop.stop();
+    } else {
+      timer.start(std::chrono::milliseconds{1}, look);
+    }
+  };
+  loop.post(look);
+  loop.run();
+  return good;
+}
+
+// Runs the loop for a while, to see that something does not happen.
+inline void run_for(EventLoop& loop, Duration duration) {
+  Timer timer(loop);
+  timer.start(duration, [&] { loop.stop(); });
+  loop.run();
+}
+
+class LoopThread {
+ public:
+  LoopThread() : thread_([this] { loop_.run(); }) {}
+  ~LoopThread() {
+    loop_.stop();
+    thread_.join();
+  }
+  LoopThread(const LoopThread&) = delete;
+  LoopThread& operator=(const LoopThread&) = delete;
+
+  // Runs `work` on the loop's thread and waits for its end.
+  void on(const std::function<void()>& work) {
+    std::promise<void> done;
+    loop_.post([&] {
+      work();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  [[nodiscard]] EventLoop& loop() { return loop_; }
+
+ private:
+  EventLoop loop_;
+  std::thread thread_;
+};
+
+}  // namespace stowage::net::testing

@@ -1,0 +1,119 @@
+#include "net/tls.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace stowage::net {
+namespace {
+
+KeyPair make_pair() {
+  return make_self_signed({.common_name = "test", .hosts = {"localhost", "127.0.0.1", "::1"}})
+      .value();
+}
+
+std::string damaged(std::string pem) {
+  pem[pem.size() / 2] = pem[pem.size() / 2] == 'A' ? 'B' : 'A';
+  pem.insert(pem.size() / 3, "!");
+  return pem;
+}
+
+TEST(Tls, ErrorsSayWhichPartIsBad) {
+  const KeyPair pair = make_pair();
+  const KeyPair other = make_pair();
+  // A key of RFC 1423, encrypted with a passphrase that nobody gives.
+  const std::string locked =
+      "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"
+      "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\nAAAAAAAAAAAAAAAAAAAAAA==\n"
+      "-----END RSA PRIVATE KEY-----\n";
+  struct Row {
+    const char* name;
+    ServerTls tls;
+    const char* message;
+  };
+  const Row rows[] = {
+      {"nothing",
+       {},
+       "certificate of the server: no certificate found; expected -----BEGIN CERTIFICATE-----"},
+      {"text that is no PEM",
+       {.certificate_pem = "hello", .key_pem = pair.key_pem},
+       "certificate of the server: no certificate found; expected -----BEGIN CERTIFICATE-----"},
+      {"a key in place of the certificate",
+       {.certificate_pem = pair.key_pem},
+       "certificate of the server: no certificate found; expected -----BEGIN CERTIFICATE-----"},
+      {"a damaged certificate",
+       {.certificate_pem = damaged(pair.certificate_pem), .key_pem = pair.key_pem},
+       "certificate of the server: certificate 1 is damaged"},
+      {"a damaged chain",
+       {.certificate_pem = pair.certificate_pem + damaged(pair.certificate_pem),
+        .key_pem = pair.key_pem},
+       "certificate of the server: certificate 2 is damaged"},
+      {"no key",
+       {.certificate_pem = pair.certificate_pem},
+       "key of the server: no private key found; expected -----BEGIN PRIVATE KEY-----"},
+      {"a certificate in place of the key",
+       {.certificate_pem = pair.certificate_pem, .key_pem = pair.certificate_pem},
+       "key of the server: no private key found; expected -----BEGIN PRIVATE KEY-----"},
+      {"a damaged key",
+       {.certificate_pem = pair.certificate_pem, .key_pem = damaged(pair.key_pem)},
+       "key of the server: the private key is damaged"},
+      {"a key with a passphrase",
+       {.certificate_pem = pair.certificate_pem, .key_pem = locked},
+       "key of the server: the key is protected by a passphrase; give it without"},
+      {"another key",
+       {.certificate_pem = pair.certificate_pem, .key_pem = other.key_pem},
+       "certificate of the server: the key does not match the certificate"},
+      {"a bad authority",
+       {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_ca_pem = "x"},
+       "authority of the clients: no certificate found; expected -----BEGIN CERTIFICATE-----"},
+      {"clients required but no authority",
+       {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_required = true},
+       "client certificates are required, but there is no authority to verify them with"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    const auto made = make_server_tls(row.tls);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().message, row.message);
+  }
+}
+
+TEST(Tls, AClientNeedsCertificateAndKeyOrNone) {
+  const KeyPair pair = make_pair();
+  EXPECT_TRUE(make_client_tls({}));
+  EXPECT_TRUE(make_client_tls({.ca_pem = pair.certificate_pem,
+                               .certificate_pem = pair.certificate_pem,
+                               .key_pem = pair.key_pem}));
+  EXPECT_EQ(make_client_tls({.certificate_pem = pair.certificate_pem}).error().message,
+            "the client has a certificate but no key: give both or none");
+  EXPECT_EQ(make_client_tls({.key_pem = pair.key_pem}).error().message,
+            "the client has a key but no certificate: give both or none");
+  EXPECT_EQ(make_client_tls({.ca_pem = "junk"}).error().message,
+            "certificates to trust: no certificate found; expected -----BEGIN CERTIFICATE-----");
+}
+
+TEST(Tls, TextAroundTheBlocksIsIgnoredAndTheSameAuthorityMayComeTwice) {
+  const KeyPair pair = make_pair();
+  EXPECT_TRUE(make_client_tls(
+      {.ca_pem = "# a comment\n" + pair.certificate_pem + "\n\n" + pair.certificate_pem}));
+}
+
+TEST(Tls, ACertificateThatHasExpiredCanBeLoaded) {
+  const auto pair = make_self_signed({.common_name = "old", .hosts = {"localhost"}, .days = -1});
+  ASSERT_TRUE(pair) << pair.error().message;
+  EXPECT_TRUE(
+      make_server_tls({.certificate_pem = pair->certificate_pem, .key_pem = pair->key_pem}));
+}
+
+TEST(Tls, WhatACertificateCannotBeForIsRefused) {
+  EXPECT_FALSE(make_self_signed({.common_name = ""}));
+  EXPECT_FALSE(make_self_signed({.common_name = std::string(65, 'a')}));
+  EXPECT_FALSE(make_self_signed({.common_name = "a", .hosts = {""}}));
+  EXPECT_FALSE(make_self_signed({.common_name = "a", .hosts = {"b,DNS:c"}}));
+  EXPECT_FALSE(make_self_signed({.common_name = "a", .hosts = {"b c"}}));
+  EXPECT_FALSE(make_self_signed({.common_name = "a", .hosts = {"b"}, .days = 1'000'000}));
+  EXPECT_TRUE(make_self_signed({.common_name = "a", .hosts = {}}));
+}
+
+}  // namespace
+}  // namespace stowage::net

@@ -1,0 +1,177 @@
+#include "scheduler/outbox.h"
+
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/explain/render.h"
+#include "dialect/dialect.h"
+
+namespace stowage::scheduler {
+namespace {
+
+constexpr std::chrono::seconds kPauseAfterUnknown{2};
+
+// The sentence that people read: why, and what would fit.
+std::string sentence(const core::Refusal& refusal) {
+  std::string text = core::render(refusal);
+  const std::string nearest = core::nearest_fit(refusal);
+  if (!nearest.empty()) text += " The pod " + nearest + ".";
+  return text;
+}
+
+}  // namespace
+
+Outbox::Outbox(Ends ends) : ends_(std::move(ends)), alive_(std::make_shared<bool>(true)) {}
+Outbox::~Outbox() { *alive_ = false; }
+
+void Outbox::carry_out(core::Commands commands) {
+  for (const auto& command : commands) {
+    std::visit([this](const auto& c) { carry_out(c); }, command);
+  }
+}
+
+void Outbox::carry_out(const core::Bind& bind_command) {
+  const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
+  if (pod == nullptr) return;  // it has gone or is bound: that event is on its way to the engine
+  const core::NodeSpec* node = ends_.roster.node(bind_command.node);
+  if (node == nullptr) return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
+  // The node may have lost cards since the decision.
+  for (const auto& shares : bind_command.cards.containers) {
+    for (const auto& share : shares) {
+      if (share.card >= node->cards.size()) {
+        return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
+      }
+    }
+  }
+  const auto now = ends_.wall_clock().time_since_epoch();
+  kube::BindAsk ask{.ns = pod->object.ns,
+                    .name = pod->object.name,
+                    .uid = pod->object.uid,
+                    .node = bind_command.node,
+                    .annotations = dialect::answer({.object = pod->object,
+                                                    .pod = pod->spec,
+                                                    .node = *node,
+                                                    .cards = bind_command.cards,
+                                                    .unix_nanos = now.count()})};
+  ends_.conditions.forget(ask.uid);
+  bind(std::move(ask));
+}
+
+void Outbox::bind(kube::BindAsk ask) {
+  kube::BindAsk copy = ask;
+  ends_.binder.bind(std::move(copy),
+                    [this, alive = alive_, ask = std::move(ask)](const kube::BindOutcome& outcome) {
+                      if (*alive) bind_ended(ask, outcome);
+                    });
+}
+
+void Outbox::bind_ended(const kube::BindAsk& ask, const kube::BindOutcome& outcome) {
+  const Name pod{.ns = ask.ns, .name = ask.name, .uid = ask.uid};
+  switch (outcome.result) {
+    case kube::BindResult::bound:
+      ends_.mailbox.put_reply(core::BindDone{ask.uid});
+      if (ends_.log.enabled(base::LogLevel::debug)) {
+        ends_.log.debug("pod bound", {{"pod", pod.text()}, {"node", ask.node}});
+      }
+      return record(pod, kube::EventType::normal, "Scheduled",
+                    fmt::format("Successfully assigned {} to {}", pod.text(), ask.node));
+    case kube::BindResult::gone: return ends_.mailbox.put_reply(core::PodGone{ask.uid});
+    case kube::BindResult::refused:
+      ends_.mailbox.put_reply(core::BindFailed{ask.uid});
+      ends_.log.warn("bind refused",
+                     {{"pod", pod.text()}, {"node", ask.node}, {"why", outcome.message}});
+      return record(pod, kube::EventType::warning, "FailedScheduling",
+                    "the bind was refused: " + outcome.message);
+    case kube::BindResult::failed:
+      ends_.log.warn("bind failed", {{"pod", pod.text()},
+                                     {"node", ask.node},
+                                     {"why", outcome.message},
+                                     {"open", outcome.maybe_bound ? "yes" : "no"}});
+      if (outcome.maybe_bound) return bind_again(ask);
+      return ends_.mailbox.put_reply(core::BindFailed{ask.uid});
+  }
+}
+
+// The server may have bound the pod. Until that is known its cards stay reserved, and asking for
+// the very same bind again is harmless.
+void Outbox::bind_again(kube::BindAsk ask) {
+  ++counters_.unknown;
+  const std::uint64_t number = pause_count_++;
+  net::Timer& timer = pauses_.emplace(number, net::Timer(ends_.loop)).first->second;
+  timer.start(kPauseAfterUnknown, [this, number, ask = std::move(ask)]() mutable {
+    kube::BindAsk again = std::move(ask);
+    pauses_.erase(number);
+    if (ends_.roster.wanting(again.uid) == nullptr) return;  // the watch has told the engine
+    bind(std::move(again));
+  });
+}
+
+void Outbox::carry_out(const core::Refuse& command) {
+  const Roster::Wanting* pod = ends_.roster.wanting(command.uid);
+  if (pod == nullptr) return;
+  if (!command.refusal.counts.empty()) {
+    ++counters_.refused_by[core::to_word(command.refusal.counts.front().code)];
+  }
+  const dialect::PodObject& object = pod->object;
+  refuse({.ns = object.ns, .name = object.name, .uid = object.uid},
+         !object.unscheduled_reason.empty(), sentence(command.refusal));
+}
+
+void Outbox::carry_out(const core::Reject& command) {
+  const Roster::Wanting* pod = ends_.roster.wanting(command.subject);
+  if (pod == nullptr) {
+    return ends_.log.warn("object ignored", {{"object", command.subject}, {"why", command.why}});
+  }
+  ++counters_.refused_by["rejected"];
+  const dialect::PodObject& object = pod->object;
+  refuse({.ns = object.ns, .name = object.name, .uid = object.uid},
+         !object.unscheduled_reason.empty(), command.why);
+}
+
+void Outbox::refuse(const Name& pod, bool was_false, const std::string& message) {
+  ++counters_.refused;
+  if (ends_.log.enabled(base::LogLevel::debug)) {
+    ends_.log.debug("pod refused", {{"pod", pod.text()}, {"why", message}});
+  }
+  ends_.conditions.write({.ns = pod.ns,
+                          .name = pod.name,
+                          .uid = pod.uid,
+                          .reason = kube::UnscheduledReason::unschedulable,
+                          .message = message,
+                          .was_false = was_false});
+  record(pod, kube::EventType::warning, "FailedScheduling", message);
+}
+
+void Outbox::record(const Name& pod, kube::EventType type, std::string reason, std::string note) {
+  std::string action = reason == "Scheduled" ? "Binding" : "Scheduling";
+  ends_.recorder.record(
+      {.regarding = {.kind = "Pod", .ns = pod.ns, .name = pod.name, .uid = pod.uid},
+       .type = type,
+       .reason = std::move(reason),
+       .action = std::move(action),
+       .note = std::move(note)});
+}
+
+void Outbox::tell(const Notice& notice) {
+  const Name pod{.ns = notice.ns, .name = notice.name, .uid = notice.uid};
+  switch (notice.kind) {
+    case Notice::Kind::refused:
+      ++counters_.refused_by["rejected"];
+      return refuse(pod, notice.was_false, notice.text);
+    case Notice::Kind::forged:
+      ends_.log.warn("forged annotation ignored", {{"pod", pod.text()}});
+      return record(pod, kube::EventType::warning, "ForgedAnnotation", notice.text);
+    case Notice::Kind::unread_cards:
+      return ends_.log.warn("cards of a bound pod are unknown",
+                            {{"pod", pod.text()}, {"why", notice.text}});
+    case Notice::Kind::unread_pod:
+      return ends_.log.warn("bound pod cannot be read",
+                            {{"pod", pod.text()}, {"why", notice.text}});
+    case Notice::Kind::node:
+      return ends_.log.warn("node", {{"node", notice.name}, {"why", notice.text}});
+  }
+}
+
+}  // namespace stowage::scheduler

@@ -1,0 +1,72 @@
+// Carries out what the engine commands, and tells it what came of it: binds, conditions, events.
+// One thread, the loop's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "core/model/event.h"
+#include "kube/binder.h"
+#include "kube/condition_writer.h"
+#include "kube/event_recorder.h"
+#include "scheduler/mailbox.h"
+#include "scheduler/roster.h"
+
+namespace stowage::scheduler {
+
+class Outbox {
+ public:
+  struct Ends {  // all outlive the outbox
+    Roster& roster;
+    Mailbox& mailbox;
+    kube::Binder& binder;
+    kube::EventRecorder& recorder;
+    kube::ConditionWriter& conditions;
+    net::EventLoop& loop;
+    base::Log& log;
+    kube::WallClock wall_clock;
+  };
+  explicit Outbox(Ends ends);
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  void carry_out(core::Commands commands);
+  void tell(const Notice& notice);
+
+  struct Counters {
+    std::uint64_t refused = 0;  // refusals told, the engine's and ours
+    std::uint64_t unknown = 0;  // binds that were asked for again because nobody knew their end
+    std::map<std::string, std::uint64_t> refused_by;  // by the word of the dominant reason
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  struct Name {
+    std::string ns;
+    std::string name;
+    std::string uid;
+    [[nodiscard]] std::string text() const { return ns + "/" + name; }
+  };
+
+  void carry_out(const core::Bind& bind);
+  void carry_out(const core::Refuse& refuse);
+  void carry_out(const core::Reject& reject);
+  void bind(kube::BindAsk ask);
+  void bind_ended(const kube::BindAsk& ask, const kube::BindOutcome& outcome);
+  void bind_again(kube::BindAsk ask);
+  void refuse(const Name& pod, bool was_false, const std::string& message);
+  void record(const Name& pod, kube::EventType type, std::string reason, std::string note);
+
+  Ends ends_;
+  Counters counters_;
+  std::map<std::uint64_t, net::Timer> pauses_;  // of binds that are asked for again
+  std::uint64_t pause_count_ = 0;
+  std::shared_ptr<bool> alive_;
+};
+
+}  // namespace stowage::scheduler

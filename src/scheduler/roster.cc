@@ -1,0 +1,254 @@
+#include "scheduler/roster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dialect/table.h"
+
+namespace stowage::scheduler {
+namespace {
+
+std::string joined(const std::vector<std::string>& list, std::string_view separator) {
+  std::string text;
+  for (const auto& entry : list) {
+    if (!text.empty()) text += separator;
+    text += entry;
+  }
+  return text;
+}
+
+// A pod runs somewhere, but what it asks for makes no sense to us. It is charged with what can be
+// read; if it names cards at all, with one that nobody knows.
+core::PodSpec readable_part(dialect::PodObject object) {
+  core::ContainerSpec unknown{.name = "unread"};
+  for (auto& container : object.containers) {
+    for (auto* list : {&container.requests, &container.limits}) {
+      const auto removed =
+          std::erase_if(*list, [](const auto& entry) { return dialect::means_cards(entry.first); });
+      if (removed > 0) unknown.gpu.count = 1;
+    }
+  }
+  core::PodSpec spec;
+  if (auto read = dialect::to_spec(object, {})) spec = std::move(*read);
+  spec.uid = object.uid;
+  spec.name = object.ns + "/" + object.name;
+  spec.containers.push_back(std::move(unknown));
+  return spec;
+}
+
+}  // namespace
+
+Roster::Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice on_notice)
+    : profiles_(profiles), mailbox_(mailbox), on_notice_(std::move(on_notice)) {}
+
+void Roster::notify(Notice::Kind kind, const dialect::PodObject& pod, std::string text) const {
+  on_notice_({.kind = kind,
+              .ns = pod.ns,
+              .name = pod.name,
+              .uid = pod.uid,
+              .text = std::move(text),
+              .was_false = !pod.unscheduled_reason.empty()});
+}
+
+// ---- nodes ----------------------------------------------------------------------------------
+
+void Roster::begin_nodes() { ++node_list_; }
+
+void Roster::see_node(const dialect::NodeObject& object) {
+  auto reading = dialect::to_spec(object);
+  Notice notice{.kind = Notice::Kind::node, .name = object.name, .uid = object.uid};
+  if (!reading) {
+    notice.text = reading.error().message;
+    on_notice_(notice);
+    return lose_node(object.name);
+  }
+  NodeEntry& entry = nodes_[object.name];
+  entry.seen_in = node_list_;
+  if (entry.notes != reading->notes) {
+    entry.notes = reading->notes;
+    notice.text = joined(entry.notes, "; ");
+    if (!notice.text.empty()) on_notice_(notice);
+  }
+  // The engine keeps labels and amounts; here only the cards are looked up again.
+  core::NodeSpec cards{.name = reading->node.name, .cards = reading->node.cards};
+  entry.spec = std::move(cards);
+  mailbox_.put_node(core::NodeChanged{std::move(reading->node)});
+
+  const auto homeless = homeless_.find(object.name);
+  if (homeless == homeless_.end()) return;
+  const std::set<std::string> uids = std::move(homeless->second);
+  homeless_.erase(homeless);
+  for (const std::string& uid : uids) {
+    PodEntry& pod = pods_.at(uid);
+    const std::unique_ptr<Wanting> kept = std::move(pod.wanting);
+    tell_bound(pod, std::move(kept->object), std::move(kept->spec));
+  }
+}
+
+void Roster::lose_node(const std::string& name) {
+  if (nodes_.erase(name) > 0) mailbox_.put_node_gone(name);
+}
+
+void Roster::end_nodes() {
+  std::vector<std::string> gone;
+  for (const auto& [name, entry] : nodes_) {
+    if (entry.seen_in != node_list_) gone.push_back(name);
+  }
+  std::sort(gone.begin(), gone.end());
+  for (const auto& name : gone) lose_node(name);
+}
+
+// ---- pods -----------------------------------------------------------------------------------
+
+void Roster::begin_pods() { ++pod_list_; }
+
+const Profile* Roster::profile_named(std::string_view name, std::uint32_t& number) const {
+  for (std::size_t i = 0; i < profiles_.size(); ++i) {
+    if (profiles_[i].name != name) continue;
+    number = static_cast<std::uint32_t>(i);
+    return &profiles_[i];
+  }
+  return nullptr;
+}
+
+void Roster::see_pod(dialect::PodObject object) {
+  if (object.ended()) return lose_pod(object.uid);
+  PodEntry& entry = pods_[object.uid];
+  if (entry.name.empty()) {
+    entry.name = object.ns + "/" + object.name;
+    uids_[entry.name] = object.uid;
+  }
+  entry.seen_in = pod_list_;
+  if (!object.node.empty()) return see_bound(entry, std::move(object));
+  std::uint32_t number = 0;
+  if (object.deleting) {
+    forget(entry, object.uid);
+  } else if (profile_named(object.scheduler, number) != nullptr && object.gates.empty()) {
+    see_wanting(entry, std::move(object));
+  }
+}
+
+void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
+  if (object.annotations.contains(std::string(dialect::kGpusAnnotation)) && !entry.wanting) {
+    notify(Notice::Kind::forged, object,
+           fmt::format("the annotation {} is written by the scheduler alone; what the pod brought "
+                       "along is ignored and will be replaced",
+                       dialect::kGpusAnnotation));
+  }
+  std::uint32_t number = 0;
+  const Profile* profile = profile_named(object.scheduler, number);
+  Result<core::PodSpec> spec = dialect::to_spec(object, profile->reading);
+  if (spec && !object.unsupported.empty()) {
+    spec =
+        fail(fmt::format("the pod uses {}, which Stowage does not support yet: remove it, or "
+                         "give the pod to another scheduler",
+                         joined(object.unsupported, ", ")));
+  }
+  if (!spec) {
+    forget(entry, object.uid);
+    return notify(Notice::Kind::refused, object, spec.error().message);
+  }
+  spec->profile = number;
+  if (!entry.wanting) {
+    entry.wanting = std::make_unique<Wanting>();
+    ++wanting_;
+  } else if (entry.wanting->spec == *spec) {
+    entry.wanting->object = std::move(object);  // its status changed, nothing that we look at
+    return;
+  }
+  entry.told = true;
+  *entry.wanting = {.object = std::move(object), .spec = *spec};
+  mailbox_.put_pod(core::PodPending{std::move(*spec)});
+}
+
+void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
+  std::uint32_t number = 0;
+  const Profile* profile = profile_named(object.scheduler, number);
+  auto spec =
+      dialect::to_spec(object, profile == nullptr ? dialect::ReadOptions{} : profile->reading);
+  if (!spec) {
+    notify(Notice::Kind::unread_pod, object, spec.error().message);
+    spec = readable_part(object);
+  }
+  spec->profile = number;
+  if (entry.node.empty()) ++bound_;
+  if (entry.wanting && entry.node.empty()) --wanting_;
+  entry.wanting.reset();
+  if (!entry.node.empty() && entry.node != object.node) homeless_[entry.node].erase(object.uid);
+  entry.node = object.node;
+  tell_bound(entry, std::move(object), std::move(*spec));
+}
+
+void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec) {
+  const auto found = nodes_.find(object.node);
+  const core::NodeSpec* node = found == nodes_.end() ? nullptr : &found->second.spec;
+  auto cards = dialect::read_answer(object, spec, node);
+  if (!cards) notify(Notice::Kind::unread_cards, object, cards.error().message);
+  entry.told = true;
+  mailbox_.put_pod(
+      core::PodSeenBound{.pod = spec, .node = object.node, .cards = cards ? *cards : std::nullopt});
+  if (node != nullptr) return;
+  homeless_[object.node].insert(object.uid);
+  entry.wanting =
+      std::make_unique<Wanting>(Wanting{.object = std::move(object), .spec = std::move(spec)});
+}
+
+void Roster::forget(PodEntry& entry, const std::string& uid) {
+  if (entry.wanting && entry.node.empty()) --wanting_;
+  entry.wanting.reset();
+  if (entry.told) mailbox_.put_pod_gone(uid);
+  entry.told = false;
+}
+
+void Roster::lose_pod(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  PodEntry& entry = found->second;
+  if (!entry.node.empty()) {
+    --bound_;
+    const auto homeless = homeless_.find(entry.node);
+    if (homeless != homeless_.end()) {
+      homeless->second.erase(uid);
+      if (homeless->second.empty()) homeless_.erase(homeless);
+    }
+  }
+  forget(entry, uid);
+  const auto named = uids_.find(entry.name);
+  if (named != uids_.end() && named->second == uid) uids_.erase(named);
+  pods_.erase(found);
+}
+
+void Roster::end_pods() {
+  std::vector<std::string> gone;
+  for (const auto& [uid, entry] : pods_) {
+    if (entry.seen_in != pod_list_) gone.push_back(uid);
+  }
+  std::sort(gone.begin(), gone.end());
+  for (const auto& uid : gone) lose_pod(uid);
+}
+
+// ---- questions ------------------------------------------------------------------------------
+
+const Roster::Wanting* Roster::wanting(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end() || !found->second.node.empty()) return nullptr;
+  return found->second.wanting.get();
+}
+
+const core::NodeSpec* Roster::node(const std::string& name) const {
+  const auto found = nodes_.find(name);
+  return found == nodes_.end() ? nullptr : &found->second.spec;
+}
+
+std::string Roster::uid_of(const std::string& pod) const {
+  const auto found = uids_.find(pod);
+  return found == uids_.end() ? std::string() : found->second;
+}
+
+Roster::Sizes Roster::sizes() const {
+  return {.nodes = nodes_.size(), .pods = pods_.size(), .wanting = wanting_, .bound = bound_};
+}
+
+}  // namespace stowage::scheduler

@@ -1,0 +1,114 @@
+// All nodes and pods as the API tells of them, turned into events for the engine. Decides what an
+// object means (whose pod it is, whether it runs, which cards it has), never where a pod goes.
+//
+//   pod of one of our profiles, unbound, not gated   -> PodPending
+//   any pod on a node                                -> PodSeenBound, with the cards it names
+//   ended or deleted                                 -> PodGone
+//   ours, but it cannot be read or uses a rule that is not supported -> a notice, no event
+//
+// One thread. Lists are bracketed: what a list does not name is gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dialect/dialect.h"
+#include "scheduler/mailbox.h"
+#include "scheduler/profile.h"
+
+namespace stowage::scheduler {
+
+// Something to tell people that is not a decision of the engine.
+struct Notice {
+  enum class Kind : std::uint8_t {
+    refused,       // a pod of ours that cannot be placed as it is written
+    forged,        // an unbound pod that carries our answer already: ignored
+    unread_cards,  // a bound pod whose cards cannot be read: taken as unknown
+    unread_pod,    // a pod on a node that makes no sense: charged by what can be read
+    node,          // a node with sources that disagree, or that cannot be read
+  };
+  Kind kind = Kind::refused;
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string text;
+  bool was_false = false;  // the pod has PodScheduled=False already
+};
+
+class Roster {
+ public:
+  using OnNotice = std::function<void(const Notice&)>;
+  Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice on_notice);
+
+  void begin_nodes();
+  void see_node(const dialect::NodeObject& object);
+  void lose_node(const std::string& name);
+  void end_nodes();
+
+  void begin_pods();
+  void see_pod(dialect::PodObject object);
+  void lose_pod(const std::string& uid);
+  void end_pods();
+
+  // A pod that wants a place, or is being bound; null if there is none. Valid until the next call.
+  struct Wanting {
+    dialect::PodObject object;
+    core::PodSpec spec;
+  };
+  [[nodiscard]] const Wanting* wanting(const std::string& uid) const;
+  [[nodiscard]] const core::NodeSpec* node(const std::string& name) const;
+  // By "namespace/name"; empty if unknown.
+  [[nodiscard]] std::string uid_of(const std::string& pod) const;
+  [[nodiscard]] const Profile& profile_of(const core::PodSpec& pod) const {
+    return profiles_[pod.profile];
+  }
+
+  struct Sizes {
+    std::size_t nodes = 0;
+    std::size_t pods = 0;
+    std::size_t wanting = 0;
+    std::size_t bound = 0;
+  };
+  [[nodiscard]] Sizes sizes() const;
+
+ private:
+  struct NodeEntry {
+    core::NodeSpec spec;
+    std::uint64_t seen_in = 0;       // number of the list
+    std::vector<std::string> notes;  // told already
+  };
+  struct PodEntry {
+    std::string name;  // "namespace/name"
+    std::string node;
+    std::uint64_t seen_in = 0;
+    bool told = false;                 // the engine knows of it
+    std::unique_ptr<Wanting> wanting;  // while it is unbound, or its node is not known
+  };
+
+  [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
+  void see_wanting(PodEntry& entry, dialect::PodObject object);
+  void see_bound(PodEntry& entry, dialect::PodObject object);
+  void tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec);
+  void forget(PodEntry& entry, const std::string& uid);
+  void notify(Notice::Kind kind, const dialect::PodObject& pod, std::string text) const;
+
+  std::vector<Profile> profiles_;
+  Mailbox& mailbox_;
+  OnNotice on_notice_;
+  std::unordered_map<std::string, NodeEntry> nodes_;
+  std::unordered_map<std::string, PodEntry> pods_;                   // by uid
+  std::unordered_map<std::string, std::string> uids_;                // by "namespace/name"
+  std::unordered_map<std::string, std::set<std::string>> homeless_;  // uids by unknown node
+  std::uint64_t node_list_ = 0;
+  std::uint64_t pod_list_ = 0;
+  std::size_t wanting_ = 0;
+  std::size_t bound_ = 0;
+};
+
+}  // namespace stowage::scheduler

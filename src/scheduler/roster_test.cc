@@ -1,0 +1,246 @@
+#include "scheduler/roster.h"
+
+#include <gtest/gtest.h>
+
+namespace stowage::scheduler {
+namespace {
+
+dialect::NodeObject node_object(const std::string& name, const std::string& gpus) {
+  dialect::NodeObject node;
+  node.name = name;
+  node.uid = "uid-" + name;
+  node.allocatable = {{"cpu", *base::Quantity::parse("64")},
+                      {"memory", *base::Quantity::parse("512Gi")},
+                      {"pods", *base::Quantity::parse("110")},
+                      {"nvidia.com/gpu", *base::Quantity::parse(gpus)}};
+  node.capacity = node.allocatable;
+  return node;
+}
+
+dialect::PodObject pod_object(const std::string& name, const std::string& gpus = "1") {
+  dialect::PodObject pod;
+  pod.ns = "ns";
+  pod.name = name;
+  pod.uid = name;
+  pod.scheduler = "stowage";
+  pod.phase = "Pending";
+  dialect::ContainerObject container{.name = "main"};
+  container.requests = {{"nvidia.com/gpu", *base::Quantity::parse(gpus)}};
+  container.limits = container.requests;
+  pod.containers = {container};
+  return pod;
+}
+
+std::string cards_text(const std::optional<core::Assignment>& cards) {
+  if (!cards) return "unknown";
+  std::string text;
+  for (const auto& shares : cards->containers) {
+    for (const auto& share : shares) text += std::to_string(share.card) + ",";
+  }
+  return text;
+}
+
+std::string event_text(const core::Event& event) {
+  if (const auto* e = std::get_if<core::NodeChanged>(&event)) {
+    return "node " + e->node.name + " " + std::to_string(e->node.cards.size());
+  }
+  if (const auto* e = std::get_if<core::NodeGone>(&event)) return "no node " + e->name;
+  if (const auto* e = std::get_if<core::PodPending>(&event)) {
+    return "pending " + e->pod.uid + " profile " + std::to_string(e->pod.profile);
+  }
+  if (const auto* e = std::get_if<core::PodSeenBound>(&event)) {
+    return "bound " + e->pod.uid + " " + e->node + " cards " + cards_text(e->cards);
+  }
+  if (const auto* e = std::get_if<core::PodGone>(&event)) return "gone " + e->uid;
+  return "other";
+}
+
+class RosterTest : public ::testing::Test {
+ protected:
+  RosterTest() { mailbox_.open(); }
+
+  // What was put into the mailbox since the last call.
+  std::string events() {
+    const auto sizes = mailbox_.sizes();
+    if (sizes.objects + sizes.pending + sizes.replies == 0) return "";
+    std::string text;
+    const auto taken = mailbox_.take(1000);
+    for (const auto& message : *taken) text += event_text(std::get<core::Event>(message)) + ";";
+    return text;
+  }
+  std::string notices() {
+    std::string text;
+    for (const auto& notice : notices_) {
+      text += std::to_string(static_cast<int>(notice.kind)) + " " + notice.name + ";";
+    }
+    notices_.clear();
+    return text;
+  }
+
+  Mailbox mailbox_;
+  std::vector<Notice> notices_;
+  Roster roster_{built_in_profiles(), mailbox_,
+                 [this](const Notice& notice) { notices_.push_back(notice); }};
+};
+
+TEST_F(RosterTest, OnlyPodsOfOurProfilesWantAPlace) {
+  roster_.see_pod(pod_object("ours"));
+  auto toy = pod_object("toy");
+  toy.scheduler = "toyscheduler";
+  roster_.see_pod(toy);
+  auto theirs = pod_object("theirs");
+  theirs.scheduler = "default-scheduler";
+  roster_.see_pod(theirs);
+  auto gated = pod_object("gated");
+  gated.gates = {"wait"};
+  roster_.see_pod(gated);
+  auto leaving = pod_object("leaving");
+  leaving.deleting = true;
+  roster_.see_pod(leaving);
+  EXPECT_EQ(events(), "pending ours profile 0;pending toy profile 1;");
+  EXPECT_EQ(roster_.sizes().wanting, 2U);
+  gated.gates.clear();
+  roster_.see_pod(gated);
+  EXPECT_EQ(events(), "pending gated profile 0;");
+  EXPECT_EQ(notices(), "");
+}
+
+TEST_F(RosterTest, AStatusThatChangesIsNoNewWish) {
+  roster_.see_pod(pod_object("p"));
+  events();
+  auto told = pod_object("p");
+  told.unscheduled_reason = "Unschedulable";
+  roster_.see_pod(told);
+  EXPECT_EQ(events(), "");
+  EXPECT_EQ(roster_.wanting("p")->object.unscheduled_reason, "Unschedulable");
+  roster_.see_pod(pod_object("p", "2"));
+  EXPECT_EQ(events(), "pending p profile 0;");
+}
+
+TEST_F(RosterTest, ABoundPodKeepsTheCardsThatItNames) {
+  roster_.see_node(node_object("n", "4"));
+  roster_.see_pod(pod_object("p"));
+  events();
+  auto bound = pod_object("p");
+  bound.node = "n";
+  const core::Assignment cards{.containers = {{{.card = 2, .milli = 1000, .memory_mib = 0}}}};
+  bound.annotations = dialect::answer({.object = bound,
+                                       .pod = *dialect::to_spec(bound, {}),
+                                       .node = *roster_.node("n"),
+                                       .cards = cards});
+  roster_.see_pod(bound);
+  EXPECT_EQ(events(), "bound p n cards 2,;");
+  EXPECT_EQ(roster_.wanting("p"), nullptr);
+  EXPECT_EQ(roster_.sizes().bound, 1U);
+  bound.phase = "Succeeded";
+  roster_.see_pod(bound);
+  EXPECT_EQ(events(), "gone p;");
+  EXPECT_EQ(roster_.sizes().pods, 0U);
+}
+
+TEST_F(RosterTest, CardsAreReadAgainWhenTheNodeAppears) {
+  roster_.see_node(node_object("n", "4"));
+  auto bound = pod_object("p");
+  bound.node = "n";
+  const core::Assignment cards{.containers = {{{.card = 3, .milli = 1000, .memory_mib = 0}}}};
+  bound.annotations = dialect::answer({.object = bound,
+                                       .pod = *dialect::to_spec(bound, {}),
+                                       .node = *roster_.node("n"),
+                                       .cards = cards});
+  roster_.lose_node("n");
+  events();
+  roster_.see_pod(bound);
+  EXPECT_EQ(events(), "bound p n cards unknown;");
+  roster_.see_node(node_object("n", "4"));
+  EXPECT_EQ(events(), "node n 4;bound p n cards 3,;");
+  roster_.see_node(node_object("n", "4"));
+  EXPECT_EQ(events(), "node n 4;");
+}
+
+TEST_F(RosterTest, APodThatGoesBeforeItsNodeComesIsForgotten) {
+  auto bound = pod_object("p");
+  bound.node = "n";
+  roster_.see_pod(bound);
+  roster_.lose_pod("p");
+  events();
+  roster_.see_node(node_object("n", "4"));
+  EXPECT_EQ(events(), "node n 4;");
+}
+
+TEST_F(RosterTest, WhatAListDoesNotNameIsGone) {
+  roster_.begin_nodes();
+  roster_.see_node(node_object("a", "1"));
+  roster_.see_node(node_object("b", "1"));
+  roster_.end_nodes();
+  roster_.begin_pods();
+  roster_.see_pod(pod_object("p"));
+  roster_.see_pod(pod_object("q"));
+  roster_.end_pods();
+  events();
+  roster_.begin_nodes();
+  roster_.see_node(node_object("b", "1"));
+  roster_.end_nodes();
+  roster_.begin_pods();
+  roster_.see_pod(pod_object("q"));
+  roster_.end_pods();
+  EXPECT_EQ(events(), "node b 1;no node a;gone p;");
+  EXPECT_EQ(roster_.sizes().nodes, 1U);
+}
+
+TEST_F(RosterTest, APodThatCannotBePlacedAsItIsWrittenIsTold) {
+  auto odd = pod_object("odd");
+  odd.unsupported = {"host port 80"};
+  roster_.see_pod(odd);
+  EXPECT_EQ(events(), "");
+  ASSERT_EQ(notices_.size(), 1U);
+  EXPECT_EQ(notices_[0].kind, Notice::Kind::refused);
+  EXPECT_NE(notices_[0].text.find("host port 80"), std::string::npos);
+  notices_.clear();
+  roster_.see_pod(pod_object("absurd", "1e30"));
+  EXPECT_EQ(notices(), "0 absurd;");
+  roster_.see_pod(pod_object("turns", "1"));
+  EXPECT_EQ(events(), "pending turns profile 0;");
+  roster_.see_pod(pod_object("turns", "-1"));
+  EXPECT_EQ(events(), "gone turns;") << "the engine forgets what no longer makes sense";
+  EXPECT_EQ(notices(), "0 turns;");
+}
+
+TEST_F(RosterTest, AnAnswerOnANewPodIsAForgery) {
+  auto forged = pod_object("p");
+  forged.annotations = {{std::string(dialect::kGpusAnnotation), "{}"}};
+  roster_.see_pod(forged);
+  EXPECT_EQ(notices(), "1 p;");
+  EXPECT_EQ(events(), "pending p profile 0;");
+  roster_.see_pod(forged);
+  EXPECT_EQ(notices(), "") << "told once";
+}
+
+TEST_F(RosterTest, ARunningPodThatMakesNoSenseIsChargedByWhatCanBeRead) {
+  roster_.see_node(node_object("n", "4"));
+  events();
+  auto odd = pod_object("p", "1e30");
+  odd.node = "n";
+  odd.containers[0].requests["cpu"] = *base::Quantity::parse("2");
+  roster_.see_pod(odd);
+  EXPECT_EQ(notices(), "3 p;");
+  const auto taken = mailbox_.take(10);
+  const auto& seen = std::get<core::PodSeenBound>(std::get<core::Event>(taken->at(0)));
+  EXPECT_EQ(core::effective_resources(seen.pod).cpu_milli, 2000);
+  EXPECT_EQ(seen.pod.containers.back().gpu.count, 1);
+  EXPECT_FALSE(seen.cards.has_value());
+}
+
+TEST_F(RosterTest, PodsAreFoundByNameAndARecreatedPodIsAnotherOne) {
+  roster_.see_pod(pod_object("p"));
+  EXPECT_EQ(roster_.uid_of("ns/p"), "p");
+  auto again = pod_object("p");
+  again.uid = "p2";
+  roster_.see_pod(again);
+  roster_.lose_pod("p");
+  EXPECT_EQ(roster_.uid_of("ns/p"), "p2");
+  roster_.lose_pod("p2");
+  EXPECT_EQ(roster_.uid_of("ns/p"), "");
+}
+
+}  // namespace
+}  // namespace stowage::scheduler

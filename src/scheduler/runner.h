@@ -1,0 +1,57 @@
+// The engine on a thread of its own: takes events from the mailbox, hands commands on.
+//
+// Back-pressure: while as many binds are under way as `binds_max`, pods that want a place stay in
+// the mailbox, where a more urgent one can still overtake them.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/engine/engine.h"
+#include "scheduler/mailbox.h"
+
+namespace stowage::scheduler {
+
+class Runner {
+ public:
+  using Output = std::function<void(core::Commands)>;  // called on the engine's thread
+  struct Options {
+    std::vector<core::PolicyOptions> profiles;
+    std::size_t binds_max = 1024;
+  };
+  Runner(Options options, Mailbox& mailbox, Output output);
+  ~Runner();  // closes the mailbox and waits for the thread
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  void start();
+
+  struct Picture {  // of the engine after its last batch
+    core::Engine::Counters counters;
+    std::size_t nodes = 0;
+    std::size_t pods = 0;
+    std::uint64_t decide_ns_sum = 0;  // time spent on pods that wanted a place
+    std::uint64_t decide_ns_max = 0;
+    std::uint64_t decide_count = 0;
+  };
+  [[nodiscard]] Picture picture() const;
+
+ private:
+  void run();
+  void handle(const core::Event& event, core::Commands& out);
+  void publish();
+
+  core::Engine engine_;
+  std::size_t binds_max_;
+  Mailbox& mailbox_;
+  Output output_;
+  std::thread thread_;
+  mutable std::mutex mutex_;  // of picture_
+  Picture picture_;
+  Picture next_;  // the engine's thread alone
+};
+
+}  // namespace stowage::scheduler

@@ -1,0 +1,77 @@
+#include "scheduler/runner.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "core/testing/builders.h"
+
+namespace stowage::scheduler {
+namespace {
+
+using core::testing::node;
+using core::testing::pod;
+using core::testing::policy;
+
+// Collects commands from the engine's thread.
+class Collector {
+ public:
+  void add(core::Commands commands) {
+    const std::scoped_lock lock(mutex_);
+    for (auto& command : commands) commands_.push_back(std::move(command));
+    arrived_.notify_all();
+  }
+  core::Commands wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [&] { return commands_.size() >= count; });
+    return commands_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  core::Commands commands_;
+};
+
+TEST(Runner, DecidesOnItsOwnThreadAndAnswersQuestions) {
+  Mailbox mailbox;
+  Collector out;
+  Runner runner({.profiles = {policy("binpack")}, .binds_max = 10}, mailbox,
+                [&](core::Commands commands) { out.add(std::move(commands)); });
+  runner.start();
+  mailbox.put_node(core::NodeChanged{node("a").cards(2)});
+  mailbox.open();
+  mailbox.put_pod(core::PodPending{pod("p").gpus(1)});
+  EXPECT_EQ(std::get<core::Bind>(out.wait_for(1)[0]).uid, "p");
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::size_t nodes = 0;
+  mailbox.ask([&](core::Engine& engine) {
+    const std::scoped_lock lock(mutex);
+    nodes = engine.ledger().node_count();
+    answered.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  answered.wait(lock, [&] { return nodes != 0; });
+  EXPECT_EQ(nodes, 1U);
+}
+
+TEST(Runner, StopsDecidingWhileTooManyBindsAreUnderWay) {
+  Mailbox mailbox;
+  Collector out;
+  Runner runner({.profiles = {policy("binpack")}, .binds_max = 2}, mailbox,
+                [&](core::Commands commands) { out.add(std::move(commands)); });
+  mailbox.put_node(core::NodeChanged{node("a").cards(8)});
+  for (const char* uid : {"1", "2", "3"}) mailbox.put_pod(core::PodPending{pod(uid).gpus(1)});
+  mailbox.open();
+  runner.start();
+  EXPECT_EQ(out.wait_for(2).size(), 2U);
+  EXPECT_EQ(mailbox.sizes().pending, 1U);
+  mailbox.put_pod(core::PodPending{pod("urgent").gpus(1).priority(5)});
+  mailbox.put_reply(core::BindDone{"1"});
+  EXPECT_EQ(std::get<core::Bind>(out.wait_for(3)[2]).uid, "urgent") << "it overtook pod 3";
+}
+
+}  // namespace
+}  // namespace stowage::scheduler

@@ -1,0 +1,242 @@
+#include "scheduler/scheduler.h"
+
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/kubernetes.h"
+
+namespace stowage::scheduler {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kTick{1};
+constexpr std::uint64_t kTicksPerFlush = 30;  // parked pods are tried again, come what may
+constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
+
+kube::ReflectorOptions watching(kube::ReflectorOptions options, std::string path,
+                                std::string field_selector) {
+  options.path = std::move(path);
+  options.field_selector = std::move(field_selector);
+  return options;
+}
+
+std::vector<core::PolicyOptions> policies_of(const std::vector<Profile>& profiles) {
+  std::vector<core::PolicyOptions> policies;
+  policies.reserve(profiles.size());
+  for (const auto& profile : profiles) policies.push_back(profile.policy);
+  return policies;
+}
+
+}  // namespace
+
+class Scheduler::NodeSink final : public kube::ReflectorSink {
+ public:
+  explicit NodeSink(Scheduler& owner) : owner_(owner) {}
+  void on_list_begin() override { owner_.roster_.begin_nodes(); }
+  void on_item(std::string_view json) override { see(json); }
+  void on_list_end(std::string_view /*version*/) override {
+    owner_.roster_.end_nodes();
+    owner_.nodes_listed();
+  }
+  void on_event(kube::WatchType type, std::string_view json) override {
+    if (type != kube::WatchType::deleted) return see(json);
+    auto node = decoder_.node(json);
+    if (node) owner_.roster_.lose_node(node->name);
+  }
+  void on_status(const kube::ReflectorStatus& status) override { owner_.report("nodes", status); }
+  void on_bad_line(const std::string& error) override {
+    owner_.log_.warn("unreadable watch event of a node", {{"why", error}});
+  }
+
+ private:
+  void see(std::string_view json) {
+    auto node = decoder_.node(json);
+    if (node) return owner_.roster_.see_node(*node);
+    owner_.log_.warn("unreadable node ignored", {{"why", node.error().message}});
+  }
+  Scheduler& owner_;
+  codec::Decoder decoder_;
+};
+
+class Scheduler::PodSink final : public kube::ReflectorSink {
+ public:
+  explicit PodSink(Scheduler& owner) : owner_(owner) {}
+  void on_list_begin() override { owner_.roster_.begin_pods(); }
+  void on_item(std::string_view json) override { see(json); }
+  void on_list_end(std::string_view /*version*/) override {
+    owner_.roster_.end_pods();
+    owner_.pods_listed();
+  }
+  void on_event(kube::WatchType type, std::string_view json) override {
+    if (type != kube::WatchType::deleted) return see(json);
+    auto pod = decoder_.pod(json);
+    if (!pod) return complain(pod.error().message);
+    owner_.roster_.lose_pod(pod->uid);
+    owner_.conditions_.forget(pod->uid);
+  }
+  void on_status(const kube::ReflectorStatus& status) override { owner_.report("pods", status); }
+  void on_bad_line(const std::string& error) override {
+    owner_.log_.warn("unreadable watch event of a pod", {{"why", error}});
+  }
+
+ private:
+  void see(std::string_view json) {
+    auto pod = decoder_.pod(json);
+    if (!pod) return complain(pod.error().message);
+    owner_.roster_.see_pod(std::move(*pod));
+  }
+  void complain(const std::string& why) {
+    owner_.log_.warn("unreadable pod ignored", {{"why", why}});
+  }
+  Scheduler& owner_;
+  codec::Decoder decoder_;
+};
+
+Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Log& log)
+    : client_(client),
+      options_(std::move(options)),
+      log_(log),
+      binder_(client, options_.binder),
+      recorder_(client, options_.events),
+      conditions_(client),
+      roster_(options_.profiles, mailbox_, [this](const Notice& notice) { outbox_->tell(notice); }),
+      node_sink_(std::make_unique<NodeSink>(*this)),
+      pod_sink_(std::make_unique<PodSink>(*this)),
+      ticker_(client.loop()),
+      alive_(std::make_shared<bool>(true)) {
+  outbox_ = std::make_unique<Outbox>(Outbox::Ends{.roster = roster_,
+                                                  .mailbox = mailbox_,
+                                                  .binder = binder_,
+                                                  .recorder = recorder_,
+                                                  .conditions = conditions_,
+                                                  .loop = client.loop(),
+                                                  .log = log,
+                                                  .wall_clock = kube::system_wall_clock()});
+  nodes_ = std::make_unique<kube::Reflector>(
+      client, watching(options_.reflector, "/api/v1/nodes", ""), *node_sink_);
+  pods_ = std::make_unique<kube::Reflector>(
+      client, watching(options_.reflector, "/api/v1/pods", kLivePods), *pod_sink_);
+  const auto carry_out = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
+    loop.post([this, alive, commands = std::move(commands)]() mutable {
+      if (*alive) outbox_->carry_out(std::move(commands));
+    });
+  };
+  runner_ = std::make_unique<Runner>(
+      Runner::Options{.profiles = policies_of(options_.profiles), .binds_max = options_.binds_max},
+      mailbox_, carry_out);
+}
+
+Scheduler::~Scheduler() {
+  *alive_ = false;
+  runner_.reset();
+}
+
+void Scheduler::start() {
+  started_ = last_answer_ = steady_clock::now();
+  runner_->start();
+  nodes_->start();
+  tick();
+}
+
+void Scheduler::nodes_listed() {
+  if (pods_started_ || stopping_) return;
+  pods_started_ = true;
+  pods_->start();  // after the nodes: pods name cards, which are found on nodes
+}
+
+void Scheduler::pods_listed() {
+  if (opened_ || stopping_) return;
+  opened_ = true;
+  mailbox_.open();
+  const auto sizes = roster_.sizes();
+  const std::chrono::duration<double> took = steady_clock::now() - started_;
+  log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
+                                              {"pods", fmt::format("{}", sizes.pods)},
+                                              {"waiting", fmt::format("{}", sizes.wanting)},
+                                              {"seconds", fmt::format("{:.2f}", took.count())}});
+}
+
+void Scheduler::report(const char* what, const kube::ReflectorStatus& status) {
+  if (status.phase == kube::ReflectorPhase::disconnected) {
+    log_.warn("cannot watch, trying again", {{"what", what}, {"why", status.error}});
+  } else if (status.phase == kube::ReflectorPhase::live) {
+    log_.debug("watching", {{"what", what}});
+  }
+}
+
+std::string Scheduler::trouble() const {
+  const auto of = [](const char* what, const kube::Reflector& reflector) -> std::string {
+    const kube::ReflectorStatus& status = reflector.status();
+    if (status.synced) return {};
+    return status.error.empty() ? fmt::format("the first list of {} is not in yet", what)
+                                : fmt::format("cannot list {}: {}", what, status.error);
+  };
+  std::string text = of("nodes", *nodes_);
+  return text.empty() ? of("pods", *pods_) : text;
+}
+
+// The engine has no clock: pods that rest after a failed bind are tried when it is told the time.
+void Scheduler::tick() {
+  if (stopping_) return;
+  const auto counters = runner_->picture().counters;
+  const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
+  if (opened_ && (counters.resting > 0 || flush)) mailbox_.put_reply(core::Tick{});
+  if (!asked_) {
+    asked_ = true;
+    mailbox_.ask([this, alive = alive_, &loop = client_.loop()](core::Engine& /*engine*/) {
+      loop.post([this, alive] {
+        if (!*alive) return;
+        asked_ = false;
+        last_answer_ = steady_clock::now();
+      });
+    });
+  }
+  ticker_.start(kTick, [this] { tick(); });
+}
+
+void Scheduler::stop(net::Duration grace, std::function<void()> done) {
+  stopping_ = true;
+  ticker_.cancel();
+  nodes_->stop();
+  pods_->stop();
+  mailbox_.close();
+  log_.info("stopping", {{"binds", fmt::format("{}", binder_.counters().in_flight)}});
+  binder_.drain(grace, std::move(done));
+}
+
+void Scheduler::record_decision(const std::string& pod,
+                                std::function<void(Result<std::string>)> done) {
+  core::PodSpec spec{.uid = "nobody", .name = "debug/nobody"};
+  if (!pod.empty()) {
+    const Roster::Wanting* wanting = roster_.wanting(roster_.uid_of(pod));
+    if (wanting == nullptr) {
+      return done(fail(fmt::format("pod {} is not waiting for a place", pod)));
+    }
+    spec = wanting->spec;
+  }
+  mailbox_.ask([alive = alive_, spec = std::move(spec), done = std::move(done),
+                &loop = client_.loop()](core::Engine& engine) {
+    loop.post([alive, text = engine.record_decision(spec), done] {
+      if (*alive) done(text);
+    });
+  });
+}
+
+Scheduler::Picture Scheduler::picture() const {
+  const std::chrono::duration<double> silent = steady_clock::now() - last_answer_;
+  return {.engine = runner_->picture(),
+          .roster = roster_.sizes(),
+          .mailbox = mailbox_.sizes(),
+          .outbox = outbox_->counters(),
+          .binder = binder_.counters(),
+          .events = recorder_.counters(),
+          .conditions = conditions_.counters(),
+          .nodes = nodes_->counters(),
+          .pods = pods_->counters(),
+          .engine_silent_seconds = silent.count()};
+}
+
+}  // namespace stowage::scheduler

@@ -1,0 +1,106 @@
+// The standalone scheduler: watches nodes and pods, lets the engine decide, binds.
+//
+//   reflectors -> Roster -> Mailbox -> Runner (the engine's thread) -> Outbox -> API -> reflectors
+//
+// Everything but the runner lives on the loop's thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "kube/api_client.h"
+#include "kube/binder.h"
+#include "kube/condition_writer.h"
+#include "kube/event_recorder.h"
+#include "kube/reflector.h"
+#include "scheduler/outbox.h"
+#include "scheduler/profile.h"
+#include "scheduler/roster.h"
+#include "scheduler/runner.h"
+
+namespace stowage::scheduler {
+
+struct SchedulerOptions {
+  std::vector<Profile> profiles;
+  kube::BinderOptions binder;
+  kube::EventRecorderOptions events;
+  kube::ReflectorOptions reflector;  // path and selectors are set here
+  std::size_t binds_max = 1024;      // decided and not yet done
+};
+
+class Scheduler {
+ public:
+  Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Log& log);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  void start();
+  // Stops watching and deciding; binds in flight may end within `grace`. Then `done`.
+  void stop(net::Duration grace, std::function<void()> done);
+
+  // The first lists are in.
+  [[nodiscard]] bool ready() const { return opened_; }
+  // What is missing for that, or wrong now, in words; empty if nothing.
+  [[nodiscard]] std::string trouble() const;
+
+  // A record of the decision about the pod ("namespace/name") as the engine would take it now; of
+  // no pod in particular if the name is empty. `done` is called on the loop's thread.
+  void record_decision(const std::string& pod, std::function<void(Result<std::string>)> done);
+
+  struct Picture {
+    Runner::Picture engine;
+    Roster::Sizes roster;
+    Mailbox::Sizes mailbox;
+    Outbox::Counters outbox;
+    kube::BinderCounters binder;
+    kube::EventCounters events;
+    kube::ConditionCounters conditions;
+    kube::ReflectorCounters nodes;
+    kube::ReflectorCounters pods;
+    double engine_silent_seconds = 0;  // since the engine's thread last answered
+  };
+  [[nodiscard]] Picture picture() const;
+
+ private:
+  class NodeSink;
+  class PodSink;
+  friend class NodeSink;
+  friend class PodSink;
+
+  void nodes_listed();
+  void pods_listed();
+  void report(const char* what, const kube::ReflectorStatus& status);
+  void tick();
+
+  kube::ApiClient& client_;
+  SchedulerOptions options_;
+  base::Log& log_;
+  Mailbox mailbox_;
+  kube::Binder binder_;
+  kube::EventRecorder recorder_;
+  kube::ConditionWriter conditions_;
+  std::unique_ptr<Outbox> outbox_;
+  Roster roster_;
+  std::unique_ptr<NodeSink> node_sink_;
+  std::unique_ptr<PodSink> pod_sink_;
+  std::unique_ptr<kube::Reflector> nodes_;
+  std::unique_ptr<kube::Reflector> pods_;
+  net::Timer ticker_;
+  std::unique_ptr<Runner> runner_;
+  std::shared_ptr<bool> alive_;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point last_answer_;
+  bool asked_ = false;
+  bool pods_started_ = false;
+  bool opened_ = false;
+  bool stopping_ = false;
+  std::uint64_t ticks_ = 0;
+};
+
+}  // namespace stowage::scheduler
