@@ -82,13 +82,16 @@ bench: build ## run the benchmarks (engine, network, controller), results in ben
 	$(PYTHON) bench/cluster_bench.py $(RELEASE)/stowage --out bench/results/cluster.json
 
 .PHONY: lint
-lint: setup ## check format, layers, headers, size limits and clang-tidy
+lint: setup ## check format, layers and size limits: seconds
 	@echo "== lint: format"
 	@$(CXX_FILES) | xargs -r clang-format-16 --dry-run -Werror
 	@echo "== lint: layers"
 	@$(PYTHON) tools/check_layers.py
 	@echo "== lint: tidy"
 	@$(PYTHON) tools/tidy.py
+
+.PHONY: lint-deep
+lint-deep: lint ## also compile every header alone and run clang-tidy: half an hour on two cores
 	@cmake --preset clang --log-level=WARNING >/dev/null
 	@echo "== lint: headers"
 	@$(PYTHON) tools/check_headers.py --include build/clang/generated
@@ -100,9 +103,8 @@ format: setup ## rewrite all C++ files with clang-format
 	@$(CXX_FILES) | xargs -r clang-format-16 -i
 
 .PHONY: demo
-demo: build ## compare four policies on a synthetic trace, report in build/demo-report
-	$(RELEASE)/stowage sim --synthetic 200 --policy dual-price,fgd,best-fit,random --seed 1 \
-		--report build/demo-report
+demo: build ## a local cluster with a mixed workload, open to kubectl until Ctrl-C
+	@$(RELEASE)/stowage local demo
 
 .PHONY: clean
 clean: ## remove everything that was built

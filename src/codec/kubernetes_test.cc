@@ -1,6 +1,5 @@
 #include "codec/kubernetes.h"
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -15,8 +14,7 @@ using core::TaintEffect;
 using core::Toleration;
 
 std::string file(const std::string& name) {
-  const auto here = std::filesystem::path(__FILE__).parent_path() / "testdata";
-  std::ifstream in(here / name);
+  std::ifstream in("src/codec/testdata/" + name);  // tests run in the root of the source tree
   std::string text{std::istreambuf_iterator<char>(in), {}};
   EXPECT_FALSE(text.empty()) << name;
   return text;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "local/api_current.h"
+#include "local/apply.h"
 #include "local/conform.h"
 #include "local/defaults.h"
 #include "local/patch.h"
@@ -84,7 +85,7 @@ bool has_finalizers(const json::object& object) {
 
 }  // namespace
 
-Api::Api(StoreOptions options) : store_(options), names_(options.seed + 1) {
+Api::Api(const StoreOptions& options) : store_(options), names_(options.seed + 1) {
   const auto must = [](const ApiResult<ObjectPtr>& made) { STOWAGE_CHECK(made.has_value()); };
   for (const std::string_view ns : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     must(create(Kind::ns, "", named(ns)));
@@ -200,7 +201,7 @@ ApiResult<ObjectPtr> Api::create(Kind kind, std::string_view ns, json::object ob
   if (options.dry_run) {
     if (store_.get(kind, name) != nullptr) return refuse(already_exists(resource, name.name));
     make_object(object, "metadata")["creationTimestamp"] = time_text(store_.now());
-    return store_.preview(kind, name, std::move(object));
+    return store_.preview(kind, name, object);
   }
   return store_.create(kind, name, std::move(object));
 }
@@ -231,10 +232,10 @@ ApiResult<ObjectPtr> Api::finish_update(Kind kind, const Current& current, json:
     }
   }
   const ObjectName& name = current.object->name;
-  if (options.dry_run) return store_.preview(kind, name, std::move(after));
+  if (options.dry_run) return store_.preview(kind, name, after);
   const bool done = current.object->deleting && !has_finalizers(after) && kind != Kind::ns &&
                     int_at(before, "metadata.deletionGracePeriodSeconds").value_or(0) == 0;
-  auto written = store_.update(kind, name, std::move(after));
+  auto written = store_.update(kind, name, after);
   if (!written || !done) return written;
   STOWAGE_TRY(removal, take_out(*written, {}));
   return removal.object;
@@ -281,12 +282,20 @@ ApiResult<ObjectPtr> Api::replace(Kind kind, const ObjectName& name, Part part, 
 }
 
 ApiResult<json::object> Api::patched(Kind kind, const Current& current, PatchType type,
-                                     const json::value& patch) const {
+                                     const json::value& patch, const std::string& manager) const {
   if (type != PatchType::json && !patch.is_object()) {
     return refuse(bad_request("the patch is no JSON object"));
   }
   if (type == PatchType::strategic || type == PatchType::apply) {
     json::object tree(current.tree, current.memory());
+    const auto owned = applied_.find(current.object->uid);
+    if (type == PatchType::apply && owned != applied_.end()) {
+      if (const auto last = owned->second.find(manager); last != owned->second.end()) {
+        const auto before = parse_json(last->second);
+        STOWAGE_CHECK(before.has_value() && before->is_object());
+        take_back(tree, before->get_object(), patch.get_object(), schema_.of(kind));
+      }
+    }
     STOWAGE_TRY_VOID(strategic_patch(tree, patch.get_object(), schema_.of(kind)));
     return tree;
   }
@@ -310,10 +319,12 @@ ApiResult<ObjectPtr> Api::patch(Kind kind, const ObjectName& name, Part part, Pa
     }
     json::object object = patch.get_object();
     make_object(object, "metadata")["name"] = name.name;
-    return create(kind, name.ns, std::move(object), options);
+    auto made = create(kind, name.ns, std::move(object), options);
+    if (made && !options.dry_run) applied_[(*made)->uid][options.manager] = json::serialize(patch);
+    return made;
   }
   Current current(stored);
-  STOWAGE_TRY(after, patched(kind, current, type, patch));
+  STOWAGE_TRY(after, patched(kind, current, type, patch, options.manager));
   STOWAGE_TRY_VOID(check(kind, after, options));
   if (text_at(after, "metadata.name") != name.name ||
       text_at(after, "metadata.namespace") != name.ns) {
@@ -322,7 +333,11 @@ ApiResult<ObjectPtr> Api::patch(Kind kind, const ObjectName& name, Part part, Pa
   const Preconditions preconditions{std::string(text_at(after, "metadata.uid")),
                                     std::string(text_at(after, "metadata.resourceVersion"))};
   STOWAGE_TRY_VOID(check_preconditions(preconditions, *stored));
-  return finish_update(kind, current, std::move(after), part, options);
+  auto written = finish_update(kind, current, std::move(after), part, options);
+  if (written && type == PatchType::apply && !options.dry_run) {
+    applied_[stored->uid][options.manager] = json::serialize(patch);
+  }
+  return written;
 }
 
 ApiResult<void> check_preconditions(const Preconditions& preconditions,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct WriteOptions {
   bool dry_run = false;
   FieldValidation validation = FieldValidation::ignore;
   std::vector<std::string>* warnings = nullptr;  // with validation warn: what was found
+  std::string manager;                           // of an apply patch: who owns what it says
 };
 
 // Which part of an object a write may change: a write to `main` keeps the stored status, a write
@@ -58,7 +60,7 @@ class Api {
  public:
   // Makes the namespaces default, kube-system, kube-public and kube-node-lease and the two system
   // priority classes.
-  explicit Api(StoreOptions options);
+  explicit Api(const StoreOptions& options);
 
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] const Store& store() const { return store_; }
@@ -106,7 +108,7 @@ class Api {
   ApiResult<ObjectPtr> finish_update(Kind kind, const Current& current, json::object after,
                                      Part part, const WriteOptions& options);
   ApiResult<json::object> patched(Kind kind, const Current& current, PatchType type,
-                                  const json::value& patch) const;
+                                  const json::value& patch, const std::string& manager) const;
   ApiResult<Removal> remove_pod(const ObjectPtr& pod, const DeleteOptions& options);
   ApiResult<Removal> remove_namespace(const ObjectPtr& object, const DeleteOptions& options);
   ApiResult<Removal> mark_deleted(const ObjectPtr& object, std::int64_t grace_seconds,
@@ -119,6 +121,8 @@ class Api {
   Schema schema_;
   Store store_;
   base::Rng names_;
+  // What each manager applied last, as JSON, by the object's uid.
+  std::map<std::string, std::map<std::string, std::string>> applied_;
   std::uint32_t next_address_ = 1;  // of a service
 };
 

@@ -92,15 +92,16 @@ ApiResult<Api::Removal> Api::mark_deleted(const ObjectPtr& object, std::int64_t 
   metadata["deletionGracePeriodSeconds"] = grace_seconds;
   if (object->kind == Kind::ns) make_object(tree, "status")["phase"] = "Terminating";
   if (options.dry_run) {
-    return Removal{store_.preview(object->kind, object->name, std::move(tree)), false};
+    return Removal{store_.preview(object->kind, object->name, tree), false};
   }
-  STOWAGE_TRY(marked, store_.update(object->kind, object->name, std::move(tree)));
+  STOWAGE_TRY(marked, store_.update(object->kind, object->name, tree));
   return Removal{std::move(marked), false};
 }
 
 ApiResult<Api::Removal> Api::take_out(const ObjectPtr& object, const DeleteOptions& options) {
   if (options.dry_run) return Removal{object, true};
   STOWAGE_TRY(last, store_.remove(object->kind, object->name));
+  applied_.erase(object->uid);
   after_removal(last, options.propagation);
   return Removal{std::move(last), true};
 }

@@ -50,11 +50,12 @@ Status ApiServer::listen() {
   http.address = options_.address;
   http.port = options_.port;
   http.body_bytes_max = kBodyMax;
-  STOWAGE_TRY(server, net::HttpServer::listen(loop_, std::move(http),
-                                              [this](net::ServerRequest request,
-                                                     std::shared_ptr<net::Responder> responder) {
-                                                handle(request.http, std::move(responder));
-                                              }));
+  STOWAGE_TRY(server,
+              net::HttpServer::listen(loop_, std::move(http),
+                                      [this](const net::ServerRequest& request,
+                                             const std::shared_ptr<net::Responder>& responder) {
+                                        handle(request.http, responder);
+                                      }));
   server_ = std::move(server);
   return {};
 }
@@ -67,7 +68,8 @@ std::string ApiServer::url() const {
              : fmt::format("http://{}:{}", options_.address, port());
 }
 
-void ApiServer::handle(const net::HttpRequest& request, std::shared_ptr<net::Responder> responder) {
+void ApiServer::handle(const net::HttpRequest& request,
+                       const std::shared_ptr<net::Responder>& responder) {
   const std::string_view host = net::find_header(request.headers, "Host");
   if (!is_local(host) && host != options_.address) {
     ApiError error;
@@ -79,12 +81,12 @@ void ApiServer::handle(const net::HttpRequest& request, std::shared_ptr<net::Res
   if (request.method == "GET" && request.target.find("watch=") != std::string::npos) {
     const auto call = parse_call(request);
     if (!call) return responder->send(error_response(call.error()));
-    if (call->watches()) return start_watch(*call, std::move(responder));
+    if (call->watches()) return start_watch(*call, responder);
   }
   responder->send(rest_.answer(request));
 }
 
-void ApiServer::start_watch(const Call& call, std::shared_ptr<net::Responder> responder) {
+void ApiServer::start_watch(const Call& call, const std::shared_ptr<net::Responder>& responder) {
   auto request = watch_request(call);
   if (!request) return responder->send(error_response(request.error()));
   auto stream = std::make_shared<WatchStream>(api_.store(), std::move(*request), responder,

@@ -37,8 +37,8 @@ class ApiServer {
   [[nodiscard]] std::size_t watches() const { return streams_.size(); }
 
  private:
-  void handle(const net::HttpRequest& request, std::shared_ptr<net::Responder> responder);
-  void start_watch(const Call& call, std::shared_ptr<net::Responder> responder);
+  void handle(const net::HttpRequest& request, const std::shared_ptr<net::Responder>& responder);
+  void start_watch(const Call& call, const std::shared_ptr<net::Responder>& responder);
   void arm_tick();
   void tick();
 

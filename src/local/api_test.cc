@@ -241,7 +241,7 @@ TEST(Api, ApplyCreatesOrMerges) {
   const ObjectName name{"default", "c"};
   ASSERT_TRUE(cluster.api.patch(Kind::config_map, name, Part::main, PatchType::apply, first));
   ASSERT_TRUE(cluster.api.patch(Kind::config_map, name, Part::main, PatchType::apply,
-                                parsed(R"({"data":{"b":"2"}})")));
+                                parsed(R"({"data":{"b":"2"}})"), {.manager = "other"}));
   EXPECT_EQ(*object_at(cluster.get(Kind::config_map, "c")->tree(), "data"),
             parsed(R"({"a":"1","b":"2"})"));
   EXPECT_EQ(

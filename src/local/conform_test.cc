@@ -71,8 +71,9 @@ TEST(Conform, MakesTextOfNumbersThatAreQuantities) {
 
 TEST(Conform, RefusesWhatIsNestedWithoutEnd) {
   const Schema schema;
-  std::string deep = "1";
-  for (int i = 0; i < 50; ++i) deep = R"({"f":)" + deep + "}";
+  std::string deep;
+  for (int i = 0; i < 50; ++i) deep += R"({"f":)";
+  deep += "1" + std::string(50, '}');
   json::object object = parsed(R"({"metadata":{"managedFields":[{"fieldsV1":)" + deep + "}]}}");
   EXPECT_EQ(conform(object, schema.of(Kind::pod)).error,
             "metadata.managedFields.fieldsV1 is nested too deep");

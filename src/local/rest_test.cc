@@ -160,7 +160,7 @@ TEST_F(RestTest, SelectsByLabelsAndFields) {
   cluster_.pod("p");
   cluster_.pod("q");
   ASSERT_TRUE(cluster_.api.bind({{"default", "p"}, "n1", {}, {}}));
-  const auto count = [&](std::string query) {
+  const auto count = [&](const std::string& query) {
     return array_at(get("/api/v1/pods?" + query), "items")->size();
   };
   EXPECT_EQ(count("fieldSelector=spec.nodeName%3Dn1"), 1U);

@@ -139,6 +139,7 @@ Rest::Answer Rest::patch(const Call& call, Part part) {
       STOWAGE_TRY_VOID(check_type(call, body.get_object()));
     }
   }
+  options.manager = call.target.query_value("fieldManager");
   const Kind kind = call.resource->kind_id;
   const bool fresh = api_.store().get(kind, call.object()) == nullptr;
   const auto made = api_.patch(kind, call.object(), part, *type, body, options);

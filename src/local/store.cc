@@ -164,7 +164,7 @@ ApiResult<ObjectPtr> Store::create(Kind kind, const ObjectName& name, json::obje
   return made;
 }
 
-ApiResult<ObjectPtr> Store::update(Kind kind, const ObjectName& name, json::object object,
+ApiResult<ObjectPtr> Store::update(Kind kind, const ObjectName& name, const json::object& object,
                                    std::uint64_t expected) {
   Shelf& to = shelf(kind);
   const auto place = to.objects.find(name);
@@ -192,7 +192,7 @@ ApiResult<ObjectPtr> Store::remove(Kind kind, const ObjectName& name) {
   return last;
 }
 
-ObjectPtr Store::preview(Kind kind, const ObjectName& name, json::object object) const {
+ObjectPtr Store::preview(Kind kind, const ObjectName& name, const json::object& object) const {
   const ObjectPtr current = get(kind, name);
   return seal(kind, name, object, current == nullptr ? 0 : current->version);
 }

@@ -153,12 +153,13 @@ class Store {
   ApiResult<ObjectPtr> create(Kind kind, const ObjectName& name, json::object object);
   // Replaces what is there. NotFound. A change of nothing makes no new version. `expected`: the
   // version that must be the current one, unless 0: Conflict.
-  ApiResult<ObjectPtr> update(Kind kind, const ObjectName& name, json::object object,
+  ApiResult<ObjectPtr> update(Kind kind, const ObjectName& name, const json::object& object,
                               std::uint64_t expected = 0);
   // Removes it at once, whatever finalizers say. NotFound. Returns the last state.
   ApiResult<ObjectPtr> remove(Kind kind, const ObjectName& name);
   // The object that create() or update() would store, for dry runs.
-  [[nodiscard]] ObjectPtr preview(Kind kind, const ObjectName& name, json::object object) const;
+  [[nodiscard]] ObjectPtr preview(Kind kind, const ObjectName& name,
+                                  const json::object& object) const;
 
   // Events. Nothing is called from inside a write: it only queues. deliver() passes on what
   // is queued, in order, and also what the callbacks write meanwhile. on_pending is called once

@@ -9,7 +9,7 @@
 namespace stowage::local {
 namespace {
 
-constexpr std::size_t kAnnotationBytesMax = 256 * 1024;
+constexpr std::size_t kAnnotationBytesMax = std::size_t{256} * 1024;
 
 std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
 

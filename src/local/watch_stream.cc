@@ -6,7 +6,7 @@
 namespace stowage::local {
 namespace {
 
-constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t kChunk = std::size_t{64} * 1024;
 
 bool is_true(std::string_view value) { return value == "true" || value == "1"; }
 
@@ -23,7 +23,8 @@ ApiResult<WatchRequest> watch_request(const Call& call) {
   request.initial_events = since == 0;
   request.bookmarks = is_true(call.target.query_value("allowWatchBookmarks"));
   STOWAGE_TRY(timeout, number_param(call, "timeoutSeconds"));
-  request.timeout = std::chrono::seconds{std::min<std::uint64_t>(timeout, 24 * 3600)};
+  request.timeout =
+      std::chrono::seconds{std::min<std::uint64_t>(timeout, std::uint64_t{24} * 3600)};
   if (is_true(call.target.query_value("sendInitialEvents"))) {
     if (call.target.query_value("resourceVersionMatch") != "NotOlderThan") {
       ApiError error;

@@ -21,7 +21,8 @@ class EventLoop {
 
   // Runs callbacks on the calling thread until stop(). May be run again after that.
   void run();
-  // Any thread. Callbacks that wait are not run.
+  // Any thread. Callbacks that wait are not run. If the loop does not run, its next run ends at
+  // once.
   void stop();
   // Any thread: `work` is called on the loop's thread, in the order of the calls.
   void post(std::function<void()> work);

@@ -40,7 +40,7 @@ struct CallError {
 class HttpClient {
  public:
   HttpClient(EventLoop& loop, HttpClientOptions options);
-  ~HttpClient();  // calls in progress end without a callback
+  ~HttpClient();  // calls in progress end without a callback; streams go on
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 

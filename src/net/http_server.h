@@ -38,8 +38,9 @@ struct ServerRequest {
 };
 
 // The way to answer one request: once with send(), or with begin(), write()... and end(). Kept as
-// long as wanted, used on the loop's thread; after the peer has gone its functions do nothing.
-// Destroyed without an answer it sends a 500.
+// long as wanted, used on the loop's thread; after the peer has gone its functions do nothing, and
+// none of them calls back. Destroyed without an answer it sends a 500, destroyed before end() it
+// cuts the connection.
 class Responder {
  public:
   virtual ~Responder() = default;

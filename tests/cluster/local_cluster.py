@@ -97,6 +97,10 @@ class Api:
                     raise
         raise AssertionError("unreachable")
 
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+
     def get(self, path):
         status, value = self.request("GET", path)
         if status != 200:
@@ -192,6 +196,7 @@ class LocalCluster:
             self.api = Api(self.port)
             wait_until("the local cluster answers",
                        lambda: self.api.request("GET", "/readyz")[0] == 200)
+            self.stack.callback(self.api.close)
         except BaseException:
             self.stack.close()
             raise

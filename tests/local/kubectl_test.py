@@ -258,6 +258,9 @@ class KubectlTest(unittest.TestCase):
         self.ok("apply", "--server-side", "-f", "-", stdin=changed)
         labels = json.loads(self.field("pod", "p1", ".metadata.labels"))
         self.assertEqual(labels, {"app": "b", "more": "c"})
+        self.ok("apply", "--server-side", "-f", "-", stdin=pod)
+        labels = json.loads(self.field("pod", "p1", ".metadata.labels"))
+        self.assertEqual(labels, {"app": "a"})
         self.ok("apply", "--dry-run=server", "-f", "-", stdin=POD % ("p2", "a"))
         self.refused("get", "pod", "p2", says="not found")
 

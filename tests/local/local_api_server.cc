@@ -12,7 +12,7 @@ int main() {
   options.now = [] {
     return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
   };
-  local::Api api(std::move(options));
+  local::Api api(options);
   local::ApiServer server(loop, api, {});
   if (const auto listening = server.listen(); !listening) {
     std::fprintf(stderr, "%s\n", listening.error().message.c_str());

@@ -61,8 +61,9 @@ class Engine::Body {
   Ledger ledger_;
   std::vector<std::unique_ptr<Planner>> planners_;  // by profile
   Waiting waiting_;
-  std::unordered_map<std::string, Binding> binding_;         // lookup only
-  std::unordered_map<std::string, std::uint32_t> failures_;  // lookup only: in a row
+  std::unordered_map<std::string, Binding> binding_;  // lookup only
+  // Binds that failed in a row.
+  std::unordered_map<std::string, std::uint32_t> failures_;  // lookup only
   std::uint64_t arrivals_ = 0;
   base::Instant now_;
   Counters counters_;

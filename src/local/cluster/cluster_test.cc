@@ -80,6 +80,18 @@ TEST_F(KubeconfigFile, TheFileOfAClusterThatRunsIsKeptAndOfOneThatEndedReplaced)
   EXPECT_TRUE(write_kubeconfig(path(), "http://127.0.0.1:1").has_value());
 }
 
+TEST_F(KubeconfigFile, TheUsualNameIsNotUsedWhileItIsTaken) {
+  ASSERT_EQ(::setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1), 0);
+  const std::string usual = (folder_ / "stowage-local.kubeconfig").string();
+  EXPECT_EQ(default_kubeconfig_path(), usual);
+  std::ofstream(usual) << "something else\n";
+  const std::string other = default_kubeconfig_path();
+  EXPECT_NE(other, usual);
+  EXPECT_TRUE(write_kubeconfig(other, "http://127.0.0.1:1").has_value());
+  ASSERT_EQ(::unsetenv("XDG_RUNTIME_DIR"), 0);
+  EXPECT_EQ(default_kubeconfig_path().find(folder_.string()), std::string::npos);
+}
+
 TEST_F(KubeconfigFile, WhatCanNotBeWrittenIsToldWithItsReason) {
   const Status folder = write_kubeconfig(folder_.string(), "http://127.0.0.1:1");
   ASSERT_FALSE(folder.has_value());

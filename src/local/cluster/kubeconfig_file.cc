@@ -72,12 +72,12 @@ Status write_all(int file, std::string_view text) {
 }  // namespace
 
 std::string default_kubeconfig_path() {
-  constexpr std::string_view kName = "stowage-local.kubeconfig";
-  const char* folder = std::getenv("XDG_RUNTIME_DIR");
-  if (folder != nullptr && folder[0] == '/' && ::access(folder, W_OK) == 0) {
-    return fmt::format("{}/{}", folder, kName);
-  }
-  return std::string(kName);
+  const char* session = std::getenv("XDG_RUNTIME_DIR");
+  const bool usable = session != nullptr && session[0] == '/' && ::access(session, W_OK) == 0;
+  const std::string folder = usable ? fmt::format("{}/", session) : "";
+  const std::string usual = folder + "stowage-local.kubeconfig";
+  if (check_replaceable(usual)) return usual;
+  return fmt::format("{}stowage-local-{}.kubeconfig", folder, ::getpid());
 }
 
 std::string kubeconfig_text(const std::string& server_url) {

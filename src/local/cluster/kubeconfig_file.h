@@ -9,6 +9,7 @@
 namespace stowage::local {
 
 // Where it goes if nobody says: the user's folder for things of this session, or the current one.
+// Another name than usual if that one is taken, by a cluster that runs, say.
 [[nodiscard]] std::string default_kubeconfig_path();
 
 [[nodiscard]] std::string kubeconfig_text(const std::string& server_url);

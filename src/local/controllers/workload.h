@@ -50,7 +50,7 @@ class WorkList {
 enum class Round : std::uint8_t { up, down };
 [[nodiscard]] std::int64_t part_of(const json::value* amount, std::int64_t total, Round round);
 
-// A number of hash, in letters that may stand in names and make no words.
+// A hash of the text, in letters that may stand in names and make no words.
 [[nodiscard]] std::string name_hash(std::string_view text);
 
 // Sets or removes a field with a count, as the API leaves out zeros.

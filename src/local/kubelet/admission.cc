@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/quantity.h"
+#include "codec/kubernetes.h"
 #include "core/model/node.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
@@ -39,8 +40,7 @@ void add(Amounts& to, const Amounts& more) {
   for (const auto& [name, amount] : more) add(to[name], amount);
 }
 
-// What was added is taken off again; sums that had reached kTooMuch come out too small, not wrong
-// for long: nothing is left when the last pod has gone.
+// A sum that had reached kTooMuch comes out too small here, until the last pod that is in it goes.
 void take_off(std::int64_t& from, std::int64_t less) {
   from = std::max<std::int64_t>(from - less, 0);
 }
@@ -144,15 +144,13 @@ std::vector<CardUse> cards_of(const json::object& pod) {
 NodeSupply supply_of(const json::object& node) {
   NodeSupply supply;
   supply.allocatable = amounts_of(object_at(node, "status.allocatable"));
-  const json::value inventory = annotated_json(node, dialect::kInventoryAnnotation);
-  if (!inventory.is_object()) return supply;
-  const json::array* cards = array_at(inventory.get_object(), "cards");
-  if (cards == nullptr) return supply;
-  for (const json::value& element : *cards) {
-    const json::object* card = element.if_object();
-    if (card == nullptr) continue;
-    supply.cards[std::string(text_at(*card, "id"))] = int_at(*card, "memoryMiB").value_or(0);
-  }
+  codec::Decoder decoder;
+  auto object = decoder.node(json::serialize(node));
+  if (!object) return supply;
+  if (object->name.empty()) object->name = "unnamed";
+  const auto reading = dialect::to_spec(*object);
+  if (!reading) return supply;
+  for (const core::Card& card : reading->node.cards) supply.cards[card.id] = card.memory_mib;
   return supply;
 }
 
@@ -208,19 +206,21 @@ std::optional<AdmissionRefusal> Admission::judge(const Node& node, const Held& c
   }
   for (const CardUse& use : claim.cards) {
     const auto card = node.supply.cards.find(use.card);
-    if (card == node.supply.cards.end()) {
+    const bool listed = card != node.supply.cards.end();
+    if (!listed && !node.supply.cards.empty()) {
       return AdmissionRefusal{"UnexpectedAdmissionError",
                               fmt::format("the node has no card {}", use.card)};
     }
+    // Where nobody lists the cards, nobody knows their memory either.
+    const std::int64_t memory = listed ? card->second : kTooMuch;
     const auto held = node.cards.find(use.card);
     const CardUse used = held == node.cards.end() ? CardUse{} : held->second;
-    if (used.milli + use.milli > core::kMilliPerCard ||
-        used.memory_mib + use.memory_mib > card->second) {
+    if (used.milli + use.milli > core::kMilliPerCard || used.memory_mib + use.memory_mib > memory) {
       return AdmissionRefusal{
           "UnexpectedAdmissionError",
           fmt::format("card {} would be over-committed: {} + {} of {} milli, {} + {} of {} MiB",
                       use.card, used.milli, use.milli, core::kMilliPerCard, used.memory_mib,
-                      use.memory_mib, card->second)};
+                      use.memory_mib, memory)};
     }
   }
   return std::nullopt;

@@ -36,7 +36,7 @@ struct CardUse {
 
 struct NodeSupply {
   Amounts allocatable;
-  std::map<std::string, std::int64_t> cards;  // id -> MiB
+  std::map<std::string, std::int64_t> cards;  // id -> MiB; 0: nobody says
   friend bool operator==(const NodeSupply&, const NodeSupply&) = default;
 };
 [[nodiscard]] NodeSupply supply_of(const json::object& node);

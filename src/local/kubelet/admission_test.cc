@@ -98,6 +98,14 @@ TEST(Admission, SharesOfACardAreAddedUpAndTooManyAreRefused) {
   EXPECT_EQ(admission.admit("n", "5", pod_asking(asks, on_card("GPU-a", 400, 500))), std::nullopt);
 }
 
+TEST(Admission, CardsThatNobodyListsAreCountedByTheirComputeAlone) {
+  Admission admission;
+  admission.set_node("n", supply_of(parse(R"({"status":{"allocatable":{"pods":"9"}}})")));
+  EXPECT_EQ(admission.admit("n", "1", pod_asking("{}", on_card("n/0", 700, 99999))), std::nullopt);
+  EXPECT_TRUE(admission.admit("n", "2", pod_asking("{}", on_card("n/0", 400, 1))).has_value());
+  EXPECT_EQ(admission.admit("n", "3", pod_asking("{}", on_card("n/1", 400, 1))), std::nullopt);
+}
+
 TEST(Admission, AnAnnotationForAnotherNodeOrOfNonsenseCountsForNothing) {
   for (const char* text : {"", "junk", "[]", R"({"node":"other","containers":{"main":[]}})",
                            R"({"node":"n","containers":7})"}) {

@@ -1,0 +1,15 @@
+// What server-side apply adds to a merge: fields that the manager applied before and leaves out now
+// are taken back. Who else may have set them is not known here. Pure.
+#pragma once
+
+#include "local/json.h"
+#include "local/schema.h"
+
+namespace stowage::local {
+
+// Removes from `target` what stands in `before` but not in `now`: members, and elements of lists
+// that have a key. Lists without a key count as one value.
+void take_back(json::object& target, const json::object& before, const json::object& now,
+               const Message& message);
+
+}  // namespace stowage::local
