@@ -13,6 +13,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kTick{1};
+constexpr std::chrono::seconds kRelistEvery{30};
 constexpr std::uint64_t kTicksPerFlush = 30;  // parked pods are tried again, come what may
 constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
 
@@ -49,6 +50,7 @@ class Scheduler::NodeSink final : public kube::ReflectorSink {
   void on_status(const kube::ReflectorStatus& status) override { owner_.report("nodes", status); }
   void on_bad_line(const std::string& error) override {
     owner_.log_.warn("unreadable watch event of a node", {{"why", error}});
+    owner_.relist_soon(*owner_.nodes_);
   }
 
  private:
@@ -80,6 +82,7 @@ class Scheduler::PodSink final : public kube::ReflectorSink {
   void on_status(const kube::ReflectorStatus& status) override { owner_.report("pods", status); }
   void on_bad_line(const std::string& error) override {
     owner_.log_.warn("unreadable watch event of a pod", {{"why", error}});
+    owner_.relist_soon(*owner_.pods_);
   }
 
  private:
@@ -157,6 +160,17 @@ void Scheduler::pods_listed() {
                                               {"pods", fmt::format("{}", sizes.pods)},
                                               {"waiting", fmt::format("{}", sizes.wanting)},
                                               {"seconds", fmt::format("{:.2f}", took.count())}});
+}
+
+// An event is lost, and nobody can say of which object: only a list tells what is true now. Not
+// more often than now and then, in case the server keeps talking nonsense.
+void Scheduler::relist_soon(kube::Reflector& reflector) {
+  const auto now = steady_clock::now();
+  if (now - last_relist_ < kRelistEvery) return;
+  last_relist_ = now;
+  client_.loop().post([this, alive = alive_, &reflector] {
+    if (*alive && !stopping_) reflector.relist();
+  });
 }
 
 void Scheduler::report(const char* what, const kube::ReflectorStatus& status) {

@@ -75,6 +75,7 @@ class Scheduler {
 
   void nodes_listed();
   void pods_listed();
+  void relist_soon(kube::Reflector& reflector);
   void report(const char* what, const kube::ReflectorStatus& status);
   void tick();
 
@@ -96,6 +97,7 @@ class Scheduler {
   std::shared_ptr<bool> alive_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point last_answer_;
+  std::chrono::steady_clock::time_point last_relist_;
   bool asked_ = false;
   bool pods_started_ = false;
   bool opened_ = false;

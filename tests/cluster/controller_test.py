@@ -108,6 +108,7 @@ class Servers(Folder):
             self.assertEqual(len(api.bindings), 1)
             self.assertEqual(controller.process.stop(), 0)
             self.assertIn("unreadable", controller.process.log.read_text(encoding="utf-8"))
+            self.assertGreater(api.lists, 2, "an event that was lost is made good by a list")
 
 
 class Running(Folder):
@@ -165,6 +166,7 @@ class FakeApi:
     def __init__(self):
         fake = self
         self.bindings = []
+        self.lists = 0
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -191,6 +193,7 @@ class FakeApi:
                     self.wfile.flush()
                     fake.closing.wait(30)
                     return
+                fake.lists += 1
                 items = fake.NODES if "/nodes" in self.path else fake.PODS
                 self.answer(200, {"kind": "List", "metadata": {"resourceVersion": "5"},
                                   "items": items})

@@ -75,7 +75,7 @@ std::string default_kubeconfig_path() {
   const char* session = std::getenv("XDG_RUNTIME_DIR");
   const bool usable = session != nullptr && session[0] == '/' && ::access(session, W_OK) == 0;
   const std::string folder = usable ? fmt::format("{}/", session) : "";
-  const std::string usual = folder + "stowage-local.kubeconfig";
+  std::string usual = folder + "stowage-local.kubeconfig";
   if (check_replaceable(usual)) return usual;
   return fmt::format("{}stowage-local-{}.kubeconfig", folder, ::getpid());
 }

@@ -84,8 +84,11 @@ RC_GTEST_PROP(Rollout, AlwaysEndsWithinItsLimits, ()) {
   for (int step = 0; step < 200; ++step) {
     const std::int64_t before = available();
     const RolloutStep next = next_step(wish, fresh, old);
+    std::int64_t total_before = fresh.wanted;
+    for (const RolloutSet& one : old) total_before += one.wanted;
     std::int64_t total = next.fresh;
     for (const std::int64_t n : next.old) total += n;
+    RC_ASSERT(total <= std::max(total_before, wish.replicas + wish.max_surge));
     RC_ASSERT(next.fresh <= wish.replicas);
     fresh.wanted = fresh.replicas = next.fresh;
     fresh.available = std::min(fresh.available, next.fresh);

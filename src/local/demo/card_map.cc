@@ -50,7 +50,7 @@ std::string cell(const CardFill& card, const MapStyle& style) {
   const int percent = card.percent();
   const auto level = static_cast<std::size_t>((percent * 8 + 99) / 100);
   const std::string_view glyph = style.unicode ? kBlocks[level] : kAscii[level];
-  const std::string text =
+  std::string text =
       percent == 0 ? fmt::format("{}   ", glyph) : fmt::format("{}{:>3}", glyph, percent);
   if (!style.colour) return text;
   const std::string_view tint = percent == 0 ? kDim : percent == 100 ? kFull : kShared;

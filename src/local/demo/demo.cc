@@ -187,7 +187,7 @@ void Demo::call(kube::ApiCall call, const std::string& what, Then then) {
       });
 }
 
-void Demo::finish(Outcome outcome) {
+void Demo::finish(const Outcome& outcome) {
   if (std::exchange(finished_, true)) return;
   timer_.cancel();
   if (!outcome.ok && options_.terminal) options_.out("\n");

@@ -52,7 +52,7 @@ class Demo {
   void draw(std::int64_t placed);
   void show(std::vector<json::object> pods);
   void call(kube::ApiCall call, const std::string& what, Then then);
-  void finish(Outcome outcome);
+  void finish(const Outcome& outcome);
 
   kube::ApiClient& client_;
   DemoWorkload workload_;

@@ -152,7 +152,7 @@ void add_whole_cards(Builder& builder, std::int64_t most) {
   for (const auto& [cards, count] : {std::pair{8, 2}, std::pair{4, 5}, std::pair{2, 8}}) {
     if (cards > most) continue;
     builder.pods(fmt::format("train-x{}", cards), fmt::format("{} cards of one node", cards),
-                 builder.share(count, cards * 1000), {{"nvidia.com/gpu", cards}});
+                 builder.share(count, std::int64_t{1000} * cards), {{"nvidia.com/gpu", cards}});
   }
   builder.pods("train", "1 card (nvidia.com/gpu), for the default-scheduler",
                builder.share(20, 1000), {{"nvidia.com/gpu", 1}}, "default-scheduler");

@@ -55,7 +55,7 @@ class MixReader {
     for (const auto& entry : map) {
       if (!entry.first.IsScalar()) return wrong(entry.first, path, "has a key that is no text");
       const std::string key = entry.first.Scalar();
-      const std::string full = path.empty() ? key : path + "." + key;
+      const std::string full = path.empty() ? key : fmt::format("{}.{}", path, key);
       if (!seen.insert(key).second) return wrong(entry.first, full, "is given twice");
       if (!known.empty() && std::find(known.begin(), known.end(), key) == known.end()) {
         const std::string near = base::nearest(key, known);
