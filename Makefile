@@ -8,7 +8,8 @@ MAKEFLAGS += --no-print-directory
 JOBS := $(shell nproc)
 PYTHON := /usr/bin/python3
 RELEASE := build/release
-CXX_FILES = find $(wildcard src tests bench) -name '*.h' -o -name '*.cc'
+FUZZ_SECONDS ?= 60
+CXX_FILES = find $(wildcard src tests bench fuzz) -name '*.h' -o -name '*.cc'
 
 # $(call compile,<preset>): configures and builds one preset.
 define compile
@@ -56,18 +57,30 @@ build: setup ## build the release binary, build/release/stowage
 	@cmake --build --preset release -j $(JOBS) --target stowage_program
 
 .PHONY: test
-test: setup ## build and run all tests: release, then dev (sanitizers), then clang
+test: setup ## build and run all tests: release, dev (sanitizers), clang, and the fuzzers shortly
 	$(call compile,release)
 	$(call check,release)
 	$(call compile,dev)
 	$(call check,dev)
 	$(call compile,clang)
 	$(call check,clang)
+	$(call compile,fuzz)
+	$(call check,fuzz)
 
-.PHONY: test-release test-dev test-clang test-tsan
-test-release test-dev test-clang test-tsan: test-%: setup
+.PHONY: test-release test-dev test-clang test-tsan test-fuzz
+test-release test-dev test-clang test-tsan test-fuzz: test-%: setup
 	$(call compile,$*)
 	$(call check,$*)
+
+.PHONY: fuzz
+fuzz: setup ## search for inputs that break a reader, FUZZ_SECONDS=60 for each
+	$(call compile,fuzz)
+	@mkdir -p build/fuzz/found
+	@ls fuzz/corpus | xargs -P $(JOBS) -I{} bash -c 'mkdir -p build/fuzz/corpus/{}; \
+		build/fuzz/fuzz/{}_fuzz -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 \
+			-artifact_prefix=build/fuzz/found/{}- build/fuzz/corpus/{} fuzz/corpus/{} \
+			>build/fuzz/{}.log 2>&1 && echo "{}: $$(tail -1 build/fuzz/{}.log)" \
+			|| { tail -40 build/fuzz/{}.log; echo "{}: FAILED"; exit 1; }'
 
 .PHONY: kube-test
 kube-test: build ## run the controller against a real Kubernetes control plane, built once with Go

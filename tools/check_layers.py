@@ -26,14 +26,14 @@ LAYERS = {
     "gpu": ["base", "core/model"],
     "kube": ["base", "core", "dialect", "codec", "net"],
     "scheduler": KUBE,
-    "extender": KUBE,
+    "extender": KUBE + ["scheduler"],  # a second door: it shares the roster and the mailbox
     "metricsapi": KUBE,
     "web": KUBE,
     "controller": KUBE + DOORS,
     "agent": KUBE + ["gpu"],
     "local": KUBE,
     "sim": ["base", "core"],
-    "client": KUBE,
+    "client": KUBE + ["scheduler"],
 }
 LAYERS["cmd"] = list(LAYERS)
 
@@ -44,7 +44,7 @@ THIRD_PARTY = {
     "fmt/": ["base", "core/explain"] + [x for x in EVERYWHERE if x not in ("base", "core")],
     "tl/": ["base"],
     "CLI/": ["cmd"],
-    "yaml-cpp/": ["kube", "controller", "local"],
+    "yaml-cpp/": ["kube", "controller", "local", "client"],
     "simdjson": ["codec"],
     "boost/json": ["local"],
     "boost/": ["net"],
@@ -67,7 +67,7 @@ IN_HEADERS = {
 }
 
 # Folders that may use headers of the operating system (<unistd.h>, <sys/socket.h>).
-SYSTEM = ["net", "gpu", "agent", "kube", "local", "controller", "cmd"]
+SYSTEM = ["net", "gpu", "agent", "kube", "local", "controller", "client", "cmd"]
 
 PURE = ["core", "dialect"]
 PURE_FORBIDDEN = {

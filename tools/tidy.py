@@ -132,7 +132,7 @@ def check_listed(sources, lists):
 
 
 def files():
-    for folder in ("src", "tests", "bench", "tools", "cmake", ".ci"):
+    for folder in ("src", "tests", "bench", "fuzz", "tools", "cmake", ".ci"):
         for file in sorted((ROOT / folder).rglob("*")):
             text_file = file.suffix in (".h", ".cc", ".py", ".sh", ".cmake", ".in")
             if file.is_file() and (text_file or file.name in ("CMakeLists.txt", "run")):

@@ -17,8 +17,10 @@ bool continues(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
 }
 
-// Length of the well-formed UTF-8 sequence at the beginning of the text, or 0.
+}  // namespace
+
 std::size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;
   const auto second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0U;
@@ -37,7 +39,14 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
-}  // namespace
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
 
 std::string json_escaped(std::string_view text) {
   std::string out;

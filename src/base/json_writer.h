@@ -2,6 +2,7 @@
 // nesting are its business; that keys stand in objects and are not repeated is the caller's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,5 +56,9 @@ class JsonWriter {
 
 // The text between the quotes of a JSON string.
 [[nodiscard]] std::string json_escaped(std::string_view text);
+
+// Length of the well-formed UTF-8 sequence at the beginning of the text, or 0 if there is none.
+[[nodiscard]] std::size_t utf8_length(std::string_view text);
+[[nodiscard]] bool is_utf8(std::string_view text);
 
 }  // namespace stowage::base

@@ -62,6 +62,16 @@ RC_GTEST_PROP(JsonWriter, EveryTextCanBeReadBack, (const std::string& text)) {
   RC_ASSERT(JsonCheck::valid(json.take()));
 }
 
+TEST(Utf8, IsToldFromOtherBytes) {
+  EXPECT_TRUE(is_utf8("") && is_utf8("a") && is_utf8("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x9A\xA2"));
+  for (const char* text :
+       {"\xFF", "a\xC3", "\x80", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80"}) {
+    EXPECT_FALSE(is_utf8(text)) << text;
+  }
+  EXPECT_EQ(utf8_length(""), 0U);
+  EXPECT_EQ(utf8_length("\xE2\x82\xAC!"), 3U);
+}
+
 TEST(JsonCheck, KnowsWhatIsNotJson) {
   for (const char* text : {"", "{", "[1,]", "{\"a\":}", "{a:1}", "nul", "01", "1.", "\"\x01\"",
                            "\"\\x\"", "[1] 2", "NaN"}) {

@@ -10,6 +10,7 @@
 #include "cmd/exit.h"
 #include "controller/config.h"
 #include "controller/controller.h"
+#include "net/address.h"
 #include "kube/kubeconfig.h"
 #include "net/event_loop.h"
 
@@ -41,7 +42,7 @@ Result<controller::Config> config_of(const ControllerFlags& flags) {
     config = std::move(loaded);
   }
   if (!flags.listen.empty()) config.listen = flags.listen;
-  STOWAGE_TRY_VOID(controller::parse_listen(config.listen).map([](const auto&) {}));
+  STOWAGE_TRY_VOID(net::parse_listen(config.listen).map([](const auto&) {}));
   if (!flags.log_level.empty()) {
     STOWAGE_TRY(level, base::parse_log_level(flags.log_level));
     config.log.level = level;
@@ -61,6 +62,17 @@ std::string summary_of(const controller::Config& config) {
                         core::to_text(profile.policy.choice),
                         profile.policy.hold_back ? ", holds back" : "",
                         profile.reading.floor_whole_cards ? ", floors whole cards" : "");
+  }
+  for (const auto& extender : config.extenders) {
+    text += fmt::format("extender    {:<24} {}://{}, mode {}, {}, holds {} s\n", extender.name,
+                        extender.tls ? "https" : "http", extender.listen,
+                        extender::to_word(extender.mode),
+                        core::to_text(extender.policies.back().policy.choice),
+                        extender.hold.count());
+  }
+  if (config.quota.enabled) {
+    text += fmt::format("quota       ConfigMaps {} and {} in {}\n", config.quota.gpu_quota,
+                        config.quota.stowage_quota, config.quota.ns);
   }
   return text;
 }

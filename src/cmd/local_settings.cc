@@ -43,7 +43,7 @@ Result<std::vector<local::NodeGroup>> node_groups(const LocalFlags& flags) {
     return local::read_mix_file(flags.mix);
   }
   local::NodeGroup group;
-  STOWAGE_TRY(count, number(flags.nodes, {"--nodes", 1, local::kNodesMax, kDefaultNodes}));
+  STOWAGE_TRY(count, number(flags.nodes, {"--nodes", 0, local::kNodesMax, kDefaultNodes}));
   group.count = count;
   STOWAGE_TRY(gpus, number(flags.gpus, {"--gpus", 0, local::kCardsPerNodeMax, kDefaultGpus}));
   group.gpus = gpus;

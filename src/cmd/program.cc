@@ -11,7 +11,9 @@
 #include "cmd/controller_command.h"
 #include "cmd/exit.h"
 #include "cmd/local_command.h"
+#include "cmd/migrate_command.h"
 #include "cmd/sim_command.h"
+#include "cmd/what_if_command.h"
 
 namespace stowage::cmd {
 namespace {
@@ -88,11 +90,15 @@ int run_program(int argc, const char* const* argv) {
   LocalFlags local_flags;
   ControllerFlags controller_flags;
   SimFlags sim_flags;
+  WhatIfFlags what_if_flags;
+  MigrateFlags migrate_flags;
   const std::vector<Command> commands{
       add_local_command(app, local_flags),
       add_controller_command(app, controller_flags),
       {.app = add_sim_command(app, sim_flags),
        .run = [&sim_flags] { return run_sim_command(sim_flags); }},
+      add_what_if_command(app, what_if_flags),
+      add_migrate_command(app, migrate_flags),
   };
   try {
     app.parse(argc, argv);

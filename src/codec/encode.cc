@@ -132,4 +132,20 @@ std::string unschedulable_patch(const UnschedulableAsk& ask) {
   return json.take();
 }
 
+std::string metadata_patch(const MetadataAsk& ask) {
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object().key("metadata").begin_object();
+  if (!ask.uid.empty()) json.key("uid").value(ask.uid);
+  const auto put = [&](const char* name, const dialect::Annotations& texts) {
+    if (texts.empty()) return;
+    json.key(name).begin_object();
+    for (const auto& [key, value] : texts) json.key(key).value(value);
+    json.end_object();
+  };
+  put("annotations", ask.annotations);
+  put("labels", ask.labels);
+  json.end_object().end_object();
+  return json.take();
+}
+
 }  // namespace stowage::codec

@@ -55,6 +55,14 @@ struct UnschedulableAsk {
 };
 [[nodiscard]] std::string unschedulable_patch(const UnschedulableAsk& ask);
 
+// Merge patch of a pod: annotations and labels to set.
+struct MetadataAsk {
+  std::string uid;  // the patch is refused if the pod is another one by now
+  dialect::Annotations annotations;
+  dialect::Annotations labels;
+};
+[[nodiscard]] std::string metadata_patch(const MetadataAsk& ask);
+
 // Times as the API writes them: "2026-11-15T08:03:23Z" and "2026-11-15T08:03:23.000123Z".
 [[nodiscard]] std::string time_text(std::int64_t unix_seconds);
 [[nodiscard]] std::string micro_time_text(std::int64_t unix_micros);

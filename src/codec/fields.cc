@@ -31,6 +31,20 @@ Status read_strings(JsonValue& value, std::vector<std::string>& out) {
       value, [&](JsonValue& element) -> Status { return read(element, out.emplace_back()); });
 }
 
+namespace {
+
+Status read_owners(JsonValue& value, std::vector<std::string>& kinds) {
+  kinds.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    std::string& kind = kinds.emplace_back();
+    return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      return key == "kind" ? read(field, kind) : Status();
+    });
+  });
+}
+
+}  // namespace
+
 Status read_metadata(JsonValue& value, Metadata& out) {
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     if (key == "name") return read(field, out.name);
@@ -40,6 +54,7 @@ Status read_metadata(JsonValue& value, Metadata& out) {
     if (key == "creationTimestamp") return read(field, out.created);
     if (key == "labels") return read_texts(field, out.labels);
     if (key == "annotations") return read_texts(field, out.annotations);
+    if (key == "ownerReferences") return read_owners(field, out.owner_kinds);
     if (key == "deletionTimestamp") out.deleting = true;
     return {};
   });

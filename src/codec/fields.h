@@ -29,8 +29,12 @@ struct Metadata {
   bool deleting = false;
   core::Labels labels;
   dialect::Annotations annotations;
+  std::vector<std::string> owner_kinds;
 };
 [[nodiscard]] Status read_metadata(JsonValue& value, Metadata& out);
+
+// The fields of a pod, to their end.
+[[nodiscard]] Result<dialect::PodObject> read_pod(JsonFields& fields);
 
 // spec.affinity and spec.tolerations. What can not be expressed goes to `unsupported`, in words.
 [[nodiscard]] Status read_affinity(JsonValue& value, core::NodeRules& rules,

@@ -55,9 +55,10 @@ std::string_view trimmed(std::string_view text) {
 
 struct JsonText::State {
   on_demand::parser parser;
-  std::string bytes;  // the text and the padding that the parser wants behind it
+  std::string bytes;  // a copy of the text, with the room that the parser wants behind it
   on_demand::document document;
-  std::string_view given;
+  std::string_view read;   // the text that is read: the copy, or the caller's
+  std::string_view given;  // the caller's
 };
 
 std::string Where::text() const {
@@ -135,10 +136,13 @@ Result<std::string_view> JsonValue::raw_object() {
 
 Result<JsonFields> JsonValue::fields() {
   on_demand::object object;
+  const char* begin = as<on_demand::value>(place_).raw_json_token().data();
   const auto code = as<on_demand::value>(place_).get_object().get(object);
   if (code != simdjson::SUCCESS) return wrong(code, "an object");
   JsonFields fields;
   fields.where_ = &where;
+  fields.whole_ = this;
+  fields.begin_ = begin;
   put(fields.place_, object.begin());
   return fields;
 }
@@ -182,6 +186,14 @@ Result<bool> JsonFields::next() {
   }
 }
 
+Result<std::string_view> JsonFields::raw() const {
+  STOWAGE_CHECK(whole_ != nullptr);
+  const char* end = nullptr;
+  const auto code = as<on_demand::value>(whole_->place_).current_location().get(end);
+  if (code != simdjson::SUCCESS) return wrong(code);
+  return trimmed({begin_, static_cast<std::size_t>(end - begin_)});
+}
+
 Result<bool> JsonElements::next() {
   auto& place = as<ArrayPlace>(place_);
   if (started_) ++place;
@@ -203,14 +215,33 @@ JsonText::JsonText(JsonText&&) noexcept = default;
 JsonText& JsonText::operator=(JsonText&&) noexcept = default;
 JsonText::~JsonText() = default;
 
+namespace {
+
+Status check_size(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return {};
+  return fail(fmt::format("the text has {} bytes; at most {} are read", text.size(), max_bytes));
+}
+
+}  // namespace
+
 Result<JsonFields> JsonText::open(std::string_view text, std::size_t max_bytes) {
-  if (text.size() > max_bytes) {
-    return fail(fmt::format("the text has {} bytes; at most {} are read", text.size(), max_bytes));
-  }
+  STOWAGE_TRY_VOID(check_size(text, max_bytes));
   auto& bytes = state_->bytes;
   bytes.reserve(text.size() + simdjson::SIMDJSON_PADDING);
   bytes.assign(text);
   state_->given = text;
+  return start(bytes);
+}
+
+Result<JsonFields> JsonText::open_in_place(std::string& text, std::size_t max_bytes) {
+  STOWAGE_TRY_VOID(check_size(text, max_bytes));
+  text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+  state_->given = text;
+  return start(text);
+}
+
+Result<JsonFields> JsonText::start(std::string& bytes) {
+  state_->read = bytes;
   JsonFields fields;
   const simdjson::padded_string_view padded(bytes.data(), bytes.size(), bytes.capacity());
   auto code = state_->parser.iterate(padded).get(state_->document);
@@ -232,9 +263,9 @@ Status JsonText::close() {
 }
 
 std::string_view JsonText::given(std::string_view part) const {
-  const auto& bytes = state_->bytes;
-  const auto offset = static_cast<std::size_t>(part.data() - bytes.data());
-  STOWAGE_CHECK(offset <= bytes.size() && part.size() <= bytes.size() - offset);
+  const std::string_view read = state_->read;
+  const auto offset = static_cast<std::size_t>(part.data() - read.data());
+  STOWAGE_CHECK(offset <= read.size() && part.size() <= read.size() - offset);
   return state_->given.substr(offset, part.size());
 }
 

@@ -67,6 +67,9 @@ class JsonFields {
   [[nodiscard]] Result<bool> next();
   [[nodiscard]] std::string_view key() const { return key_; }
   [[nodiscard]] JsonValue& value() { return value_; }
+  // The whole object, as it stands in the text that was opened. Requires: next() has returned
+  // false, nothing was read since, and the object is not the outermost one.
+  [[nodiscard]] Result<std::string_view> raw() const;
 
  private:
   friend class JsonValue;
@@ -74,6 +77,8 @@ class JsonFields {
   [[nodiscard]] tl::unexpected<Error> wrong(int code) const;
   alignas(8) std::array<std::byte, 32> place_{};
   const Where* where_ = nullptr;
+  JsonValue* whole_ = nullptr;  // the value that these are the fields of
+  const char* begin_ = nullptr;
   bool started_ = false;
   std::string_view key_;
   JsonValue value_;
@@ -103,6 +108,9 @@ class JsonText {
 
   // The text must be one object. Everything that came out of the text before becomes invalid.
   [[nodiscard]] Result<JsonFields> open(std::string_view text, std::size_t max_bytes);
+  // The same without a copy. The text gets room behind its end for the parser, so it may move; it
+  // must stay as it is while it is read.
+  [[nodiscard]] Result<JsonFields> open_in_place(std::string& text, std::size_t max_bytes);
   // To be called after the last field: nothing may follow the object.
   [[nodiscard]] Status close();
   // The same characters in the text that was given to open(); `part` is a view out of it.
@@ -110,6 +118,7 @@ class JsonText {
 
  private:
   struct State;
+  [[nodiscard]] Result<JsonFields> start(std::string& bytes);
   std::unique_ptr<State> state_;
 };
 

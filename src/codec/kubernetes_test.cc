@@ -63,12 +63,15 @@ TEST(DecodePod, ReadsEveryFieldThatSchedulingLooksAt) {
   EXPECT_EQ(pod.annotations.at("note"), "a \"quoted\" w\xC3\xB6rd\n");
   EXPECT_EQ(pod.scheduler, "stowage");
   EXPECT_EQ(pod.priority, 1000);
+  EXPECT_TRUE(pod.has_priority);
+  EXPECT_EQ(pod.owner_kinds, std::vector<std::string>{"Job"});
   EXPECT_TRUE(pod.never_preempts);
   EXPECT_EQ(pod.nominated, "n9");
   EXPECT_EQ(pod.gates, std::vector<std::string>{"example.com/quota"});
   EXPECT_EQ(pod.overhead.at("memory"), quantity("120Mi"));
   EXPECT_EQ(pod.unscheduled_reason, "Unschedulable");
   EXPECT_EQ(pod.unscheduled_message, "0/3 nodes are available");
+  EXPECT_EQ(pod.unscheduled_since, "2026-11-15T08:03:23Z");
   EXPECT_FALSE(pod.deleting);
   ASSERT_EQ(pod.containers.size(), 3U);
   EXPECT_EQ(pod.containers[0].name, "fetch");
@@ -113,6 +116,32 @@ TEST(DecodePod, TakesFieldsInAnyOrderAndPassesOverNullsAndUnknowns) {
   EXPECT_EQ(pod.containers.size(), 1U);
   EXPECT_EQ(pod.rules.selector, (core::Labels{{"b", "c"}}));
   EXPECT_FALSE(pod.rules.required);
+}
+
+TEST(DecodePod, TellsAPriorityOfZeroFromNone) {
+  EXPECT_FALSE(pod_of(R"({"spec":{}})").has_priority);
+  EXPECT_FALSE(pod_of(R"({"spec":{"priority":null}})").has_priority);
+  const auto pod = pod_of(R"({"spec":{"priority":0}})");
+  EXPECT_TRUE(pod.has_priority);
+  EXPECT_EQ(pod.priority, 0);
+}
+
+TEST(DecodePod, ReadsTheKindsOfItsOwners) {
+  const auto pod = pod_of(R"({"metadata":{"ownerReferences":[
+    {"name":"a","kind":"ReplicaSet"},{"controller":true},{"kind":"StatefulSet"}]}})");
+  EXPECT_EQ(pod.owner_kinds, (std::vector<std::string>{"ReplicaSet", "", "StatefulSet"}));
+  EXPECT_EQ(pod_error(R"({"metadata":{"ownerReferences":[{"kind":7}]}})"),
+            "metadata.ownerReferences[0].kind: expected a string");
+}
+
+TEST(DecodePod, KeepsWhenItWasFoundUnschedulableOnlyWhileItIs) {
+  const auto scheduled = pod_of(R"({"status":{"conditions":[{"type":"PodScheduled",
+    "status":"True","lastTransitionTime":"2026-11-15T08:03:23Z"}]}})");
+  EXPECT_EQ(scheduled.unscheduled_since, "");
+  const auto other = pod_of(R"({"status":{"conditions":[{"type":"Ready","status":"False",
+    "lastTransitionTime":"2026-11-15T08:03:23Z"},{"lastTransitionTime":"2026-11-15T09:00:00Z",
+    "status":"False","type":"PodScheduled"}]}})");
+  EXPECT_EQ(other.unscheduled_since, "2026-11-15T09:00:00Z");
 }
 
 TEST(DecodePod, OfARepeatedKeyTheLastCounts) {

@@ -1,4 +1,4 @@
-// Decoder::pod.
+// Decoder::pod, and pods inside of other texts.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -143,7 +143,10 @@ Status read_spec_field(std::string_view key, JsonValue& field, Parts& parts) {
   if (key == "initContainers") return read_containers(field, true, parts);
   if (key == "schedulerName") return read(field, pod.scheduler);
   if (key == "nodeName") return read(field, pod.node);
-  if (key == "priority") return read(field, pod.priority);
+  if (key == "priority") {
+    pod.has_priority = true;
+    return read(field, pod.priority);
+  }
   if (key == "preemptionPolicy") {
     STOWAGE_TRY(policy, field.text());
     pod.never_preempts = policy == "Never";
@@ -166,17 +169,20 @@ Status read_spec_field(std::string_view key, JsonValue& field, Parts& parts) {
 Status read_conditions(JsonValue& value, PodObject& pod) {
   pod.unscheduled_reason.clear();
   pod.unscheduled_message.clear();
+  pod.unscheduled_since.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
     std::string_view type;
     std::string_view status;
     std::string_view reason;
     std::string_view message;
+    std::string_view since;
     STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
-      std::string_view* out = key == "type"      ? &type
-                              : key == "status"  ? &status
-                              : key == "reason"  ? &reason
-                              : key == "message" ? &message
-                                                 : nullptr;
+      std::string_view* out = key == "type"                 ? &type
+                              : key == "status"             ? &status
+                              : key == "reason"             ? &reason
+                              : key == "message"            ? &message
+                              : key == "lastTransitionTime" ? &since
+                                                            : nullptr;
       if (out == nullptr) return {};
       STOWAGE_TRY(text, field.text());
       *out = text;
@@ -185,6 +191,7 @@ Status read_conditions(JsonValue& value, PodObject& pod) {
     if (type == "PodScheduled" && status == "False") {
       pod.unscheduled_reason.assign(reason);
       pod.unscheduled_message.assign(message);
+      pod.unscheduled_since.assign(since);
     }
     return {};
   });
@@ -234,12 +241,12 @@ void take(Metadata& meta, PodObject& pod) {
   pod.annotations = std::move(meta.annotations);
   pod.deleting = meta.deleting;
   pod.created = std::move(meta.created);
+  pod.owner_kinds = std::move(meta.owner_kinds);
 }
 
 }  // namespace
 
-Result<PodObject> Decoder::pod(std::string_view json) {
-  STOWAGE_TRY(fields, text_.open(json, kMaxObjectBytes));
+Result<PodObject> read_pod(JsonFields& fields) {
   Parts parts;
   Metadata meta;
   STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
@@ -252,7 +259,6 @@ Result<PodObject> Decoder::pod(std::string_view json) {
     if (key == "status") return read_status(field, parts);
     return {};
   }));
-  STOWAGE_TRY_VOID(text_.close());
   take(meta, parts.pod);
   parts.pod.containers = std::move(parts.init);
   std::move(parts.app.begin(), parts.app.end(), std::back_inserter(parts.pod.containers));
@@ -261,6 +267,13 @@ Result<PodObject> Decoder::pod(std::string_view json) {
     if (given != parts.given.end()) container.given = std::move(given->second);
   }
   return std::move(parts.pod);
+}
+
+Result<PodObject> Decoder::pod(std::string_view json) {
+  STOWAGE_TRY(fields, text_.open(json, kMaxObjectBytes));
+  STOWAGE_TRY(pod, read_pod(fields));
+  STOWAGE_TRY_VOID(text_.close());
+  return pod;
 }
 
 }  // namespace stowage::codec

@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "controller/yaml_reader.h"
+#include "net/address.h"
 
 namespace stowage::controller {
 namespace {
@@ -58,6 +59,89 @@ void read_profiles(YamlMap& root, Config& config) {
   if (config.profiles.empty()) root.refuse("profiles", "at least one profile is needed");
 }
 
+void read_tls(YamlMap& map, extender::ExtenderOptions& options) {
+  map.map("tls", [&](YamlMap& tls) {
+    extender::TlsFiles files;
+    tls.text("certFile", files.certificate);
+    tls.text("keyFile", files.key);
+    tls.text("clientCAFile", files.client_ca);
+    tls.boolean("clientRequired", files.client_required);
+    if (files.certificate.empty()) tls.refuse("certFile", "the path of a PEM file is needed");
+    if (files.key.empty()) tls.refuse("keyFile", "the path of a PEM file is needed");
+    if (files.client_required && files.client_ca.empty()) {
+      tls.refuse("clientRequired",
+                 "clients can only be required to have a certificate if "
+                 "clientCAFile says who signs them");
+    }
+    options.tls = std::move(files);
+  });
+}
+
+extender::ExtenderOptions read_extender(YamlMap& map) {
+  std::string name = "stowage";
+  map.text("preset", name);
+  auto known = extender::preset(name);
+  if (!known) {
+    map.refuse("preset", known.error().message);
+    known = extender::preset("stowage");
+  }
+  extender::ExtenderOptions options = std::move(*known);
+  map.text("name", options.name);
+  map.text("listen", options.listen);
+  if (auto address = net::parse_listen(options.listen); !address) {
+    map.refuse("listen", address.error().message);
+  }
+  std::string mode;
+  map.text("mode", mode);
+  if (!mode.empty()) {
+    const auto parsed = extender::parse_mode(mode);
+    if (parsed) {
+      options.mode = *parsed;
+    } else {
+      map.refuse("mode", parsed.error().message);
+    }
+  }
+  std::string policy;
+  map.text("policy", policy);
+  if (!policy.empty()) {
+    const auto choice = core::parse_policy(policy);
+    if (choice) {
+      options.policies = {{.dialect = "", .policy = {}}};
+      options.policies.front().policy.choice = *choice;
+    } else {
+      map.refuse("policy", choice.error().message);
+    }
+  }
+  auto hold = static_cast<std::uint32_t>(options.hold.count());
+  map.whole("holdSeconds", {.min = 1, .max = 3600}, hold);
+  options.hold = std::chrono::seconds(hold);
+  map.boolean("floorWholeCards", options.reading.floor_whole_cards);
+  read_tls(map, options);
+  return options;
+}
+
+void read_extenders(YamlMap& root, Config& config) {
+  std::set<std::string> names;
+  root.list("extenders", [&](YamlMap& map) {
+    config.extenders.push_back(read_extender(map));
+    const std::string& name = config.extenders.back().name;
+    if (!names.insert(name).second) {
+      map.refuse("name", fmt::format("\"{}\" is there twice; give one another name", name));
+    }
+  });
+}
+
+void read_quota(YamlMap& root, Config& config) {
+  root.map("quota", [&](YamlMap& map) {
+    map.boolean("enabled", config.quota.enabled);
+    map.text("namespace", config.quota.ns);
+    map.text("gpuQuota", config.quota.gpu_quota);
+    map.text("stowageQuota", config.quota.stowage_quota);
+    map.text("modelLabel", config.quota.model_label);
+    map.text("poolLabel", config.quota.pool_label);
+  });
+}
+
 template <typename T>
 void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::string_view),
                T& value) {
@@ -86,6 +170,8 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   }
   if (kind != kKind) root.refuse("kind", fmt::format("expected {}", kKind));
   read_profiles(root, config);
+  read_extenders(root, config);
+  read_quota(root, config);
   root.text("listen", config.listen);
   root.map("api", [&](YamlMap& map) {
     map.number("callsPerSecond", {.min = 0, .max = 1e6}, config.api.calls_per_second);

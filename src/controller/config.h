@@ -8,12 +8,17 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "extender/options.h"
 #include "scheduler/profile.h"
+#include "scheduler/quota_source.h"
 
 namespace stowage::controller {
 
 struct Config {
   std::vector<scheduler::Profile> profiles = scheduler::built_in_profiles();
+
+  std::vector<extender::ExtenderOptions> extenders;  // none unless they are named
+  scheduler::QuotaOptions quota;
 
   std::string listen = "127.0.0.1:10360";  // health, metrics and debugging
 

@@ -4,6 +4,7 @@
 
 #include "controller/controller.h"
 #include "controller/exposition.h"
+#include "net/address.h"
 
 namespace stowage::controller {
 namespace {
@@ -106,7 +107,7 @@ TEST(Config, AFileThatIsNotThereIsSaid) {
 
 TEST(Listen, AddressesAreTakenApart) {
   const auto text = [](const std::string& from) {
-    const auto address = parse_listen(from);
+    const auto address = net::parse_listen(from);
     return address ? address->host + " " + std::to_string(address->port) : "error";
   };
   EXPECT_EQ(text("127.0.0.1:80"), "127.0.0.1 80");

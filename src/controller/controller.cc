@@ -1,7 +1,6 @@
 #include "controller/controller.h"
 
 #include <array>
-#include <charconv>
 #include <unistd.h>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "base/version.h"
 #include "controller/metrics.h"
+#include "net/address.h"
 
 namespace stowage::controller {
 namespace {
@@ -25,6 +25,10 @@ std::string host_name() {
 scheduler::SchedulerOptions scheduler_options(const Config& config) {
   scheduler::SchedulerOptions options;
   options.profiles = config.profiles;
+  options.quota = config.quota;
+  for (const auto& extender : config.extenders) {
+    for (const auto& entry : extender.policies) options.guest_policies.push_back(entry.policy);
+  }
   options.binder.in_flight_max = config.api.binds_in_flight;
   options.binds_max = std::size_t{8} * config.api.binds_in_flight;
   options.events.controller = config.profiles.front().name;
@@ -47,27 +51,6 @@ bool from_loopback(const std::string& peer) {
 
 }  // namespace
 
-Result<ListenAddress> parse_listen(const std::string& text) {
-  const auto colon = text.rfind(':');
-  const auto bad = [&] {
-    return fail(fmt::format(
-        "cannot listen on \"{}\": write an address and a port, e.g. 127.0.0.1:10360", text));
-  };
-  if (colon == std::string::npos) return bad();
-  ListenAddress address{.host = text.substr(0, colon)};
-  const char* begin = text.data() + colon + 1;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(begin, end, address.port);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return bad();
-  if (address.host.starts_with('[') && address.host.ends_with(']')) {
-    address.host = address.host.substr(1, address.host.size() - 2);
-  } else if (address.host.find(':') != std::string::npos) {
-    return bad();
-  }
-  if (address.host.empty()) address.host = "0.0.0.0";
-  return address;
-}
-
 Controller::Controller(net::EventLoop& loop, ControllerOptions options, base::Log& log)
     : loop_(loop), options_(std::move(options)), log_(log), summary_timer_(loop) {}
 
@@ -87,11 +70,12 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
   made->scheduler_ =
       std::make_unique<scheduler::Scheduler>(*made->client_, scheduler_options(config), log);
   STOWAGE_TRY_VOID(made->listen());
+  STOWAGE_TRY_VOID(made->listen_extenders());
   return made;
 }
 
 Status Controller::listen() {
-  STOWAGE_TRY(address, parse_listen(options_.config.listen));
+  STOWAGE_TRY(address, net::parse_listen(options_.config.listen));
   net::HttpServerOptions options;
   options.address = address.host;
   options.port = address.port;
@@ -107,8 +91,35 @@ Status Controller::listen() {
   return {};
 }
 
+Status Controller::listen_extenders() {
+  const auto shared = scheduler_->shared();
+  std::uint32_t profile = shared.first_guest_profile;
+  for (const auto& options : options_.config.extenders) {
+    if (options.mode == extender::Mode::single_node) shared.roster.heed_promises(profile);
+    auto server = extender::Server::listen(
+        options, {.shared = shared,
+                  .first_profile = profile,
+                  .not_ready = [this] { return ready() ? std::string() : trouble(); },
+                  .log = log_});
+    if (!server) return fail(fmt::format("extender {}: {}", options.name, server.error().message));
+    extenders_.push_back(std::move(*server));
+    profile += static_cast<std::uint32_t>(options.policies.size());
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> Controller::extender_addresses() const {
+  std::vector<std::pair<std::string, std::string>> addresses;
+  for (const auto& server : extenders_) {
+    const auto& options = server->extender().options();
+    addresses.emplace_back(options.name,
+                           (options.tls ? "https://" : "http://") + server->address());
+  }
+  return addresses;
+}
+
 std::string Controller::address() const {
-  auto address = parse_listen(options_.config.listen);
+  auto address = net::parse_listen(options_.config.listen);
   const std::string host = address ? address->host : "";
   const bool six = host.find(':') != std::string::npos;
   return fmt::format("{}{}{}:{}", six ? "[" : "", host, six ? "]" : "", server_->port());
@@ -124,6 +135,9 @@ void Controller::start() {
                          {"from", options_.cluster.origin},
                          {"profiles", names},
                          {"listen", address()}});
+  for (const auto& [name, url] : extender_addresses()) {
+    log_.info("extender", {{"name", name}, {"listen", url}});
+  }
   scheduler_->start();
   summarise();
 }
@@ -153,6 +167,7 @@ void Controller::stop(std::function<void()> done) {
   scheduler_->stop(kStopGrace, [this, done = std::move(done)] {
     const auto& binder = scheduler_->picture().binder;
     log_.info("stopped", {{"bound", fmt::format("{}", binder.bound)}});
+    for (const auto& server : extenders_) server->shutdown(std::chrono::milliseconds{100}, [] {});
     server_->shutdown(std::chrono::milliseconds{100}, done);
   });
 }
@@ -175,8 +190,13 @@ void Controller::serve(const net::ServerRequest& request,
     return responder->send(plain(503, "not ready: " + trouble() + "\n"));
   }
   if (path == "/metrics") {
+    std::vector<ExtenderPicture> extenders;
+    for (const auto& server : extenders_) {
+      extenders.push_back({server->extender().options().name, server->extender().counters()});
+    }
     auto response = plain(200, render_metrics({.scheduler = scheduler_->picture(),
                                                .api = client_->counters(),
+                                               .extenders = extenders,
                                                .ready = ready()}));
     response.headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}};
     return responder->send(std::move(response));

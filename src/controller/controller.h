@@ -6,10 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
 #include "controller/config.h"
+#include "extender/server.h"
 #include "kube/api_client.h"
 #include "kube/kubeconfig.h"
 #include "net/event_loop.h"
@@ -37,6 +40,8 @@ class Controller {
   [[nodiscard]] bool ready() const;
   // Why it is not ready; empty if it is.
   [[nodiscard]] std::string trouble() const;
+  // Where the extenders listen, by their names.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> extender_addresses() const;
   [[nodiscard]] std::string address() const;  // of the small server: "127.0.0.1:10360"
   // Stops deciding, lets binds in flight end (5 seconds at most), then calls `done`.
   void stop(std::function<void()> done);
@@ -46,6 +51,7 @@ class Controller {
  private:
   Controller(net::EventLoop& loop, ControllerOptions options, base::Log& log);
   Status listen();
+  Status listen_extenders();
   void serve(const net::ServerRequest& request, const std::shared_ptr<net::Responder>& responder);
   void serve_debug(const net::ServerRequest& request, const std::string& path,
                    const std::shared_ptr<net::Responder>& responder);
@@ -57,16 +63,10 @@ class Controller {
   std::unique_ptr<kube::ApiClient> client_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::unique_ptr<net::HttpServer> server_;
+  std::vector<std::unique_ptr<extender::Server>> extenders_;
   net::Timer summary_timer_;
   std::uint64_t summarised_bound_ = 0;
   std::uint64_t summarised_refused_ = 0;
 };
-
-// "127.0.0.1:10360" or "[::1]:10360" or ":10360" taken apart.
-struct ListenAddress {
-  std::string host;
-  std::uint16_t port = 0;
-};
-[[nodiscard]] Result<ListenAddress> parse_listen(const std::string& text);
 
 }  // namespace stowage::controller

@@ -116,6 +116,43 @@ void api_metrics(const kube::ApiCounters& api, Exposition& out) {
   }
 }
 
+void guest_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
+  const auto& counters = picture.engine.counters;
+  out.gauge("stowage_holds", "Pods of other schedulers whose cards are held or being bound.",
+            as_double(counters.held));
+  out.counter("stowage_holds_expired_total", "Holds that ran out before a bind came.",
+              counters.holds_expired);
+  out.gauge("stowage_quota_namespaces", "Namespaces with a quota.",
+            as_double(picture.quota.namespaces));
+  out.counter("stowage_quota_unreadable_total", "Quotas that could not be read and were not taken.",
+              picture.quota.unreadable);
+  out.gauge("stowage_quota_broken", "1 while the newest text of a quota cannot be read.",
+            picture.quota.broken ? 1 : 0);
+}
+
+void extender_metrics(const std::vector<ExtenderPicture>& extenders, Exposition& out) {
+  using extender::Verb;
+  const auto each = [&](std::string_view name, std::string_view help, auto value) {
+    out.family(name, Type::counter, help);
+    for (const auto& extender : extenders) {
+      for (std::size_t v = 0; v < extender::kVerbs; ++v) {
+        out.sample(
+            value(extender.counters.verbs[v]),
+            {{"extender", extender.name}, {"verb", extender::to_word(static_cast<Verb>(v))}});
+      }
+    }
+  };
+  if (extenders.empty()) return;
+  each("stowage_extender_calls_total", "Calls of kube-scheduler.",
+       [](const auto& verb) { return verb.calls; });
+  each("stowage_extender_errors_total", "Calls that were answered with an error.",
+       [](const auto& verb) { return verb.errors; });
+  each("stowage_extender_refused_total", "Filter calls that no node passed.",
+       [](const auto& verb) { return verb.refused; });
+  each("stowage_extender_seconds_total", "Time from a call's arrival to its answer.",
+       [](const auto& verb) { return static_cast<double>(verb.nanos) / 1e9; });
+}
+
 }  // namespace
 
 std::string render_metrics(const MetricsInput& input) {
@@ -124,6 +161,8 @@ std::string render_metrics(const MetricsInput& input) {
   out.sample(1.0, {{"version", std::string(base::kVersion)}});
   out.gauge("stowage_ready", "1 once the first lists are in.", input.ready ? 1 : 0);
   engine_metrics(input.scheduler, out);
+  guest_metrics(input.scheduler, out);
+  extender_metrics(input.extenders, out);
   mailbox_metrics(input.scheduler, out);
   bind_metrics(input.scheduler, out);
   watch_metrics(input.scheduler, out);

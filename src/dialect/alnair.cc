@@ -104,8 +104,8 @@ Status read_alnair(const PodObject& pod, const ReadOptions& /*options*/, Reading
   return {};
 }
 
-void write_alnair(const AnswerAsk& ask, Annotations& out) {
-  out[std::string(kTimestamp)] = std::to_string(ask.unix_nanos);
+void write_alnair(const AnswerAsk& ask, Answer& out) {
+  out.annotations[std::string(kTimestamp)] = std::to_string(ask.unix_nanos);
 }
 
 // "UUID_0,UUID_1": the chunks of memory that the agent gave. All of them are counted, also where

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -87,16 +88,31 @@ Result<std::int64_t> card_memory_mib(const PodObject& pod, const ContainerObject
   return units * unit_mib;
 }
 
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
 std::vector<std::string> comma_list(std::string_view text) {
   std::vector<std::string> list;
   while (!text.empty()) {
-    std::string_view entry = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), entry.size() + 1));
-    while (!entry.empty() && blank(entry.front())) entry.remove_prefix(1);
-    while (!entry.empty() && blank(entry.back())) entry.remove_suffix(1);
-    if (!entry.empty()) list.emplace_back(entry);
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (const auto entry = trimmed(part); !entry.empty()) list.emplace_back(entry);
   }
   return list;
+}
+
+std::vector<std::string> model_spellings(std::string_view model) {
+  std::vector<std::string> names;
+  const std::string_view name = trimmed(model);
+  if (name.empty()) return names;
+  names.emplace_back(name);
+  std::string dashed(name);
+  std::replace(dashed.begin(), dashed.end(), ' ', '-');
+  if (dashed != name) names.push_back(std::move(dashed));
+  return names;
 }
 
 const std::string* find(const std::map<std::string, std::string>& texts, std::string_view key) {
@@ -167,6 +183,37 @@ core::CardShare charge(const core::GpuAsk& ask, const core::NodeSpec& node, std:
   return share;
 }
 
+Status check_distinct(const std::vector<core::Card>& cards) {
+  std::set<std::string_view> ids;
+  std::set<std::int32_t> indexes;
+  for (const auto& card : cards) {
+    if (!ids.insert(card.id).second) return fail(fmt::format("two cards have the id {}", card.id));
+    if (!indexes.insert(card.index).second) {
+      return fail(fmt::format("two cards have the index {}", card.index));
+    }
+  }
+  return {};
+}
+
+std::optional<std::size_t> card_at_index(const std::vector<core::Card>& cards, std::int64_t index) {
+  const auto found = std::find_if(cards.begin(), cards.end(),
+                                  [&](const core::Card& card) { return card.index == index; });
+  if (found == cards.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - cards.begin());
+}
+
+std::optional<std::size_t> card_named(const core::NodeSpec& node, const CardName& name) {
+  const auto by_id = std::find_if(node.cards.begin(), node.cards.end(),
+                                  [&](const core::Card& card) { return card.id == name.id; });
+  if (by_id != node.cards.end()) return static_cast<std::size_t>(by_id - node.cards.begin());
+  const auto by_index = card_at_index(node.cards, name.index);
+  if (!by_index) return std::nullopt;
+  const std::string synthetic = synthetic_id(node.name, name.index);
+  const bool unknown =
+      name.id.empty() || name.id == synthetic || node.cards[*by_index].id == synthetic;
+  return unknown ? by_index : std::nullopt;
+}
+
 Result<std::vector<core::CardShare>> cards_by_index(std::string_view list,
                                                     const core::ContainerSpec& asks,
                                                     const core::NodeSpec& node) {
@@ -175,13 +222,12 @@ Result<std::vector<core::CardShare>> cards_by_index(std::string_view list,
     std::int32_t index = 0;
     const char* end = entry.data() + entry.size();
     const auto parsed = std::from_chars(entry.data(), end, index);
-    const auto card = std::find_if(node.cards.begin(), node.cards.end(),
-                                   [&](const core::Card& c) { return c.index == index; });
-    if (parsed.ec != std::errc{} || parsed.ptr != end || card == node.cards.end()) {
+    const auto card = card_at_index(node.cards, index);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || !card) {
       return fail(fmt::format("container \"{}\": node {} has no card {}", asks.name, node.name,
                               entry.substr(0, 64)));
     }
-    const auto share = charge(asks.gpu, node, static_cast<std::size_t>(card - node.cards.begin()));
+    const auto share = charge(asks.gpu, node, *card);
     if (std::find(shares.begin(), shares.end(), share) != shares.end()) {
       return fail(fmt::format("container \"{}\" is given card {} twice", asks.name, index));
     }

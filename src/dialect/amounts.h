@@ -46,8 +46,13 @@ struct PercentAsk {
                                                    std::string_view resource,
                                                    std::int64_t unit_mib);
 
+// The text without blanks around it.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
 // A comma-separated list, blanks trimmed, empty entries dropped.
 [[nodiscard]] std::vector<std::string> comma_list(std::string_view text);
+// The spellings under which a model may be known: labels can not hold blanks, so where the model of
+// a card comes from a label it has dashes instead.
+[[nodiscard]] std::vector<std::string> model_spellings(std::string_view model);
 // The value of an annotation or label; null if absent.
 [[nodiscard]] const std::string* find(const std::map<std::string, std::string>& texts,
                                       std::string_view key);
@@ -72,6 +77,24 @@ struct PercentCount {
 };
 [[nodiscard]] std::optional<CardSource> percent_cards(const NodeObject& node,
                                                       const PercentCount& count, Notes& notes);
+
+inline constexpr std::int32_t kMaxCardIndex = 1 << 20U;
+inline constexpr std::int32_t kMaxCardSlots = 10000;
+inline constexpr std::int32_t kMaxNumaNode = 1 << 20U;
+
+// Ids and indexes differ from card to card; an error names one that does not.
+[[nodiscard]] Status check_distinct(const std::vector<core::Card>& cards);
+// The position of the card with this index.
+[[nodiscard]] std::optional<std::size_t> card_at_index(const std::vector<core::Card>& cards,
+                                                       std::int64_t index);
+// The position of a card that somebody named: by its id; by its index only where one of the two
+// sides did not know the id when it wrote.
+struct CardName {
+  std::string_view id;
+  std::int64_t index = -1;
+};
+[[nodiscard]] std::optional<std::size_t> card_named(const core::NodeSpec& node,
+                                                    const CardName& name);
 
 // The cards "0,2" of a node by their index, as an assignment to one container that asks for them.
 [[nodiscard]] Result<std::vector<core::CardShare>> cards_by_index(std::string_view list,

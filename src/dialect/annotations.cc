@@ -1,6 +1,7 @@
 #include "dialect/annotations.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "base/json_writer.h"
 #include "dialect/amounts.h"
 #include "dialect/json.h"
+#include "dialect/json_fields.h"
 
 namespace stowage::dialect {
 namespace {
@@ -28,37 +30,6 @@ Status check_version(const Json& json) {
   return {};
 }
 
-// A whole number between the bounds, or `absent` if the field is not there.
-struct Bounds {
-  std::int32_t least = 0;
-  std::int32_t most = 0;
-  std::optional<std::int32_t> absent;
-};
-Result<std::int32_t> bounded(const Json& json, std::string_view key, const Bounds& bounds) {
-  const Json* field = json.find(key);
-  if (field == nullptr) {
-    if (bounds.absent) return *bounds.absent;
-    return fail(fmt::format("\"{}\" is missing", key));
-  }
-  const auto number = field->integer();
-  if (!number || *number < bounds.least || *number > bounds.most) {
-    return fail(
-        fmt::format("\"{}\" is not a whole number from {} to {}", key, bounds.least, bounds.most));
-  }
-  return static_cast<std::int32_t>(*number);
-}
-
-Result<std::string> string_field(const Json& json, std::string_view key) {
-  const Json* field = json.find(key);
-  if (field == nullptr) return std::string();
-  if (field->kind != Json::Kind::string) return fail(fmt::format("\"{}\" is not a string", key));
-  return field->text;
-}
-
-constexpr std::int32_t kMaxIndex = 1 << 20U;
-constexpr std::int32_t kMaxSlots = 10000;
-constexpr std::int32_t kMaxNuma = 1 << 20U;
-
 Result<core::Card> parse_card(const Json& json) {
   if (json.kind != Json::Kind::object) return fail("expected an object");
   core::Card card;
@@ -67,28 +38,21 @@ Result<core::Card> parse_card(const Json& json) {
   card.id = std::move(id);
   STOWAGE_TRY(model, string_field(json, "model"));
   card.model = std::move(model);
-  STOWAGE_TRY(index, bounded(json, "index", {.most = kMaxIndex}));
+  STOWAGE_TRY(index, bounded_field(json, "index", {.most = kMaxCardIndex}));
   card.index = index;
-  STOWAGE_TRY(memory, bounded(json, "memoryMiB", {.most = core::kMaxCardMemoryMib, .absent = 0}));
+  STOWAGE_TRY(memory,
+              bounded_field(json, "memoryMiB", {.most = core::kMaxCardMemoryMib, .absent = 0}));
   card.memory_mib = memory;
-  STOWAGE_TRY(slots, bounded(json, "slots", {.most = kMaxSlots, .absent = 0}));
+  STOWAGE_TRY(slots, bounded_field(json, "slots", {.most = kMaxCardSlots, .absent = 0}));
   card.slots = slots;
   STOWAGE_TRY(
-      numa, bounded(json, "numa",
-                    {.least = core::kUnknownNuma, .most = kMaxNuma, .absent = core::kUnknownNuma}));
+      numa, bounded_field(
+                json, "numa",
+                {.least = core::kUnknownNuma, .most = kMaxNumaNode, .absent = core::kUnknownNuma}));
   card.numa = numa;
-  if (const Json* healthy = json.find("healthy")) {
-    if (healthy->kind != Json::Kind::boolean) return fail("\"healthy\" is not true or false");
-    card.healthy = healthy->truth;
-  }
+  STOWAGE_TRY(healthy, flag_field(json, {.key = "healthy", .absent = true}));
+  card.healthy = healthy;
   return card;
-}
-
-std::optional<std::size_t> position(const std::vector<core::Card>& cards, std::int64_t index) {
-  const auto found = std::find_if(cards.begin(), cards.end(),
-                                  [&](const core::Card& card) { return card.index == index; });
-  if (found == cards.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - cards.begin());
 }
 
 // [[index, index, score], ...]
@@ -105,8 +69,8 @@ Status parse_links(const Json& json, CardSource& source) {
       good = number.has_value();
       numbers[i] = number.value_or(0);
     }
-    const auto a = good ? position(source.cards, numbers[0]) : std::nullopt;
-    const auto b = good ? position(source.cards, numbers[1]) : std::nullopt;
+    const auto a = good ? card_at_index(source.cards, numbers[0]) : std::nullopt;
+    const auto b = good ? card_at_index(source.cards, numbers[1]) : std::nullopt;
     if (!a || !b || *a == *b || numbers[2] < 0 || numbers[2] > kMaxScore) {
       return fail("\"links\" has an entry that is not [index of a card, index of another, score]");
     }
@@ -116,31 +80,13 @@ Status parse_links(const Json& json, CardSource& source) {
   return {};
 }
 
-Status check_distinct(const std::vector<core::Card>& cards) {
-  std::set<std::string_view> ids;
-  std::set<std::int32_t> indexes;
-  for (const auto& card : cards) {
-    if (!ids.insert(card.id).second) return fail(fmt::format("two cards have the id {}", card.id));
-    if (!indexes.insert(card.index).second) {
-      return fail(fmt::format("two cards have the index {}", card.index));
-    }
-  }
-  return {};
-}
-
-// The card that an entry names: by its id; by its index only where one of the two sides did not
-// know the id when it wrote.
+// The card that an entry names.
 Result<std::size_t> find_card(const Json& entry, const core::NodeSpec& node) {
   STOWAGE_TRY(id, string_field(entry, "id"));
-  const auto by_id = std::find_if(node.cards.begin(), node.cards.end(),
-                                  [&](const core::Card& card) { return card.id == id; });
-  if (by_id != node.cards.end()) return static_cast<std::size_t>(by_id - node.cards.begin());
-  STOWAGE_TRY(index, bounded(entry, "index", {.most = kMaxIndex}));
-  const auto by_index = position(node.cards, index);
-  const std::string synthetic = synthetic_id(node.name, index);
-  if (by_index && (id.empty() || id == synthetic || node.cards[*by_index].id == synthetic)) {
-    return *by_index;
-  }
+  // Where the id alone says which card it is the index may be absent.
+  if (const auto by_id = card_named(node, {.id = id})) return *by_id;
+  STOWAGE_TRY(index, bounded_field(entry, "index", {.most = kMaxCardIndex}));
+  if (const auto card = card_named(node, {.id = id, .index = index})) return *card;
   return fail(fmt::format("node {} has no card {} (index {})", node.name, id.substr(0, 64), index));
 }
 
@@ -153,8 +99,8 @@ struct Given {
 Result<Given> parse_given(const Json& entry, const core::NodeSpec& node) {
   if (entry.kind != Json::Kind::object) return fail("a card is not an object");
   STOWAGE_TRY(card, find_card(entry, node));
-  STOWAGE_TRY(milli, bounded(entry, "milli", {.most = core::kMilliPerCard}));
-  STOWAGE_TRY(memory, bounded(entry, "memoryMiB", {.most = core::kMaxCardMemoryMib}));
+  STOWAGE_TRY(milli, bounded_field(entry, "milli", {.most = core::kMilliPerCard}));
+  STOWAGE_TRY(memory, bounded_field(entry, "memoryMiB", {.most = core::kMaxCardMemoryMib}));
   return Given{.card = card, .milli = milli, .memory_mib = memory};
 }
 

@@ -18,11 +18,6 @@ const Dialect* by_name(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-bool asks_for_cards(const core::PodSpec& pod) {
-  return std::any_of(pod.containers.begin(), pod.containers.end(),
-                     [](const core::ContainerSpec& c) { return c.gpu.count > 0; });
-}
-
 tl::unexpected<Error> about(const core::PodSpec& pod, std::string_view what,
                             const std::string& message) {
   return fail(fmt::format("pod {}: {}: {}", pod.name, what, message));
@@ -30,14 +25,15 @@ tl::unexpected<Error> about(const core::PodSpec& pod, std::string_view what,
 
 }  // namespace
 
-Annotations answer(const AnswerAsk& ask) {
-  Annotations out;
-  if (!asks_for_cards(ask.pod)) return out;
+Answer answer(const AnswerAsk& ask) {
+  Answer out;
+  // It asks for none, or was placed by their number.
+  if (!core::names_cards(ask.cards)) return out;
   // What the pod says can be read: it was, when it was placed. Were it not, our own annotation
   // alone would still be right.
   const auto reading = read(ask.object, {.floor_whole_cards = true});
   const bool known = reading && *reading;
-  out[std::string(kGpusAnnotation)] =
+  out.annotations[std::string(kGpusAnnotation)] =
       gpus_text(ask, known ? (*reading)->followers : std::vector<std::size_t>());
   const Dialect* dialect = known ? by_name((*reading)->dialect) : nullptr;
   if (dialect != nullptr && dialect->write != nullptr) dialect->write(ask, out);
@@ -48,7 +44,7 @@ Result<std::optional<core::Assignment>> read_answer(const PodObject& object,
                                                     const core::PodSpec& pod,
                                                     const core::NodeSpec* node) {
   if (object.node.empty() || node == nullptr || node->name != object.node) return std::nullopt;
-  if (!asks_for_cards(pod)) return std::nullopt;
+  if (!core::asks_for_cards(pod)) return std::nullopt;
   if (const std::string* ours = find(object.annotations, kGpusAnnotation)) {
     auto cards = parse_gpus(*ours, pod, *node);
     if (!cards) return about(pod, kGpusAnnotation, cards.error().message);

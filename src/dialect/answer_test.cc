@@ -26,11 +26,15 @@ core::PodSpec spec_of(const PodObject& object) {
   return spec.value_or(core::PodSpec());
 }
 
-Annotations answer_of(const PodObject& object, const core::NodeSpec& node,
-                      const Assignment& cards) {
+Answer full_answer(const PodObject& object, const core::NodeSpec& node, const Assignment& cards) {
   const auto spec = spec_of(object);
   return answer(
       {.object = object, .pod = spec, .node = node, .cards = cards, .unix_nanos = 1700000000123});
+}
+
+Annotations answer_of(const PodObject& object, const core::NodeSpec& node,
+                      const Assignment& cards) {
+  return full_answer(object, node, cards).annotations;
 }
 
 // The pod as it comes back after the binding.
@@ -55,6 +59,91 @@ TEST(Answer, NamesTheCardsOfEachContainer) {
 TEST(Answer, OfAPodWithoutCardsIsEmpty) {
   const auto object = pod({container("main", {{"cpu", "1"}})});
   EXPECT_TRUE(answer_of(object, two_cards(), {{{}}}).empty());
+}
+
+TEST(Answer, OfAPodThatWasPlacedByNumberIsEmpty) {
+  const auto object = pod({container("main", {{"nvidia.com/gpu", "2"}})});
+  const auto written = full_answer(object, two_cards(), {{{}}});
+  EXPECT_TRUE(written.annotations.empty());
+  EXPECT_TRUE(written.labels.empty());
+}
+
+TEST(Answer, HasTheLabelsThatTheDialectsAgentsLookFor) {
+  const struct {
+    const char* name;
+    testing::Amounts amounts;
+    Annotations labels;
+  } rows[] = {
+      {"our own has none", {{"stowage.dev/gpu", "1"}}, {}},
+      {"plain cards have none", {{"nvidia.com/gpu", "1"}}, {}},
+      {"vcuda has none", {{"tencent.com/vcuda-core", "100"}}, {}},
+      {"its fork tells phase and time",
+       {{"nvidia.com/vcuda-core", "100"}},
+       {{"tydic.io/bind-time", "1700000000123"}, {"tydic.io/bind-phase", "allocating"}}},
+      {"elastic is assumed",
+       {{"elasticgpu.io/gpu-core", "100"}},
+       {{"elasticgpu.io/assumed", "true"}}},
+      {"under its other spelling too",
+       {{"elasticgpu.com/gpu-core", "100"}},
+       {{"elasticgpu.io/assumed", "true"}}},
+      {"nano is assumed", {{"nano-gpu/gpu-percent", "100"}}, {{"nano-gpu/assume", "true"}}},
+      {"vgpu tells phase and node",
+       {{"nvidia.com/vgpu-number", "1"}},
+       {{"nvidia.com/assigned-phase", "allocating"}, {"nvidia.com/metrics-node", "n1"}}},
+  };
+  const Assignment cards{{{{.card = 0, .milli = 1000, .memory_mib = 16384}}}};
+  for (const auto& row : rows) {
+    const auto object = pod({container("main", row.amounts)});
+    EXPECT_EQ(full_answer(object, two_cards(), cards).labels, row.labels) << row.name;
+  }
+}
+
+TEST(Answer, LeavesOutALabelThatIsTooLong) {
+  auto node = two_cards();
+  node.name = std::string(64, 'n');
+  const auto object = pod({container("main", {{"nvidia.com/vgpu-number", "1"}})});
+  const Assignment cards{{{{.card = 0, .milli = 1000, .memory_mib = 16384}}}};
+  EXPECT_EQ(full_answer(object, node, cards).labels,
+            (Annotations{{"nvidia.com/assigned-phase", "allocating"}}));
+}
+
+// Vector C.5: what is read back is not checked against what the cards have.
+TEST(Answer, OfNanoIsByContainerNameAndReadBack) {
+  const auto node = two_cards(0);
+  const struct {
+    const char* name;
+    const char* percent[2];
+    Assignment cards;
+    Annotations written;
+  } rows[] = {
+      {"two cards",
+       {"100", "100"},
+       {{{{.card = 0, .milli = 1000}}, {{.card = 1, .milli = 1000}}}},
+       {{"nano-gpu/container-a", "0"}, {"nano-gpu/container-b", "1"}}},
+      {"a half and a whole of one card",
+       {"50", "100"},
+       {{{{.card = 0, .milli = 500}}, {{.card = 0, .milli = 1000}}}},
+       {{"nano-gpu/container-a", "0"}, {"nano-gpu/container-b", "0"}}},
+      {"one card twice",
+       {"100", "100"},
+       {{{{.card = 0, .milli = 1000}}, {{.card = 0, .milli = 1000}}}},
+       {{"nano-gpu/container-a", "0"}, {"nano-gpu/container-b", "0"}}},
+      {"one container alone",
+       {"0", "40"},
+       {{{}, {{.card = 1, .milli = 400}}}},
+       {{"nano-gpu/container-b", "1"}}},
+  };
+  for (const auto& row : rows) {
+    const auto object = pod({container("a", {{"nano-gpu/gpu-percent", row.percent[0]}}),
+                             container("b", {{"nano-gpu/gpu-percent", row.percent[1]}})});
+    auto written = answer_of(object, node, row.cards);
+    EXPECT_EQ(written.erase("stowage.dev/gpus"), 1U);
+    const auto back = read_answer(bound(object, written), spec_of(object), &node);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, row.cards) << row.name;
+    EXPECT_EQ(written.erase("nano-gpu/assume"), 1U);
+    EXPECT_EQ(written, row.written) << row.name;
+  }
 }
 
 // Vector A.1, steps 1 to 3.
@@ -322,7 +411,8 @@ RC_GTEST_PROP(Answer, IsReadBackAsItWasGiven, ()) {
   }
   const auto spec = to_spec(object, {});
   RC_ASSERT(spec);
-  const auto written = answer({.object = object, .pod = *spec, .node = node, .cards = given});
+  const auto written =
+      answer({.object = object, .pod = *spec, .node = node, .cards = given}).annotations;
   const bool any = std::any_of(given.containers.begin(), given.containers.end(),
                                [](const auto& shares) { return !shares.empty(); });
   RC_ASSERT(written.empty() == !any);

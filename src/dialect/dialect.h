@@ -19,11 +19,13 @@ namespace stowage::dialect {
 // Our own annotations; docs/contract.md describes their values.
 inline constexpr std::string_view kGpusAnnotation = "stowage.dev/gpus";
 inline constexpr std::string_view kInventoryAnnotation = "stowage.dev/gpu-inventory";
-inline constexpr std::string_view kModelAnnotation = "stowage.dev/gpu-model";
 
 struct ReadOptions {
   // 150 percent of a card is one whole card, as older schedulers had it, instead of an error.
   bool floor_whole_cards = false;
+  // MiB to one nvidia.com/vgpu-memory. Nodes say so too (their memory factor); a pod that asks for
+  // that resource goes only to those that say the same.
+  std::int32_t vgpu_memory_mib = 1;
 };
 
 // What the containers of a pod ask of cards.
@@ -32,6 +34,9 @@ struct Reading {
   std::vector<core::GpuAsk> asks;  // one for each container; count 0: none
   // Containers that use the cards of the container that asks, and are charged nothing themselves.
   std::vector<std::size_t> followers;
+  std::string needs;  // what a node must offer; empty: nothing but cards
+  core::Naming naming = core::Naming::always;
+  core::PolicyWish wish;
 };
 
 // Unset if the pod asks for no card. An error if the pod mixes dialects or asks for what can not
@@ -46,6 +51,7 @@ struct NodeReading {
   core::NodeSpec node;
   // Where several sources describe the cards and disagree, or one can not be read: sentences.
   std::vector<std::string> notes;
+  std::int32_t vgpu_memory_mib = 0;  // to one nvidia.com/vgpu-memory; 0: the node does not say
 };
 
 // The node as the engine wants it, validated. The cards come from the most trusted source that is
@@ -55,9 +61,9 @@ struct NodeReading {
 // shares of compute can be placed there, shares of memory not.
 [[nodiscard]] Result<NodeReading> to_spec(const NodeObject& node);
 
-// The choice of cards as annotations: ours, and those of the pod's dialect. Empty if the pod has no
-// cards. Requires: `pod` was read from `object`, the assignment is for it, its cards are the
-// node's.
+// The choice of cards in words that others read: our annotation, and the annotations and labels of
+// the pod's dialect. Empty if the pod has no cards, or was placed by their number alone.
+// Requires: `pod` was read from `object`, the assignment is for it, its cards are the node's.
 struct AnswerAsk {
   const PodObject& object;
   const core::PodSpec& pod;
@@ -65,7 +71,11 @@ struct AnswerAsk {
   const core::Assignment& cards;
   std::int64_t unix_nanos = 0;  // now
 };
-[[nodiscard]] Annotations answer(const AnswerAsk& ask);
+struct Answer {
+  Annotations annotations;
+  Annotations labels;  // not merged by a Binding: they are patched onto the pod beforehand
+};
+[[nodiscard]] Answer answer(const AnswerAsk& ask);
 
 // What the annotations of a BOUND pod say about its cards: ours count before the dialect's own.
 // Unset if they say nothing, or if the node is not known (null). An error if they can not be true:
@@ -74,6 +84,30 @@ struct AnswerAsk {
 [[nodiscard]] Result<std::optional<core::Assignment>> read_answer(const PodObject& object,
                                                                   const core::PodSpec& pod,
                                                                   const core::NodeSpec* node);
+
+// An unbound pod may carry a promise: the node and the cards that were chosen for it when it was
+// filtered, by us or by the scheduler that we replace, in its dialect's annotations. It counts
+// until it runs out (the grace, counted from when it was made, or the pod's own), or until the pod
+// is marked as failed, or was found unschedulable later than that.
+struct Promise {
+  std::string node;
+  core::Assignment cards;
+  std::int64_t until_unix_nanos = 0;
+};
+// The node of a promise, if the pod carries one at all; whether it counts is not asked here.
+[[nodiscard]] std::optional<std::string> promised_node(const PodObject& object);
+struct PromiseAsk {
+  const PodObject& object;
+  const core::PodSpec& pod;
+  const core::NodeSpec& node;   // the promised one
+  std::int64_t unix_nanos = 0;  // now
+  std::int64_t grace_nanos = 30'000'000'000;
+};
+[[nodiscard]] std::optional<Promise> read_promise(const PromiseAsk& ask);
+
+// Facts about a pod that decide whether it may be evicted for another one.
+// The gang that the pod belongs to, "namespace/name"; empty if none.
+[[nodiscard]] std::string gang_of(const PodObject& object);
 
 // The value of kInventoryAnnotation for these cards.
 [[nodiscard]] std::string inventory_text(const std::vector<core::Card>& cards,

@@ -1,6 +1,7 @@
 // elasticgpu.io/gpu-core (percent, whole cards from 100) and elasticgpu.io/gpu-memory (MiB); one of
 // its parts spells the domain elasticgpu.com. The answer is read by its agent, by container name.
 #include "dialect/amounts.h"
+#include "dialect/named_cards.h"
 #include "dialect/table.h"
 
 namespace stowage::dialect {
@@ -15,13 +16,8 @@ constexpr Names kCom{.core = "elasticgpu.com/gpu-core", .memory = "elasticgpu.co
 constexpr std::string_view kIoResources[] = {kIo.core, kIo.memory};
 constexpr std::string_view kComResources[] = {kCom.core, kCom.memory};
 
-constexpr std::string_view kAssumed = "elasticgpu.io/assumed";
-constexpr std::string_view kContainerPrefix = "elasticgpu.io/container-";
-constexpr std::size_t kMaxKeyName = 63;  // of an annotation, after the slash
-
-std::string container_key(const std::string& container) {
-  return std::string(kContainerPrefix) + container;
-}
+constexpr NamedCards kKeys{.assumed = "elasticgpu.io/assumed",
+                           .container_prefix = "elasticgpu.io/container-"};
 
 template <const Names& names>
 Status read_elastic(const PodObject& pod, const ReadOptions& options, Reading& reading) {
@@ -41,30 +37,12 @@ Status read_elastic(const PodObject& pod, const ReadOptions& options, Reading& r
   return {};
 }
 
-void write_elastic(const AnswerAsk& ask, Annotations& out) {
-  out[std::string(kAssumed)] = "true";
-  for (std::size_t i = 0; i < ask.pod.containers.size(); ++i) {
-    const std::string key = container_key(ask.pod.containers[i].name);
-    // The API server would refuse the whole binding for one key that is too long.
-    if (ask.cards.containers[i].empty() || key.size() - key.find('/') - 1 > kMaxKeyName) continue;
-    out[key] = index_list(ask.cards.containers[i], ask.node);
-  }
-}
+void write_elastic(const AnswerAsk& ask, Answer& out) { write_named_cards(kKeys, ask, out); }
 
 Result<std::optional<core::Assignment>> read_elastic_answer(const PodObject& object,
                                                             const core::PodSpec& pod,
                                                             const core::NodeSpec& node) {
-  if (find(object.annotations, kAssumed) == nullptr) return std::nullopt;
-  core::Assignment cards;
-  for (const auto& container : pod.containers) {
-    auto& shares = cards.containers.emplace_back();
-    if (container.gpu.count == 0) continue;
-    const std::string* list = find(object.annotations, container_key(container.name));
-    if (list == nullptr) return fail(container_key(container.name) + " is missing");
-    STOWAGE_TRY(named, cards_by_index(*list, container, node));
-    shares = std::move(named);
-  }
-  return cards;
+  return read_named_cards(kKeys, object, pod, node);
 }
 
 template <const Names& names>

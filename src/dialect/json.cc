@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/json_writer.h"
+
 namespace stowage::dialect {
 namespace {
 
@@ -196,6 +198,7 @@ Result<Json> parse_json(std::string_view text) {
     return fail(
         fmt::format("{} bytes are too many; at most {} are read", text.size(), kMaxJsonBytes));
   }
+  if (!base::is_utf8(text)) return fail("the text is not UTF-8");
   return Reader(text).whole();
 }
 

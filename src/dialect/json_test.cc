@@ -67,6 +67,7 @@ TEST(AnnotationJson, RefusesWhatIsNotJson) {
   }
   EXPECT_FALSE(parse_json(std::string_view("\"a\0\"", 4)));
   EXPECT_FALSE(parse_json(std::string_view("1\0", 2)));
+  EXPECT_EQ(parse_json("\"x\xB9\"").error().message, "the text is not UTF-8");
 }
 
 TEST(AnnotationJson, LimitsDepthAndSize) {

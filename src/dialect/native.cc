@@ -33,10 +33,8 @@ Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& 
 }
 
 Status read_native(const PodObject& pod, const ReadOptions& /*options*/, Reading& reading) {
-  const std::string* models = find(pod.annotations, kModelAnnotation);
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     STOWAGE_TRY(ask, container_ask(pod, pod.containers[i]));
-    if (ask.count > 0 && models != nullptr) ask.filter.models_any = comma_list(*models);
     reading.asks[i] = std::move(ask);
   }
   return {};

@@ -8,6 +8,7 @@
 #include "dialect/annotations.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
+#include "dialect/vgpu_node.h"
 
 namespace stowage::dialect {
 namespace {
@@ -99,10 +100,14 @@ Result<core::Resources> allocatable(const NodeObject& node) {
 
 // The dialects whose pods get their devices here: whose resources are offered, or whose own agent
 // has described the cards.
-std::vector<std::string> offers_of(const NodeObject& node) {
+std::vector<std::string> offers_of(const NodeObject& node, Notes& notes) {
   const auto& resources = node.allocatable.empty() ? node.capacity : node.allocatable;
   std::vector<std::string> names;
   for (const Dialect& dialect : dialects()) {
+    if (dialect.offers != nullptr) {
+      dialect.offers(node, names, notes);
+      continue;
+    }
     const bool offered = std::any_of(dialect.resources.begin(), dialect.resources.end(),
                                      [&](std::string_view resource) {
                                        const auto found = resources.find(std::string(resource));
@@ -126,7 +131,7 @@ Result<NodeReading> to_spec(const NodeObject& node) {
   spec.schedulable = !node.unschedulable;
   spec.labels = node.labels;
   spec.taints = node.taints;
-  spec.offers = offers_of(node);
+  spec.offers = offers_of(node, reading.notes);
   std::vector<CardSource> sources = card_sources(node, reading.notes);
   if (!sources.empty()) {
     CardSource& best = sources.front();
@@ -135,6 +140,7 @@ Result<NodeReading> to_spec(const NodeObject& node) {
     spec.links = std::move(best.links);
   }
   for (std::string& note : reading.notes) note = fmt::format("node {}: {}", node.name, note);
+  reading.vgpu_memory_mib = vgpu_memory_unit(node);
   STOWAGE_TRY_VOID(core::validate(spec));
   return reading;
 }

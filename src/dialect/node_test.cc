@@ -69,6 +69,8 @@ TEST(Inventory, CountsCardsByTheResourcesOfEachDialect) {
       {{{"elasticgpu.io/gpu-core", "250"}, {"elasticgpu.io/gpu-memory", "10"}}, equal(2, 5)},
       {{{"elasticgpu.com/gpu-core", "300"}, {"elasticgpu.com/gpu-memory", "10"}}, equal(3, 3)},
       {{{"alnair/vgpu-compute", "200"}, {"alnair/vgpu-memory", "32"}}, equal(2, 16384)},
+      {{{"nano-gpu/gpu-percent", "800"}}, equal(8, 0)},
+      {{{"nano-gpu/gpu-percent", "250"}}, equal(2, 0)},
       {{{"cpu", "4"}}, {}},
   };
   for (const auto& row : rows) {
@@ -187,6 +189,24 @@ TEST(Inventory, ReadsTheCardsOfAnAlnairAgentUnderBothSpellings) {
   }
 }
 
+// Vector F.1: the agent rounds to whole GiB; what it lost is no contradiction to those who know.
+TEST(Inventory, OfAnAlnairAgentIsRoundedToWholeGib) {
+  const struct {
+    std::int32_t mib;
+    const char* chunks;
+  } rows[] = {{11441, "11"}, {12066, "12"}, {15109, "15"},
+              {16160, "16"}, {40536, "40"}, {512, "1"}};
+  for (const auto& row : rows) {
+    auto object = node({{"nvidia.com/gpu", "1"}});
+    object.labels["nvidia.com/gpu.memory"] = std::to_string(row.mib);
+    object.annotations = {{"ai.centaurus.io/physical-gpu-uuids", "GPU-a"},
+                          {"ai.centaurus.io/virtual-gpu-count", row.chunks}};
+    const auto reading = reading_of(object);
+    EXPECT_EQ(reading.node.cards.at(0).memory_mib, std::stoi(row.chunks) * 1024) << row.mib;
+    EXPECT_TRUE(reading.notes.empty()) << row.mib;
+  }
+}
+
 TEST(Inventory, OfAnAlnairAgentMayBeIncomplete) {
   auto object = node({{"alnair/vgpu-memory", "32"}, {"alnair/vgpu-compute", "200"}});
   object.annotations["ai.centaurus.io/physical-gpu-uuids"] = "GPU-a,GPU-b";
@@ -217,9 +237,12 @@ TEST(Inventory, ReadsTheRegisterOfAVcudaAgent) {
       (std::vector<Card>{
           {.id = "n1/0", .index = 0, .model = "NVIDIA A10", .memory_mib = 24564},
           {.id = "n1/1", .index = 1, .model = "Tesla T4", .memory_mib = 15109, .healthy = false}}));
-  object.annotations["tydic.io/nvidia-device-register"] = R"([{"id":0,"memory":-5}])";
-  EXPECT_EQ(reading_of(object).node.cards, equal(2, 20000));
-  EXPECT_EQ(reading_of(object).notes.size(), 1U);
+  for (const char* broken :
+       {R"([{"id":0,"memory":-5}])", R"([{"id":0,"memory":5},{"id":0,"memory":5}])", "{}", ""}) {
+    object.annotations["tydic.io/nvidia-device-register"] = broken;
+    EXPECT_EQ(reading_of(object).node.cards, equal(2, 20000)) << broken;
+    EXPECT_EQ(reading_of(object).notes.size(), 1U) << broken;
+  }
 }
 
 TEST(Inventory, NonsenseIsTakenForNothingWithANote) {

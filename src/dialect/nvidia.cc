@@ -1,5 +1,5 @@
-// Whole cards by nvidia.com/gpu, of the model that the annotation nvidia.com/gpu.model names.
-#include <algorithm>
+// Whole cards by nvidia.com/gpu, of the model that an annotation names. The device plugin takes
+// whatever card is free, so where cards are in use that nobody has named, numbers will do.
 #include <charconv>
 
 #include <fmt/format.h>
@@ -12,27 +12,30 @@ namespace {
 
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 constexpr std::string_view kResources[] = {kGpu};
-constexpr std::string_view kModel = "nvidia.com/gpu.model";
+constexpr std::string_view kModels[] = {"nvidia.com/gpu.model", "nvidia-gpu-scheduler/gpu.model"};
 // Labels that the vendor's feature discovery puts on nodes.
 constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
 constexpr std::string_view kMemoryLabel = "nvidia.com/gpu.memory";
 constexpr std::string_view kReplicasLabel = "nvidia.com/gpu.replicas";
 
-// A model is compared by its whole name. Labels can not hold blanks, so where the model of a card
-// comes from a label it has dashes instead.
-std::vector<std::string> model_spellings(const std::string& annotation) {
-  std::vector<std::string> names;
-  const auto first = annotation.find_first_not_of(" \t\n\r");
-  if (first == std::string::npos) return names;
-  names.push_back(annotation.substr(first, annotation.find_last_not_of(" \t\n\r") + 1 - first));
-  std::string dashed = names.front();
-  std::replace(dashed.begin(), dashed.end(), ' ', '-');
-  if (dashed != names.front()) names.push_back(std::move(dashed));
-  return names;
+// The model that the pod names, under either key; compared by its whole name.
+Result<std::vector<std::string>> wanted_model(const PodObject& pod) {
+  std::string_view model;
+  for (const std::string_view key : kModels) {
+    const std::string* text = find(pod.annotations, key);
+    const std::string_view name = text == nullptr ? std::string_view() : trimmed(*text);
+    if (name.empty() || name == model) continue;
+    if (!model.empty()) {
+      return fail(fmt::format("pod {}/{}: annotations {} and {} name two models; keep one of them",
+                              pod.ns, pod.name, kModels[0], kModels[1]));
+    }
+    model = name;
+  }
+  return model_spellings(model);
 }
 
 Status read_nvidia(const PodObject& pod, const ReadOptions& /*options*/, Reading& reading) {
-  const std::string* model = find(pod.annotations, kModel);
+  reading.naming = core::Naming::if_known;
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     STOWAGE_TRY(cards, whole_amount(pod, pod.containers[i], kGpu));
     if (cards == 0) continue;
@@ -41,7 +44,14 @@ Status read_nvidia(const PodObject& pod, const ReadOptions& /*options*/, Reading
                               owner(pod, pod.containers[i]), cards, core::kMaxCardsPerNode));
     }
     reading.asks[i].count = static_cast<std::int32_t>(cards);
-    if (model != nullptr) reading.asks[i].filter.models_any = model_spellings(*model);
+  }
+  return {};
+}
+
+Status wish_nvidia(const PodObject& pod, Reading& reading) {
+  STOWAGE_TRY(models, wanted_model(pod));
+  for (core::GpuAsk& ask : reading.asks) {
+    if (ask.count > 0) ask.filter.models_any = models;
   }
   return {};
 }
@@ -76,8 +86,11 @@ std::optional<CardSource> counted_nvidia(const NodeObject& node, Notes& notes) {
 }  // namespace
 
 Dialect nvidia() {
-  return {
-      .name = "nvidia", .resources = kResources, .read = read_nvidia, .counted = counted_nvidia};
+  return {.name = "nvidia",
+          .resources = kResources,
+          .read = read_nvidia,
+          .wish = wish_nvidia,
+          .counted = counted_nvidia};
 }
 
 }  // namespace stowage::dialect

@@ -37,14 +37,16 @@ struct PodObject {
   std::string resource_version;
   core::Labels labels;
   Annotations annotations;
-  bool deleting = false;  // has a deletionTimestamp
-  std::string created;    // creationTimestamp, as written
+  bool deleting = false;                 // has a deletionTimestamp
+  std::string created;                   // creationTimestamp, as written
+  std::vector<std::string> owner_kinds;  // of ownerReferences, e.g. "ReplicaSet"
 
   std::string scheduler;  // spec.schedulerName
   std::string node;       // spec.nodeName
   std::string phase;      // status.phase
   std::string nominated;  // status.nominatedNodeName
   std::int32_t priority = 0;
+  bool has_priority = false;    // spec.priority is there
   bool never_preempts = false;  // preemptionPolicy: Never
   std::vector<std::string> gates;
   core::NodeRules rules;
@@ -56,6 +58,7 @@ struct PodObject {
   // The PodScheduled condition, if it is False.
   std::string unscheduled_reason;
   std::string unscheduled_message;
+  std::string unscheduled_since;  // its lastTransitionTime, as written
 
   // Succeeded or Failed: its containers no longer run.
   [[nodiscard]] bool ended() const { return phase == "Succeeded" || phase == "Failed"; }

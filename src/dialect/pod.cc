@@ -1,29 +1,13 @@
 // Pods: which dialect they speak, and what they ask for altogether.
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "dialect/amounts.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
+#include "dialect/wishes.h"
 
 namespace stowage::dialect {
 namespace {
-
-// A resource of the dialect that the pod asks for; null if it does not speak it.
-const std::string* spoken(const PodObject& pod, const Dialect& dialect) {
-  const auto means = [&](const Quantities::value_type& entry) {
-    return !entry.second.zero() && std::find(dialect.resources.begin(), dialect.resources.end(),
-                                             entry.first) != dialect.resources.end();
-  };
-  for (const ContainerObject& container : pod.containers) {
-    for (const Quantities* amounts : {&container.requests, &container.limits}) {
-      const auto found = std::find_if(amounts->begin(), amounts->end(), means);
-      if (found != amounts->end()) return &found->first;
-    }
-  }
-  return nullptr;
-}
 
 Status add_amount(const std::string& who, const std::string& resource,
                   const base::Quantity& quantity, core::Resources& out) {
@@ -62,6 +46,17 @@ core::Phase phase_of(const ContainerObject& container) {
   return container.sidecar ? core::Phase::sidecar : core::Phase::init;
 }
 
+// What the pod wants of its cards besides amounts. A pod that has its node is not refused for what
+// it once wanted in vain.
+Status read_wishes(const PodObject& pod, const Dialect& dialect, Reading& reading) {
+  if (pod.annotations.empty()) return {};
+  Reading wished = reading;
+  Status good = dialect.wish == nullptr ? Status() : dialect.wish(pod, wished);
+  if (good) good = read_card_wishes(pod, wished);
+  if (good) reading = std::move(wished);
+  return pod.node.empty() ? good : Status();
+}
+
 }  // namespace
 
 Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& options) {
@@ -80,8 +75,11 @@ Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& opt
   }
   if (dialect == nullptr) return std::nullopt;
   Reading reading{.dialect = dialect->name};
+  // Our own resources are served wherever there are cards; others need their device plugin.
+  if (dialect->name != native().name) reading.needs = dialect->name;
   reading.asks.resize(pod.containers.size());
   STOWAGE_TRY_VOID(dialect->read(pod, options, reading));
+  STOWAGE_TRY_VOID(read_wishes(pod, *dialect, reading));
   return reading;
 }
 
@@ -91,8 +89,14 @@ Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) 
                      .name = fmt::format("{}/{}", pod.ns, pod.name),
                      .priority = pod.priority,
                      .rules = pod.rules};
-  // Our own resources are served wherever there are cards; others need their device plugin.
-  if (reading && reading->dialect != native().name) spec.needs = reading->dialect;
+  if (reading) {
+    spec.needs = std::move(reading->needs);
+    spec.naming = reading->naming;
+    spec.wish = reading->wish;
+  }
+  if (const auto wished = read_policy_wish(pod, spec.wish); !wished && pod.node.empty()) {
+    return tl::unexpected(wished.error());
+  }
   spec.containers.reserve(pod.containers.size());
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     const ContainerObject& container = pod.containers[i];

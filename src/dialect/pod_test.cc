@@ -43,13 +43,6 @@ TEST(Native, ReadsCardsAndShares) {
   }
 }
 
-TEST(Native, TakesModelsFromItsAnnotation) {
-  auto object = pod({container("main", {{"stowage.dev/gpu", "1"}})});
-  object.annotations["stowage.dev/gpu-model"] = "Tesla T4, NVIDIA A10 ,";
-  EXPECT_EQ(asks_of(object)[0].filter.models_any,
-            (std::vector<std::string>{"Tesla T4", "NVIDIA A10"}));
-}
-
 TEST(Nvidia, ReadsCardsAndTheirModel) {
   auto object = pod({container("main", {{"nvidia.com/gpu", "2"}}), container("side", {})});
   EXPECT_EQ(asks_of(object), (std::vector<GpuAsk>{{.count = 2}, {}}));
@@ -60,6 +53,34 @@ TEST(Nvidia, ReadsCardsAndTheirModel) {
   EXPECT_FALSE(core::accepts_model(asks_of(object)[0].filter, "Tesla T40"));
   object.annotations["nvidia.com/gpu.model"] = "  ";
   EXPECT_TRUE(asks_of(object)[0].filter.models_any.empty());
+}
+
+TEST(Nvidia, KnowsAnOlderAndANewerKeyOfTheModel) {
+  auto object = pod({container("main", {{"nvidia.com/gpu", "1"}})});
+  object.annotations["nvidia-gpu-scheduler/gpu.model"] = "a100";
+  EXPECT_EQ(asks_of(object)[0].filter.models_any, std::vector<std::string>{"a100"});
+  object.annotations["nvidia.com/gpu.model"] = " a100 ";
+  EXPECT_EQ(asks_of(object)[0].filter.models_any, std::vector<std::string>{"a100"});
+  object.annotations["nvidia.com/gpu.model"] = "h100";
+  EXPECT_EQ(
+      error_of(object),
+      "pod ml/train: annotations nvidia.com/gpu.model and nvidia-gpu-scheduler/gpu.model name "
+      "two models; keep one of them");
+  object.node = "n1";  // it has its cards, whatever it wanted
+  EXPECT_EQ(error_of(object), "no error");
+}
+
+TEST(Nvidia, IsPlacedByNumberWhereCardsAreNotKnown) {
+  const auto naming = [](const char* resource) {
+    const auto spec = to_spec(pod({container("main", {{resource, "100"}})}), {});
+    return spec ? spec->naming : core::Naming::never;
+  };
+  EXPECT_EQ(to_spec(pod({container("main", {{"nvidia.com/gpu", "1"}})}), {})->naming,
+            core::Naming::if_known);
+  for (const char* resource : {"tencent.com/vcuda-core", "elasticgpu.io/gpu-core",
+                               "nano-gpu/gpu-percent", "stowage.dev/gpu-core"}) {
+    EXPECT_EQ(naming(resource), core::Naming::always) << resource;
+  }
 }
 
 // Vectors A.1, A.2, A.5, A.6.
@@ -153,6 +174,26 @@ TEST(Elastic, ReadsSharesAndWholeCards) {
   EXPECT_NE(error_of(pod({container("c", {{"elasticgpu.io/gpu-core", "150"}})})), "no error");
 }
 
+// Vectors C.3 and C.5.
+TEST(Nano, ReadsPercentOfACard) {
+  const auto object = pod({container("a", {{"nano-gpu/gpu-percent", "0"}}),
+                           container("b", {{"nano-gpu/gpu-percent", "40"}}), container("c", {}),
+                           container("d", {{"nano-gpu/gpu-percent", "100"}}),
+                           container("e", {{"nano-gpu/gpu-percent", "300"}})});
+  const auto reading = read(object, {});
+  ASSERT_TRUE(reading && *reading);
+  EXPECT_EQ((*reading)->dialect, "nano");
+  EXPECT_EQ((*reading)->asks,
+            (std::vector<GpuAsk>{{}, {.count = 1, .milli = 400}, {}, {.count = 1}, {.count = 3}}));
+  EXPECT_FALSE(read(pod({container("a", {{"nano-gpu/gpu-percent", "0"}})}), {})->has_value());
+  const auto part = pod({container("c", {{"nano-gpu/gpu-percent", "150"}})});
+  EXPECT_EQ(
+      error_of(part),
+      "pod ml/train container \"c\" asks for 150 of nano-gpu/gpu-percent; write 100 or 200 for "
+      "whole cards, or less than 100 for a share of one");
+  EXPECT_EQ(asks_of(part, {.floor_whole_cards = true}), std::vector<GpuAsk>{{.count = 1}});
+}
+
 // Vectors F.1, F.2: the whole pod on one card.
 TEST(Alnair, PutsTheSumOnOneContainerAndTheOthersFollow) {
   const auto object =
@@ -219,6 +260,13 @@ TEST(Dialects, RefuseAmountsThatCanNotBe) {
       {"alnair/vgpu-memory", "8Gi",
        "pod ml/train container \"c\" asks for 8589934592 of alnair/vgpu-memory; one is 1024 MiB, "
        "and no card has that much memory"},
+      {"nano-gpu/gpu-percent", "0.5",
+       "pod ml/train container \"c\": nano-gpu/gpu-percent is 0.5; write a whole number of zero or "
+       "more"},
+      {"nvidia.com/vgpu-number", "-1",
+       "pod ml/train container \"c\": nvidia.com/vgpu-number is -1; write a whole number of zero "
+       "or "
+       "more"},
       {"alnair/vgpu-compute", "101",
        "pod ml/train container \"c\": alnair/vgpu-compute is 101; a card has 100"},
   };
@@ -232,6 +280,14 @@ TEST(Dialects, RefuseAPodThatMixesThem) {
                           container("b", {{"tencent.com/vcuda-core", "100"}})})),
             "pod ml/train asks for cards in two ways, with nvidia.com/gpu and with "
             "tencent.com/vcuda-core; keep one of them");
+  EXPECT_EQ(error_of(pod({container("a", {{"nvidia.com/vgpu-number", "1"}}),
+                          container("b", {{"nvidia.com/vcuda-core", "100"}})})),
+            "pod ml/train asks for cards in two ways, with nvidia.com/vgpu-number and with "
+            "nvidia.com/vcuda-core; keep one of them");
+  EXPECT_EQ(error_of(pod({container(
+                "a", {{"elasticgpu.io/gpu-core", "1"}, {"nano-gpu/gpu-percent", "1"}})})),
+            "pod ml/train asks for cards in two ways, with elasticgpu.io/gpu-core and with "
+            "nano-gpu/gpu-percent; keep one of them");
   // An amount of zero is nothing.
   EXPECT_EQ(
       error_of(pod({container("a", {{"nvidia.com/gpu", "1"}, {"tencent.com/vcuda-core", "0"}})})),

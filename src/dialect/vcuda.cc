@@ -33,6 +33,8 @@ constexpr std::string_view kNvidiaResources[] = {kNvidia.core, kNvidia.memory};
 constexpr std::string_view kUseType = "nvidia.com/use-gputype";
 constexpr std::string_view kNotType = "nvidia.com/nouse-gputype";
 constexpr std::string_view kRegister = "tydic.io/nvidia-device-register";
+constexpr std::string_view kBindTime = "tydic.io/bind-time";
+constexpr std::string_view kBindPhase = "tydic.io/bind-phase";
 
 std::string key(const Names& names, std::string_view rest) {
   return std::string(names.domain) + std::string(rest);
@@ -63,16 +65,21 @@ Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& 
 
 template <const Names& names>
 Status read_vcuda(const PodObject& pod, const ReadOptions& options, Reading& reading) {
-  const std::string* use = find(pod.annotations, kUseType);
-  const std::string* avoid = find(pod.annotations, kNotType);
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     STOWAGE_TRY(ask, container_ask(pod, pod.containers[i], names, options));
-    if (ask.count > 0 && &names == &kNvidia) {
-      ask.filter.model_match = core::CardFilter::Match::contains;
-      if (use != nullptr) ask.filter.models_any = comma_list(*use);
-      if (avoid != nullptr) ask.filter.models_none = comma_list(*avoid);
-    }
     reading.asks[i] = std::move(ask);
+  }
+  return {};
+}
+
+Status wish_vcuda_nvidia(const PodObject& pod, Reading& reading) {
+  const std::string* use = find(pod.annotations, kUseType);
+  const std::string* avoid = find(pod.annotations, kNotType);
+  for (core::GpuAsk& ask : reading.asks) {
+    if (ask.count == 0) continue;
+    ask.filter.model_match = core::CardFilter::Match::contains;
+    if (use != nullptr) ask.filter.models_any = comma_list(*use);
+    if (avoid != nullptr) ask.filter.models_none = comma_list(*avoid);
   }
   return {};
 }
@@ -87,7 +94,8 @@ void each_app(const core::PodSpec& pod, Each each) {
 }
 
 template <const Names& names>
-void write_vcuda(const AnswerAsk& ask, Annotations& out) {
+void write_vcuda(const AnswerAsk& ask, Answer& answer) {
+  Annotations& out = answer.annotations;
   each_app(ask.pod, [&](std::size_t container, std::size_t app) {
     const auto& shares = ask.cards.containers[container];
     if (shares.empty()) return;
@@ -96,6 +104,12 @@ void write_vcuda(const AnswerAsk& ask, Annotations& out) {
   out[key(names, "predicate-node")] = ask.node.name;
   out[key(names, "predicate-time")] = std::to_string(ask.unix_nanos);
   out[key(names, "gpu-assigned")] = "false";
+}
+
+void write_vcuda_nvidia(const AnswerAsk& ask, Answer& answer) {
+  write_vcuda<kNvidia>(ask, answer);
+  answer.labels[std::string(kBindTime)] = std::to_string(ask.unix_nanos);
+  answer.labels[std::string(kBindPhase)] = "allocating";
 }
 
 template <const Names& names>
@@ -140,8 +154,7 @@ std::optional<core::Card> registered_card(const NodeObject& node, const Json& js
   const Json* mig = json.find("isMig");
   const auto index = id == nullptr ? std::nullopt : id->integer();
   const auto mib = memory == nullptr ? std::nullopt : memory->integer();
-  constexpr std::int64_t kMaxIndex = 1 << 20U;
-  if (!index || *index < 0 || *index > kMaxIndex) return std::nullopt;
+  if (!index || *index < 0 || *index > kMaxCardIndex) return std::nullopt;
   if (!mib || *mib < 0 || *mib > core::kMaxCardMemoryMib) return std::nullopt;
   core::Card card{.id = synthetic_id(node.name, *index),
                   .index = static_cast<std::int32_t>(*index),
@@ -165,7 +178,7 @@ std::optional<CardSource> registered(const NodeObject& node, Notes& notes) {
       if (card) source.cards.push_back(*std::move(card));
     }
   }
-  if (good) return source;
+  if (good && check_distinct(source.cards)) return source;
   notes.push_back(fmt::format("annotation {} can not be read; it is ignored", kRegister));
   return std::nullopt;
 }
@@ -185,6 +198,7 @@ Dialect vcuda() {
           .read = read_vcuda<kTencent>,
           .write = write_vcuda<kTencent>,
           .read_answer = read_vcuda_answer<kTencent>,
+          .promises = kTencent.domain,
           .counted = counted_vcuda<kTencent>};
 }
 
@@ -192,8 +206,11 @@ Dialect vcuda_nvidia() {
   return {.name = "vcuda-nvidia",
           .resources = kNvidiaResources,
           .read = read_vcuda<kNvidia>,
-          .write = write_vcuda<kNvidia>,
+          .wish = wish_vcuda_nvidia,
+          .write = write_vcuda_nvidia,
           .read_answer = read_vcuda_answer<kNvidia>,
+          .promises = kNvidia.domain,
+          .phase_label = kBindPhase,
           .annotated = registered,
           .counted = counted_vcuda<kNvidia>};
 }

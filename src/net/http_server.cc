@@ -9,6 +9,7 @@
 #include <boost/asio/socket_base.hpp>
 #include <fmt/format.h>
 
+#include "net/body_budget.h"
 #include "net/error_text.h"
 #include "net/io.h"
 #include "net/message_writer.h"
@@ -34,6 +35,7 @@ class ServerCore final : public ServerConnection::Host,
       : loop_(loop),
         options_(std::move(options)),
         handler_(std::make_shared<const HttpServer::Handler>(std::move(handler))),
+        budget_(std::make_shared<BodyBudget>(BodyBudget{.max = options_.buffered_bytes_max})),
         acceptor_(loop.io().context),
         pause_(loop),
         grace_(loop) {}
@@ -44,6 +46,7 @@ class ServerCore final : public ServerConnection::Host,
   void close();
   void set_tls(std::shared_ptr<TlsContext> tls) { options_.tls = std::move(tls); }
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  [[nodiscard]] std::size_t buffered_bytes() const { return budget_->held; }
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
@@ -55,6 +58,7 @@ class ServerCore final : public ServerConnection::Host,
   EventLoop& loop_;
   HttpServerOptions options_;
   std::shared_ptr<const HttpServer::Handler> handler_;
+  std::shared_ptr<BodyBudget> budget_;
   tcp::acceptor acceptor_;
   Timer pause_;
   Timer grace_;
@@ -102,7 +106,8 @@ void ServerCore::accepted(tcp::socket socket) {
   ErrorCode error;
   const tcp::endpoint peer = socket.remote_endpoint(error);
   if (error || connections_.size() >= options_.connections_max) return;
-  auto connection = std::make_shared<ServerConnection>(loop_, *this, options_, text_of(peer));
+  auto connection =
+      std::make_shared<ServerConnection>(loop_, *this, options_, budget_, text_of(peer));
   connections_.emplace(connection.get(), connection);
   connection->open(std::move(socket));
 }
@@ -162,6 +167,7 @@ class Server final : public HttpServer {
     core_->shutdown(grace, std::move(done));
   }
   [[nodiscard]] std::size_t connections() const override { return core_->connections(); }
+  [[nodiscard]] std::size_t buffered_bytes() const override { return core_->buffered_bytes(); }
 
  private:
   std::shared_ptr<ServerCore> core_;

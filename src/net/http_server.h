@@ -24,6 +24,9 @@ struct HttpServerOptions {
   std::size_t connections_max = 4096;  // beyond: new ones are closed at once
   std::size_t header_bytes_max = std::size_t{64} << 10U;
   std::size_t body_bytes_max = std::size_t{16} << 20U;  // beyond: 413
+  // Of the bodies of all requests that are coming in or being answered, together. The request that
+  // goes beyond gets 503 and its connection ends; the others go on.
+  std::size_t buffered_bytes_max = std::size_t{256} << 20U;
   Duration handshake_timeout = std::chrono::seconds{10};
   Duration request_timeout = std::chrono::seconds{30};  // from its first byte to its last
   Duration idle_timeout = std::chrono::seconds{120};    // between requests
@@ -71,6 +74,9 @@ class HttpServer {
   // Stops listening, lets requests in progress end, closes streams after `grace`; then `done`.
   virtual void shutdown(Duration grace, std::function<void()> done) = 0;
   [[nodiscard]] virtual std::size_t connections() const = 0;
+  // What counts against buffered_bytes_max now. A request counts until its answer has been sent or,
+  // if the peer goes before that, until its responder is dropped.
+  [[nodiscard]] virtual std::size_t buffered_bytes() const = 0;
 };
 
 }  // namespace stowage::net

@@ -22,7 +22,9 @@ using Text = boost::beast::string_view;
 
 // What a request may make us reserve by its Content-Length alone; a server that we chose to ask may
 // have all that its body may have.
-constexpr std::size_t kRequestReserveMax = std::size_t{1} << 20U;
+constexpr std::size_t kRequestReserveMax = std::size_t{16} << 10U;
+// Behind a body of known length, for readers that take it in blocks.
+constexpr std::size_t kRoomBehind = 64;
 
 std::string_view view(Text text) { return {text.data(), text.size()}; }
 
@@ -33,6 +35,7 @@ struct Content {
   Headers* headers = nullptr;
   std::string* body = nullptr;
   std::vector<std::string_view>* pieces = nullptr;  // set: the body goes here, without a limit
+  std::size_t length = 0;                           // of the body, as far as it is announced
   std::size_t header_bytes = 0;
   bool head_done = false;
   bool transfer_encoding = false;
@@ -62,7 +65,20 @@ struct Content {
       error = http::error::body_limit;
       return;
     }
-    body->reserve(std::min(static_cast<std::size_t>(*size), reserve_max));
+    length = static_cast<std::size_t>(*size);
+    if (length != 0) body->reserve(std::min(length, reserve_max) + kRoomBehind);
+  }
+
+  // Room for `more` bytes: twice what was there, but no more than a body of known length needs.
+  void grow(std::size_t more) {
+    const std::size_t needed = body->size() + more;
+    if (needed <= body->capacity()) return;
+    std::size_t room = std::max(needed, 2 * body->capacity());
+    if (length != 0) room = std::min(room, std::max(needed, length + kRoomBehind));
+    std::string larger;  // a string that is asked to grow doubles at least
+    larger.reserve(room);
+    larger.append(*body);
+    body->swap(larger);
   }
 
   std::size_t append(Text bytes, error_code& error) {
@@ -71,6 +87,7 @@ struct Content {
     } else if (bytes.size() > limits.body_bytes_max - body->size()) {
       error = http::error::body_limit;
     } else {
+      grow(bytes.size());
       body->append(bytes.data(), bytes.size());
     }
     return bytes.size();
@@ -204,7 +221,7 @@ struct RequestParser::Core {
   std::optional<RequestMachine> machine;
 
   void reset() {
-    request = {};
+    std::exchange(request, {});  // not assigned only: that would keep the memory of the body
     content = {.limits = limits,
                .reserve_max = kRequestReserveMax,
                .headers = &request.headers,

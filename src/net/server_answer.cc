@@ -70,6 +70,7 @@ void ServerAnswer::on_closed(std::function<void()> closed) {
 // The callback may hold the answer itself: dropping it is the last thing that happens here.
 void ServerAnswer::forget() {
   connection_ = nullptr;
+  charge_.clear();
   const std::function<void()> dropped = std::exchange(closed_, nullptr);
 }
 

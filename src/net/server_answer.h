@@ -4,7 +4,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "net/body_budget.h"
 #include "net/http_server.h"
 
 namespace stowage::net {
@@ -15,8 +17,8 @@ class ServerConnection;
 // sides are told when the other goes.
 class ServerAnswer final : public Responder, public std::enable_shared_from_this<ServerAnswer> {
  public:
-  ServerAnswer(EventLoop& loop, ServerConnection& connection)
-      : loop_(loop), connection_(&connection) {}
+  ServerAnswer(EventLoop& loop, ServerConnection& connection, BodyCharge charge)
+      : loop_(loop), connection_(&connection), charge_(std::move(charge)) {}
   ~ServerAnswer() override;
   ServerAnswer(const ServerAnswer&) = delete;
   ServerAnswer& operator=(const ServerAnswer&) = delete;
@@ -40,6 +42,7 @@ class ServerAnswer final : public Responder, public std::enable_shared_from_this
 
   EventLoop& loop_;
   ServerConnection* connection_;
+  BodyCharge charge_;  // for the request's body, which whoever answers may still hold
   Step step_ = Step::fresh;
   bool lost_ = false;
   std::function<void()> closed_;

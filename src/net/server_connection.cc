@@ -42,10 +42,11 @@ bool normalise_target(std::string& target) {
 }  // namespace
 
 ServerConnection::ServerConnection(EventLoop& loop, Host& host, const HttpServerOptions& options,
-                                   std::string peer)
+                                   std::shared_ptr<BodyBudget> budget, std::string peer)
     : loop_(loop),
       host_(&host),
       options_(options),
+      budget_(std::move(budget)),
       peer_(std::move(peer)),
       parser_(
           {.header_bytes_max = options.header_bytes_max, .body_bytes_max = options.body_bytes_max}),
@@ -77,6 +78,7 @@ void ServerConnection::close() {
   phase_ = Phase::finishing;
   timer_.cancel();
   channel_->close();
+  charge_.clear();
   if (ServerAnswer* answer = std::exchange(answer_, nullptr)) answer->forget();
 }
 
@@ -130,6 +132,7 @@ void ServerConnection::parse() {
       }
       phase_ = Phase::reading;
       continued_ = head_only_ = http_1_0_ = false;
+      charge_ = BodyCharge(budget_);
       timer_.start(options_.request_timeout,
                    [this] { refuse(408, "the request did not come in time"); });
     }
@@ -144,6 +147,10 @@ void ServerConnection::read_on() {
   const ParseFault& fault = parser_.fault();
   if (fault.kind != ParseFault::Kind::none) {
     refuse(status_of(fault.kind), fault.message);
+    return;
+  }
+  if (!charge_.raise(parser_.request().body.size())) {
+    refuse(503, "the server holds too many requests; try again later", {{"Retry-After", "1"}});
     return;
   }
   if (parser_.done()) {
@@ -167,7 +174,7 @@ void ServerConnection::dispatch() {
     return;
   }
   phase_ = Phase::answering;
-  auto answer = std::make_shared<ServerAnswer>(loop_, *this);
+  auto answer = std::make_shared<ServerAnswer>(loop_, *this, std::move(charge_));
   answer_ = answer.get();
   host_->handle({.http = std::move(http),
                  .peer = peer_,
@@ -176,12 +183,14 @@ void ServerConnection::dispatch() {
                 std::move(answer));
 }
 
-// Says what is wrong with what the peer sent, and ends.
-void ServerConnection::refuse(int status, const std::string& why) {
+// Says what is wrong with what the peer sent, and ends. What came of the request is dropped.
+void ServerConnection::refuse(int status, std::string why, Headers headers) {
   keep_alive_ = false;
-  send({.status = status,
-        .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-        .body = why + "\n"});
+  parser_.reset();
+  charge_.clear();
+  headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
+  why += '\n';
+  send({.status = status, .headers = std::move(headers), .body = std::move(why)});
 }
 
 void ServerConnection::send(HttpResponse response) {

@@ -10,6 +10,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
+#include "net/body_budget.h"
 #include "net/channel.h"
 #include "net/http_server.h"
 #include "net/message_parser.h"
@@ -34,7 +35,8 @@ class ServerConnection final : public Channel::Owner,
     Host& operator=(const Host&) = default;
   };
 
-  ServerConnection(EventLoop& loop, Host& host, const HttpServerOptions& options, std::string peer);
+  ServerConnection(EventLoop& loop, Host& host, const HttpServerOptions& options,
+                   std::shared_ptr<BodyBudget> budget, std::string peer);
 
   void open(boost::asio::ip::tcp::socket socket);
   void stop();   // ends after the request in progress, at once if there is none
@@ -62,7 +64,7 @@ class ServerConnection final : public Channel::Owner,
   void parse();
   void read_on();
   void dispatch();
-  void refuse(int status, const std::string& why);
+  void refuse(int status, std::string why, Headers headers = {});
   void answer_queued();
   void answer_sent();
   void finish();
@@ -70,6 +72,8 @@ class ServerConnection final : public Channel::Owner,
   EventLoop& loop_;
   Host* host_;
   const HttpServerOptions& options_;  // of the host: not after close()
+  std::shared_ptr<BodyBudget> budget_;
+  BodyCharge charge_;  // of the request that is being read; then its answer has it
   std::string peer_;
   PeerIdentity identity_;
   RequestParser parser_;

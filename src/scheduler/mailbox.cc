@@ -36,6 +36,11 @@ void Mailbox::put_pod(core::PodSeenBound event) {
   put_object(key, std::move(event));
 }
 
+void Mailbox::put_pod(core::PodHeld event) {
+  const std::string key = pod_key(event.pod.uid);
+  put_object(key, std::move(event));
+}
+
 void Mailbox::put_pod_gone(const std::string& uid) { put_object(pod_key(uid), core::PodGone{uid}); }
 
 void Mailbox::put_object(const std::string& key, core::Event event) {

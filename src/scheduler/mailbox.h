@@ -27,8 +27,13 @@ namespace stowage::scheduler {
 
 class Mailbox {
  public:
-  // Asked and answered on the engine's thread.
-  using Question = std::function<void(core::Engine&)>;
+  // Asked and answered on the engine's thread. Commands that come of it are carried out.
+  struct Hearing {
+    core::Engine& engine;
+    base::Instant now;
+    core::Commands& out;
+  };
+  using Question = std::function<void(Hearing)>;
   using Message = std::variant<core::Event, Question>;
 
   void put_reply(core::Event event);
@@ -37,6 +42,7 @@ class Mailbox {
   void put_node_gone(const std::string& name);
   void put_pod(core::PodPending event);
   void put_pod(core::PodSeenBound event);
+  void put_pod(core::PodHeld event);
   void put_pod_gone(const std::string& uid);
 
   // The lists are in: pods may be placed from now on.

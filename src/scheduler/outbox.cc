@@ -13,14 +13,6 @@ namespace {
 
 constexpr std::chrono::seconds kPauseAfterUnknown{2};
 
-// The sentence that people read: why, and what would fit.
-std::string sentence(const core::Refusal& refusal) {
-  std::string text = core::render(refusal);
-  const std::string nearest = core::nearest_fit(refusal);
-  if (!nearest.empty()) text += " The pod " + nearest + ".";
-  return text;
-}
-
 }  // namespace
 
 Outbox::Outbox(Ends ends) : ends_(std::move(ends)), alive_(std::make_shared<bool>(true)) {}
@@ -46,28 +38,56 @@ void Outbox::carry_out(const core::Bind& bind_command) {
     }
   }
   const auto now = ends_.wall_clock().time_since_epoch();
+  dialect::Answer answer = dialect::answer({.object = pod->object,
+                                            .pod = pod->spec,
+                                            .node = *node,
+                                            .cards = bind_command.cards,
+                                            .unix_nanos = now.count()});
   kube::BindAsk ask{.ns = pod->object.ns,
                     .name = pod->object.name,
                     .uid = pod->object.uid,
                     .node = bind_command.node,
-                    .annotations = dialect::answer({.object = pod->object,
-                                                    .pod = pod->spec,
-                                                    .node = *node,
-                                                    .cards = bind_command.cards,
-                                                    .unix_nanos = now.count()})};
+                    .annotations = std::move(answer.annotations)};
   ends_.conditions.forget(ask.uid);
-  bind(std::move(ask));
+  bind({.ask = std::move(ask), .labels = std::move(answer.labels)});
 }
 
-void Outbox::bind(kube::BindAsk ask) {
-  kube::BindAsk copy = ask;
-  ends_.binder.bind(std::move(copy),
-                    [this, alive = alive_, ask = std::move(ask)](const kube::BindOutcome& outcome) {
-                      if (*alive) bind_ended(ask, outcome);
-                    });
+void Outbox::bind_guest(GuestBind guest) {
+  bind({.ask = std::move(guest.ask),
+        .labels = std::move(guest.labels),
+        .tell_guest = std::move(guest.done)});
 }
 
-void Outbox::bind_ended(const kube::BindAsk& ask, const kube::BindOutcome& outcome) {
+// Labels are not merged by a binding, and who reads them expects them once the pod is bound: they
+// go first.
+void Outbox::bind(Errand errand) {
+  if (errand.labels.empty()) return send(std::move(errand));
+  codec::MetadataAsk patch{.uid = errand.ask.uid, .annotations = {}, .labels = errand.labels};
+  ends_.pods.write(
+      {.ns = errand.ask.ns, .name = errand.ask.name}, patch,
+      [this, alive = alive_, errand = std::move(errand)](const std::string& error) mutable {
+        if (!*alive) return;
+        if (error.empty()) return send(std::move(errand));
+        bind_ended(errand, {.result = kube::BindResult::failed, .message = error});
+      });
+}
+
+void Outbox::send(Errand errand) {
+  kube::BindAsk copy = errand.ask;
+  ends_.binder.bind(std::move(copy), [this, alive = alive_, errand = std::move(errand)](
+                                         const kube::BindOutcome& outcome) mutable {
+    if (*alive) bind_ended(errand, outcome);
+  });
+}
+
+void Outbox::bind_ended(Errand& errand, const kube::BindOutcome& outcome) {
+  const kube::BindAsk& ask = errand.ask;
+  const bool guest = errand.tell_guest != nullptr || errand.guest_told;
+  if (errand.tell_guest) {
+    const bool good = outcome.result == kube::BindResult::bound;
+    std::exchange(errand.tell_guest, nullptr)(good ? "" : outcome.message);
+    errand.guest_told = true;
+  }
   const Name pod{.ns = ask.ns, .name = ask.name, .uid = ask.uid};
   switch (outcome.result) {
     case kube::BindResult::bound:
@@ -75,6 +95,7 @@ void Outbox::bind_ended(const kube::BindAsk& ask, const kube::BindOutcome& outco
       if (ends_.log.enabled(base::LogLevel::debug)) {
         ends_.log.debug("pod bound", {{"pod", pod.text()}, {"node", ask.node}});
       }
+      if (guest) return;  // its scheduler says so itself
       return record(pod, kube::EventType::normal, "Scheduled",
                     fmt::format("Successfully assigned {} to {}", pod.text(), ask.node));
     case kube::BindResult::gone: return ends_.mailbox.put_reply(core::PodGone{ask.uid});
@@ -82,6 +103,7 @@ void Outbox::bind_ended(const kube::BindAsk& ask, const kube::BindOutcome& outco
       ends_.mailbox.put_reply(core::BindFailed{ask.uid});
       ends_.log.warn("bind refused",
                      {{"pod", pod.text()}, {"node", ask.node}, {"why", outcome.message}});
+      if (guest) return;
       return record(pod, kube::EventType::warning, "FailedScheduling",
                     "the bind was refused: " + outcome.message);
     case kube::BindResult::failed:
@@ -89,22 +111,24 @@ void Outbox::bind_ended(const kube::BindAsk& ask, const kube::BindOutcome& outco
                                      {"node", ask.node},
                                      {"why", outcome.message},
                                      {"open", outcome.maybe_bound ? "yes" : "no"}});
-      if (outcome.maybe_bound) return bind_again(ask);
+      if (outcome.maybe_bound) return bind_again(std::move(errand));
       return ends_.mailbox.put_reply(core::BindFailed{ask.uid});
   }
 }
 
 // The server may have bound the pod. Until that is known its cards stay reserved, and asking for
 // the very same bind again is harmless.
-void Outbox::bind_again(kube::BindAsk ask) {
+void Outbox::bind_again(Errand errand) {
   ++counters_.unknown;
   const std::uint64_t number = pause_count_++;
   net::Timer& timer = pauses_.emplace(number, net::Timer(ends_.loop)).first->second;
-  timer.start(kPauseAfterUnknown, [this, number, ask = std::move(ask)]() mutable {
-    kube::BindAsk again = std::move(ask);
+  timer.start(kPauseAfterUnknown, [this, number, errand = std::move(errand)]() mutable {
+    Errand again = std::move(errand);
     pauses_.erase(number);
-    if (ends_.roster.wanting(again.uid) == nullptr) return;  // the watch has told the engine
-    bind(std::move(again));
+    // The watch has told the engine how it ended.
+    if (!again.guest_told && ends_.roster.wanting(again.ask.uid) == nullptr) return;
+    if (again.guest_told && ends_.roster.standing(again.ask.uid) != nullptr) return;
+    send(std::move(again));
   });
 }
 
@@ -116,7 +140,7 @@ void Outbox::carry_out(const core::Refuse& command) {
   }
   const dialect::PodObject& object = pod->object;
   refuse({.ns = object.ns, .name = object.name, .uid = object.uid},
-         !object.unscheduled_reason.empty(), sentence(command.refusal));
+         !object.unscheduled_reason.empty(), core::sentence(command.refusal));
 }
 
 void Outbox::carry_out(const core::Reject& command) {

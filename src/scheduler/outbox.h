@@ -13,6 +13,7 @@
 #include "kube/binder.h"
 #include "kube/condition_writer.h"
 #include "kube/event_recorder.h"
+#include "kube/pod_access.h"
 #include "scheduler/mailbox.h"
 #include "scheduler/roster.h"
 
@@ -26,6 +27,7 @@ class Outbox {
     kube::Binder& binder;
     kube::EventRecorder& recorder;
     kube::ConditionWriter& conditions;
+    kube::PodAccess& pods;
     net::EventLoop& loop;
     base::Log& log;
     kube::WallClock wall_clock;
@@ -36,6 +38,15 @@ class Outbox {
   Outbox& operator=(const Outbox&) = delete;
 
   void carry_out(core::Commands commands);
+  // Binds a pod of another scheduler, whose cards are claimed. The engine is told how it ends, and
+  // `done` with an error or an empty text as soon as there is an answer; if that leaves it open
+  // whether the pod is bound, the bind is seen to an end all the same.
+  struct GuestBind {
+    kube::BindAsk ask;
+    dialect::Annotations labels;
+    std::function<void(const std::string& error)> done;
+  };
+  void bind_guest(GuestBind guest);
   void tell(const Notice& notice);
 
   struct Counters {
@@ -56,9 +67,16 @@ class Outbox {
   void carry_out(const core::Bind& bind);
   void carry_out(const core::Refuse& refuse);
   void carry_out(const core::Reject& reject);
-  void bind(kube::BindAsk ask);
-  void bind_ended(const kube::BindAsk& ask, const kube::BindOutcome& outcome);
-  void bind_again(kube::BindAsk ask);
+  struct Errand {
+    kube::BindAsk ask;
+    dialect::Annotations labels;
+    std::function<void(const std::string&)> tell_guest;
+    bool guest_told = false;
+  };
+  void bind(Errand errand);
+  void send(Errand errand);
+  void bind_ended(Errand& errand, const kube::BindOutcome& outcome);
+  void bind_again(Errand errand);
   void refuse(const Name& pod, bool was_false, const std::string& message);
   void record(const Name& pod, kube::EventType type, std::string reason, std::string note);
 

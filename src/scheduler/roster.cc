@@ -40,8 +40,12 @@ core::PodSpec readable_part(dialect::PodObject object) {
 
 }  // namespace
 
-Roster::Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice on_notice)
-    : profiles_(profiles), mailbox_(mailbox), on_notice_(std::move(on_notice)) {}
+Roster::Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice on_notice,
+               Clock clock)
+    : profiles_(profiles),
+      mailbox_(mailbox),
+      on_notice_(std::move(on_notice)),
+      clock_(std::move(clock)) {}
 
 void Roster::notify(Notice::Kind kind, const dialect::PodObject& pod, std::string text) const {
   on_notice_({.kind = kind,
@@ -71,6 +75,7 @@ void Roster::see_node(const dialect::NodeObject& object) {
     notice.text = joined(entry.notes, "; ");
     if (!notice.text.empty()) on_notice_(notice);
   }
+  set_memory_unit(entry, reading->vgpu_memory_mib);
   // The engine keeps labels and amounts; here only the cards are looked up again.
   core::NodeSpec cards{.name = reading->node.name, .cards = reading->node.cards};
   entry.spec = std::move(cards);
@@ -88,7 +93,28 @@ void Roster::see_node(const dialect::NodeObject& object) {
 }
 
 void Roster::lose_node(const std::string& name) {
-  if (nodes_.erase(name) > 0) mailbox_.put_node_gone(name);
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end()) return;
+  set_memory_unit(found->second, 0);
+  nodes_.erase(found);
+  mailbox_.put_node_gone(name);
+}
+
+void Roster::set_memory_unit(NodeEntry& entry, std::int32_t unit) {
+  if (entry.memory_unit == unit) return;
+  if (entry.memory_unit != 0 && --memory_units_[entry.memory_unit] == 0) {
+    memory_units_.erase(entry.memory_unit);
+  }
+  entry.memory_unit = unit;
+  if (unit != 0) ++memory_units_[unit];
+}
+
+dialect::ReadOptions Roster::reading(dialect::ReadOptions options) const {
+  const auto most =
+      std::max_element(memory_units_.begin(), memory_units_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != memory_units_.end()) options.vgpu_memory_mib = most->first;
+  return options;
 }
 
 void Roster::end_nodes() {
@@ -125,9 +151,33 @@ void Roster::see_pod(dialect::PodObject object) {
   std::uint32_t number = 0;
   if (object.deleting) {
     forget(entry, object.uid);
-  } else if (profile_named(object.scheduler, number) != nullptr && object.gates.empty()) {
+  } else if (profile_named(object.scheduler, number) == nullptr) {
+    see_guest(entry, object);
+  } else if (object.gates.empty()) {
     see_wanting(entry, std::move(object));
   }
+}
+
+// A pod that somebody else schedules. The extender may hold cards for it, so its end is told.
+void Roster::see_guest(PodEntry& entry, const dialect::PodObject& object) {
+  entry.told = true;
+  if (!promise_profile_ || entry.promise == object.resource_version) return;
+  entry.promise = object.resource_version;
+  const auto node_name = dialect::promised_node(object);
+  const core::NodeSpec* on = node_name ? node(*node_name) : nullptr;
+  if (on == nullptr) return;
+  auto spec = dialect::to_spec(object, reading({.floor_whole_cards = true}));
+  if (!spec) return;
+  const std::int64_t now = clock_.unix_nanos();
+  const auto promise =
+      dialect::read_promise({.object = object, .pod = *spec, .node = *on, .unix_nanos = now});
+  if (!promise) return;
+  spec->profile = *promise_profile_;
+  const std::int64_t left = promise->until_unix_nanos - now;
+  mailbox_.put_pod(core::PodHeld{.pod = std::move(*spec),
+                                 .node = promise->node,
+                                 .cards = promise->cards,
+                                 .until = {clock_.now().ns + left}});
 }
 
 void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
@@ -139,7 +189,7 @@ void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
   }
   std::uint32_t number = 0;
   const Profile* profile = profile_named(object.scheduler, number);
-  Result<core::PodSpec> spec = dialect::to_spec(object, profile->reading);
+  Result<core::PodSpec> spec = dialect::to_spec(object, reading(profile->reading));
   if (spec && !object.unsupported.empty()) {
     spec =
         fail(fmt::format("the pod uses {}, which Stowage does not support yet: remove it, or "
@@ -166,8 +216,8 @@ void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
 void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   std::uint32_t number = 0;
   const Profile* profile = profile_named(object.scheduler, number);
-  auto spec =
-      dialect::to_spec(object, profile == nullptr ? dialect::ReadOptions{} : profile->reading);
+  auto spec = dialect::to_spec(
+      object, reading(profile == nullptr ? dialect::ReadOptions{} : profile->reading));
   if (!spec) {
     notify(Notice::Kind::unread_pod, object, spec.error().message);
     spec = readable_part(object);
@@ -176,8 +226,13 @@ void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   if (entry.node.empty()) ++bound_;
   if (entry.wanting && entry.node.empty()) --wanting_;
   entry.wanting.reset();
-  if (!entry.node.empty() && entry.node != object.node) homeless_[entry.node].erase(object.uid);
+  if (!entry.node.empty() && entry.node != object.node) {
+    homeless_[entry.node].erase(object.uid);
+    on_node_[entry.node].erase(object.uid);
+  }
   entry.node = object.node;
+  on_node_[entry.node].insert(object.uid);
+  entry.standing = std::make_unique<Standing>(standing_of(object));
   tell_bound(entry, std::move(object), std::move(*spec));
 }
 
@@ -208,6 +263,11 @@ void Roster::lose_pod(const std::string& uid) {
   PodEntry& entry = found->second;
   if (!entry.node.empty()) {
     --bound_;
+    const auto on = on_node_.find(entry.node);
+    if (on != on_node_.end()) {
+      on->second.erase(uid);
+      if (on->second.empty()) on_node_.erase(on);
+    }
     const auto homeless = homeless_.find(entry.node);
     if (homeless != homeless_.end()) {
       homeless->second.erase(uid);
@@ -235,6 +295,36 @@ const Roster::Wanting* Roster::wanting(const std::string& uid) const {
   const auto found = pods_.find(uid);
   if (found == pods_.end() || !found->second.node.empty()) return nullptr;
   return found->second.wanting.get();
+}
+
+Roster::Standing Roster::standing_of(const dialect::PodObject& object) {
+  constexpr std::int32_t kCritical = 2'000'000'000;
+  const bool daemon = std::find(object.owner_kinds.begin(), object.owner_kinds.end(),
+                                "DaemonSet") != object.owner_kinds.end();
+  const bool mirror = object.annotations.contains("kubernetes.io/config.mirror");
+  Standing standing{.node = object.node,
+                    .priority = object.priority,
+                    .has_priority = object.has_priority,
+                    .must_stay = object.deleting || object.ended() || daemon || mirror ||
+                                 object.priority >= kCritical,
+                    .gang = dialect::gang_of(object)};
+  for (const char c : object.created) {
+    if (c >= '0' && c <= '9' && standing.created < 100'000'000'000'000) {
+      standing.created = standing.created * 10 + (c - '0');
+    }
+  }
+  return standing;
+}
+
+const Roster::Standing* Roster::standing(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : found->second.standing.get();
+}
+
+std::vector<std::string> Roster::pods_on(const std::string& node_name) const {
+  const auto found = on_node_.find(node_name);
+  if (found == on_node_.end()) return {};
+  return {found->second.begin(), found->second.end()};
 }
 
 const core::NodeSpec* Roster::node(const std::string& name) const {

@@ -4,6 +4,9 @@
 //   pod of one of our profiles, unbound, not gated   -> PodPending
 //   any pod on a node                                -> PodSeenBound, with the cards it names
 //   ended or deleted                                 -> PodGone
+//   pod of another scheduler, unbound                -> PodHeld if it carries a promise of cards
+//   that
+//                                                       still counts; PodGone when it goes
 //   ours, but it cannot be read or uses a rule that is not supported -> a notice, no event
 //
 // One thread. Lists are bracketed: what a list does not name is gone.
@@ -12,7 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -44,7 +49,14 @@ struct Notice {
 class Roster {
  public:
   using OnNotice = std::function<void(const Notice&)>;
-  Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice on_notice);
+  struct Clock {  // the wall clock, for promises; and the engine's
+    std::function<std::int64_t()> unix_nanos;
+    std::function<base::Instant()> now;
+  };
+  Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice on_notice, Clock clock);
+
+  // Promises of pods that others schedule are heeded, and placed by this profile of the engine.
+  void heed_promises(std::uint32_t profile) { promise_profile_ = profile; }
 
   void begin_nodes();
   void see_node(const dialect::NodeObject& object);
@@ -69,6 +81,22 @@ class Roster {
     return profiles_[pod.profile];
   }
 
+  // How pods are read here: as asked, with the unit of memory that most vgpu nodes have.
+  [[nodiscard]] dialect::ReadOptions reading(dialect::ReadOptions options) const;
+
+  // What preemption has to know about a pod on a node.
+  struct Standing {
+    std::string node;
+    std::int32_t priority = 0;
+    bool has_priority = false;
+    bool must_stay = false;    // ending, a mirror pod, critical, or of a DaemonSet
+    std::int64_t created = 0;  // digits of the time: larger is newer
+    std::string gang;
+  };
+  [[nodiscard]] static Standing standing_of(const dialect::PodObject& object);
+  [[nodiscard]] const Standing* standing(const std::string& uid) const;  // null: not on a node
+  [[nodiscard]] std::vector<std::string> pods_on(const std::string& node) const;  // sorted uids
+
   struct Sizes {
     std::size_t nodes = 0;
     std::size_t pods = 0;
@@ -82,20 +110,25 @@ class Roster {
     core::NodeSpec spec;
     std::uint64_t seen_in = 0;       // number of the list
     std::vector<std::string> notes;  // told already
+    std::int32_t memory_unit = 0;    // of vgpu
   };
   struct PodEntry {
     std::string name;  // "namespace/name"
     std::string node;
     std::uint64_t seen_in = 0;
-    bool told = false;                 // the engine knows of it
-    std::unique_ptr<Wanting> wanting;  // while it is unbound, or its node is not known
+    bool told = false;                   // the engine knows of it
+    std::string promise;                 // resource version of the pod whose promise was told
+    std::unique_ptr<Standing> standing;  // while it is on a node
+    std::unique_ptr<Wanting> wanting;    // while it is unbound, or its node is not known
   };
 
   [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
   void see_wanting(PodEntry& entry, dialect::PodObject object);
+  void see_guest(PodEntry& entry, const dialect::PodObject& object);
   void see_bound(PodEntry& entry, dialect::PodObject object);
   void tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec);
   void forget(PodEntry& entry, const std::string& uid);
+  void set_memory_unit(NodeEntry& entry, std::int32_t unit);
   void notify(Notice::Kind kind, const dialect::PodObject& pod, std::string text) const;
 
   std::vector<Profile> profiles_;
@@ -105,6 +138,10 @@ class Roster {
   std::unordered_map<std::string, PodEntry> pods_;                   // by uid
   std::unordered_map<std::string, std::string> uids_;                // by "namespace/name"
   std::unordered_map<std::string, std::set<std::string>> homeless_;  // uids by unknown node
+  std::unordered_map<std::string, std::set<std::string>> on_node_;   // uids by node
+  Clock clock_;
+  std::optional<std::uint32_t> promise_profile_;
+  std::map<std::int32_t, std::size_t> memory_units_;  // how many nodes have it
   std::uint64_t node_list_ = 0;
   std::uint64_t pod_list_ = 0;
   std::size_t wanting_ = 0;

@@ -79,8 +79,11 @@ class RosterTest : public ::testing::Test {
 
   Mailbox mailbox_;
   std::vector<Notice> notices_;
-  Roster roster_{built_in_profiles(), mailbox_,
-                 [this](const Notice& notice) { notices_.push_back(notice); }};
+  Roster roster_{built_in_profiles(),
+                 mailbox_,
+                 [this](const Notice& notice) { notices_.push_back(notice); },
+                 {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
+                  .now = [] { return base::Instant{5}; }}};
 };
 
 TEST_F(RosterTest, OnlyPodsOfOurProfilesWantAPlace) {
@@ -127,7 +130,8 @@ TEST_F(RosterTest, ABoundPodKeepsTheCardsThatItNames) {
   bound.annotations = dialect::answer({.object = bound,
                                        .pod = *dialect::to_spec(bound, {}),
                                        .node = *roster_.node("n"),
-                                       .cards = cards});
+                                       .cards = cards})
+                          .annotations;
   roster_.see_pod(bound);
   EXPECT_EQ(events(), "bound p n cards 2,;");
   EXPECT_EQ(roster_.wanting("p"), nullptr);
@@ -146,7 +150,8 @@ TEST_F(RosterTest, CardsAreReadAgainWhenTheNodeAppears) {
   bound.annotations = dialect::answer({.object = bound,
                                        .pod = *dialect::to_spec(bound, {}),
                                        .node = *roster_.node("n"),
-                                       .cards = cards});
+                                       .cards = cards})
+                          .annotations;
   roster_.lose_node("n");
   events();
   roster_.see_pod(bound);

@@ -10,10 +10,7 @@ namespace {
 
 constexpr std::size_t kPendingPerBatch = 64;  // so that the first bind goes out soon
 
-std::int64_t now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
+std::int64_t now_ns() { return Runner::now().ns; }
 
 }  // namespace
 
@@ -26,6 +23,11 @@ Runner::Runner(Options options, Mailbox& mailbox, Output output)
 Runner::~Runner() {
   mailbox_.close();
   if (thread_.joinable()) thread_.join();
+}
+
+base::Instant Runner::now() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
 }
 
 void Runner::start() {
@@ -41,7 +43,7 @@ void Runner::run() {
     core::Commands out;
     for (auto& message : *batch) {
       if (auto* question = std::get_if<Mailbox::Question>(&message)) {
-        (*question)(engine_);
+        (*question)({.engine = engine_, .now = base::Instant{now_ns()}, .out = out});
       } else {
         handle(std::get<core::Event>(message), out);
       }

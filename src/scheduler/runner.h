@@ -29,6 +29,9 @@ class Runner {
 
   void start();
 
+  // The engine's clock.
+  [[nodiscard]] static base::Instant now();
+
   struct Picture {  // of the engine after its last batch
     core::Engine::Counters counters;
     std::size_t nodes = 0;

@@ -47,9 +47,9 @@ TEST(Runner, DecidesOnItsOwnThreadAndAnswersQuestions) {
   std::mutex mutex;
   std::condition_variable answered;
   std::size_t nodes = 0;
-  mailbox.ask([&](core::Engine& engine) {
+  mailbox.ask([&](const Mailbox::Hearing& hearing) {
     const std::scoped_lock lock(mutex);
-    nodes = engine.ledger().node_count();
+    nodes = hearing.engine.ledger().node_count();
     answered.notify_all();
   });
   std::unique_lock lock(mutex);

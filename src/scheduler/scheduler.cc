@@ -24,11 +24,16 @@ kube::ReflectorOptions watching(kube::ReflectorOptions options, std::string path
   return options;
 }
 
-std::vector<core::PolicyOptions> policies_of(const std::vector<Profile>& profiles) {
+std::vector<core::PolicyOptions> policies_of(const SchedulerOptions& options) {
   std::vector<core::PolicyOptions> policies;
-  policies.reserve(profiles.size());
-  for (const auto& profile : profiles) policies.push_back(profile.policy);
+  for (const auto& profile : options.profiles) policies.push_back(profile.policy);
+  for (const auto& policy : options.guest_policies) policies.push_back(policy);
   return policies;
+}
+
+Roster::Clock roster_clock() {
+  return {.unix_nanos = [] { return kube::unix_nanos(kube::system_wall_clock()()); },
+          .now = [] { return Runner::now(); }};
 }
 
 }  // namespace
@@ -105,7 +110,10 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       binder_(client, options_.binder),
       recorder_(client, options_.events),
       conditions_(client),
-      roster_(options_.profiles, mailbox_, [this](const Notice& notice) { outbox_->tell(notice); }),
+      pod_access_(client),
+      roster_(
+          options_.profiles, mailbox_, [this](const Notice& notice) { outbox_->tell(notice); },
+          roster_clock()),
       node_sink_(std::make_unique<NodeSink>(*this)),
       pod_sink_(std::make_unique<PodSink>(*this)),
       ticker_(client.loop()),
@@ -115,6 +123,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
                                                   .binder = binder_,
                                                   .recorder = recorder_,
                                                   .conditions = conditions_,
+                                                  .pods = pod_access_,
                                                   .loop = client.loop(),
                                                   .log = log,
                                                   .wall_clock = kube::system_wall_clock()});
@@ -122,14 +131,23 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       client, watching(options_.reflector, "/api/v1/nodes", ""), *node_sink_);
   pods_ = std::make_unique<kube::Reflector>(
       client, watching(options_.reflector, "/api/v1/pods", kLivePods), *pod_sink_);
+  if (options_.quota.enabled) {
+    quota_ =
+        std::make_unique<QuotaSource>(options_.quota, options_.reflector,
+                                      QuotaSource::Ends{.client = client,
+                                                        .mailbox = mailbox_,
+                                                        .recorder = recorder_,
+                                                        .log = log,
+                                                        .on_synced = [this] { open_if_ready(); }});
+  }
   const auto carry_out = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
     loop.post([this, alive, commands = std::move(commands)]() mutable {
       if (*alive) outbox_->carry_out(std::move(commands));
     });
   };
   runner_ = std::make_unique<Runner>(
-      Runner::Options{.profiles = policies_of(options_.profiles), .binds_max = options_.binds_max},
-      mailbox_, carry_out);
+      Runner::Options{.profiles = policies_of(options_), .binds_max = options_.binds_max}, mailbox_,
+      carry_out);
 }
 
 Scheduler::~Scheduler() {
@@ -137,9 +155,20 @@ Scheduler::~Scheduler() {
   runner_.reset();
 }
 
+Scheduler::Shared Scheduler::shared() {
+  return {.mailbox = mailbox_,
+          .roster = roster_,
+          .outbox = *outbox_,
+          .pods = pod_access_,
+          .recorder = recorder_,
+          .loop = client_.loop(),
+          .first_guest_profile = static_cast<std::uint32_t>(options_.profiles.size())};
+}
+
 void Scheduler::start() {
   started_ = last_answer_ = steady_clock::now();
   runner_->start();
+  if (quota_) quota_->start();
   nodes_->start();
   tick();
 }
@@ -151,7 +180,12 @@ void Scheduler::nodes_listed() {
 }
 
 void Scheduler::pods_listed() {
-  if (opened_ || stopping_) return;
+  pods_in_ = true;
+  open_if_ready();
+}
+
+void Scheduler::open_if_ready() {
+  if (opened_ || stopping_ || !pods_in_ || (quota_ && !quota_->synced())) return;
   opened_ = true;
   mailbox_.open();
   const auto sizes = roster_.sizes();
@@ -189,7 +223,8 @@ std::string Scheduler::trouble() const {
                                 : fmt::format("cannot list {}: {}", what, status.error);
   };
   std::string text = of("nodes", *nodes_);
-  return text.empty() ? of("pods", *pods_) : text;
+  if (text.empty()) text = of("pods", *pods_);
+  return text.empty() && quota_ ? quota_->trouble() : text;
 }
 
 // The engine has no clock: pods that rest after a failed bind are tried when it is told the time.
@@ -197,16 +232,19 @@ void Scheduler::tick() {
   if (stopping_) return;
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
-  if (opened_ && (counters.resting > 0 || flush)) mailbox_.put_reply(core::Tick{});
+  if (opened_ && (counters.resting > 0 || counters.held > 0 || flush)) {
+    mailbox_.put_reply(core::Tick{.parked = flush});
+  }
   if (!asked_) {
     asked_ = true;
-    mailbox_.ask([this, alive = alive_, &loop = client_.loop()](core::Engine& /*engine*/) {
-      loop.post([this, alive] {
-        if (!*alive) return;
-        asked_ = false;
-        last_answer_ = steady_clock::now();
-      });
-    });
+    mailbox_.ask(
+        [this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
+          loop.post([this, alive] {
+            if (!*alive) return;
+            asked_ = false;
+            last_answer_ = steady_clock::now();
+          });
+        });
   }
   ticker_.start(kTick, [this] { tick(); });
 }
@@ -216,6 +254,7 @@ void Scheduler::stop(net::Duration grace, std::function<void()> done) {
   ticker_.cancel();
   nodes_->stop();
   pods_->stop();
+  if (quota_) quota_->stop();
   mailbox_.close();
   log_.info("stopping", {{"binds", fmt::format("{}", binder_.counters().in_flight)}});
   binder_.drain(grace, std::move(done));
@@ -232,8 +271,8 @@ void Scheduler::record_decision(const std::string& pod,
     spec = wanting->spec;
   }
   mailbox_.ask([alive = alive_, spec = std::move(spec), done = std::move(done),
-                &loop = client_.loop()](core::Engine& engine) {
-    loop.post([alive, text = engine.record_decision(spec), done] {
+                &loop = client_.loop()](const Mailbox::Hearing& hearing) {
+    loop.post([alive, text = hearing.engine.record_decision(spec), done] {
       if (*alive) done(text);
     });
   });
@@ -250,6 +289,7 @@ Scheduler::Picture Scheduler::picture() const {
           .conditions = conditions_.counters(),
           .nodes = nodes_->counters(),
           .pods = pods_->counters(),
+          .quota = quota_ ? quota_->counters() : QuotaSource::Counters{},
           .engine_silent_seconds = silent.count()};
 }
 

@@ -17,9 +17,11 @@
 #include "kube/binder.h"
 #include "kube/condition_writer.h"
 #include "kube/event_recorder.h"
+#include "kube/pod_access.h"
 #include "kube/reflector.h"
 #include "scheduler/outbox.h"
 #include "scheduler/profile.h"
+#include "scheduler/quota_source.h"
 #include "scheduler/roster.h"
 #include "scheduler/runner.h"
 
@@ -31,6 +33,9 @@ struct SchedulerOptions {
   kube::EventRecorderOptions events;
   kube::ReflectorOptions reflector;  // path and selectors are set here
   std::size_t binds_max = 1024;      // decided and not yet done
+  // Policies for pods that others schedule (src/extender): profiles of the engine after ours.
+  std::vector<core::PolicyOptions> guest_policies;
+  QuotaOptions quota;
 };
 
 class Scheduler {
@@ -43,6 +48,18 @@ class Scheduler {
   void start();
   // Stops watching and deciding; binds in flight may end within `grace`. Then `done`.
   void stop(net::Duration grace, std::function<void()> done);
+
+  // What the other doors to the ledger share with this one.
+  struct Shared {
+    Mailbox& mailbox;
+    Roster& roster;
+    Outbox& outbox;
+    kube::PodAccess& pods;
+    kube::EventRecorder& recorder;
+    net::EventLoop& loop;
+    std::uint32_t first_guest_profile = 0;
+  };
+  [[nodiscard]] Shared shared();
 
   // The first lists are in.
   [[nodiscard]] bool ready() const { return opened_; }
@@ -63,6 +80,7 @@ class Scheduler {
     kube::ConditionCounters conditions;
     kube::ReflectorCounters nodes;
     kube::ReflectorCounters pods;
+    QuotaSource::Counters quota;
     double engine_silent_seconds = 0;  // since the engine's thread last answered
   };
   [[nodiscard]] Picture picture() const;
@@ -75,6 +93,7 @@ class Scheduler {
 
   void nodes_listed();
   void pods_listed();
+  void open_if_ready();
   void relist_soon(kube::Reflector& reflector);
   void report(const char* what, const kube::ReflectorStatus& status);
   void tick();
@@ -86,10 +105,12 @@ class Scheduler {
   kube::Binder binder_;
   kube::EventRecorder recorder_;
   kube::ConditionWriter conditions_;
+  kube::PodAccess pod_access_;
   std::unique_ptr<Outbox> outbox_;
   Roster roster_;
   std::unique_ptr<NodeSink> node_sink_;
   std::unique_ptr<PodSink> pod_sink_;
+  std::unique_ptr<QuotaSource> quota_;
   std::unique_ptr<kube::Reflector> nodes_;
   std::unique_ptr<kube::Reflector> pods_;
   net::Timer ticker_;
@@ -100,6 +121,7 @@ class Scheduler {
   std::chrono::steady_clock::time_point last_relist_;
   bool asked_ = false;
   bool pods_started_ = false;
+  bool pods_in_ = false;
   bool opened_ = false;
   bool stopping_ = false;
   std::uint64_t ticks_ = 0;

@@ -3,14 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>  // lookup only
+#include <utility>
 #include <vector>
 
 #include "core/engine/engine.h"
 #include "core/engine/planner.h"
 #include "core/engine/waiting.h"
+#include "core/quota/book.h"
 
 namespace stowage::core {
 
@@ -19,6 +24,10 @@ class Engine::Body {
   explicit Body(std::vector<PolicyOptions> profiles);
 
   Commands handle(const Event& event, base::Instant now);
+  FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
+  Scores score(const ScoreAsk& ask, base::Instant now, Commands& out);
+  ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
+  PreemptAnswer preempt(const PreemptAsk& ask);
   std::vector<NodeVerdict> explain(const PodSpec& pod);
   std::string record_decision(const PodSpec& pod);
   Result<Commands> replay(const DecisionRecord& record);
@@ -39,10 +48,15 @@ class Engine::Body {
   void on(const BindDone& e);
   void on(const BindFailed& e);
   void on(const PodGone& e);
+  void on(const PodHeld& e);
+  void on(const QuotaChanged& e);
   void on(const Tick& e);
   void reject(const std::string& subject, std::string why);
   [[nodiscard]] Status acceptable(const PodSpec& pod) const;
-  Planner& planner_of(const PodSpec& pod) { return *planners_[pod.profile]; }
+  // The planner of the pod's profile, or one made for its own wish.
+  Planner& planner_of(const PodSpec& pod);
+  // The pod with what the quota of its namespace leaves it, if there is one: then in `scratch`.
+  const PodSpec& bounded(const PodSpec& pod, PodSpec& scratch) const;
 
   // Finds a place for the pod, reserves it and asks for the bind; or parks the pod and says why.
   bool place(const PodSpec& pod, std::uint64_t arrival, Try which);
@@ -56,10 +70,35 @@ class Engine::Body {
   // invalid.
   void try_parked(NodeIndex node);
   void try_rested();
+  // A pod left a namespace with a quota: others of it may go elsewhere than to the node it left.
+  void wake_namespace(const std::string& pod_name);
+
+  // ---- guests (guests.cc)
+  struct Guest {
+    PodSpec pod;
+    Place place;
+    base::Instant until;   // of a hold
+    bool claimed = false;  // its bind is under way: it no longer runs out
+  };
+  struct Candidates;  // the nodes of an ask, as the policy sees them
+  Candidates look_at(const PodSpec& pod, const std::vector<std::string>& nodes, Try which);
+  void hold(const PodSpec& pod, Candidates& candidates, base::Instant until);
+  // Takes the guest's cards back, without waking anybody. The node, if there was a hold.
+  NodeIndex let_go(const std::string& uid);
+  void forget_guest(const std::string& uid);
+  // Where a pod is that needs no place any more; empty if it does.
+  [[nodiscard]] std::string settled_on(const std::string& uid) const;
+  void expire_holds();
   bool try_first(const std::string& group);
 
   Ledger ledger_;
-  std::vector<std::unique_ptr<Planner>> planners_;  // by profile
+  QuotaBook quotas_;
+  std::vector<std::unique_ptr<Planner>> planners_;  // by profile, then those of wishes
+  std::size_t profiles_ = 0;
+  using WishKey = std::tuple<std::uint32_t, NodePolicy, CardPolicy, bool>;
+  std::map<WishKey, std::size_t> wish_planners_;              // positions in planners_
+  std::unordered_map<std::string, Guest> guests_;             // lookup only
+  std::set<std::pair<base::Instant, std::string>> runs_out_;  // of holds
   Waiting waiting_;
   std::unordered_map<std::string, Binding> binding_;  // lookup only
   // Binds that failed in a row.

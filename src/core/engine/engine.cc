@@ -22,7 +22,7 @@ base::Instant rest_until(base::Instant now, std::uint32_t failures) {
 
 }  // namespace
 
-Engine::Body::Body(std::vector<PolicyOptions> profiles) {
+Engine::Body::Body(std::vector<PolicyOptions> profiles) : profiles_(profiles.size()) {
   for (auto& options : profiles) {
     planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options)));
   }
@@ -45,6 +45,7 @@ Engine::Counters Engine::Body::counters() const {
   counters.waiting = waiting_.size();
   counters.resting = waiting_.resting();
   counters.binding = binding_.size();
+  counters.held = guests_.size();
   return counters;
 }
 
@@ -56,7 +57,33 @@ Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
   return planners_.front()->replay(record);
 }
 
-std::vector<Engine::NodeVerdict> Engine::Body::explain(const PodSpec& pod) {
+Planner& Engine::Body::planner_of(const PodSpec& pod) {
+  Planner& own = *planners_[pod.profile];
+  if (!pod.wish.any()) return own;
+  PolicyOptions options = own.options();
+  options.choice.node = pod.wish.node.value_or(options.choice.node);
+  options.choice.card = pod.wish.card.value_or(options.choice.card);
+  options.profile_weights = options.profile_weights || pod.wish.weighted;
+  if (options.choice == own.options().choice &&
+      options.profile_weights == own.options().profile_weights) {
+    return own;
+  }
+  const WishKey key{pod.profile, options.choice.node, options.choice.card, options.profile_weights};
+  const auto [at, fresh] = wish_planners_.emplace(key, planners_.size());
+  if (fresh) planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options)));
+  return *planners_[at->second];
+}
+
+const PodSpec& Engine::Body::bounded(const PodSpec& pod, PodSpec& scratch) const {
+  if (!quotas_.limits(pod.name)) return pod;
+  scratch = pod;
+  scratch.bounds = quotas_.bounds(pod);
+  return scratch;
+}
+
+std::vector<Engine::NodeVerdict> Engine::Body::explain(const PodSpec& unbounded) {
+  PodSpec scratch;
+  const PodSpec& pod = bounded(unbounded, scratch);
   const Shape shape = make_shape(pod, ledger_);
   std::vector<NodeVerdict> verdicts;
   for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
@@ -69,7 +96,14 @@ std::vector<Engine::NodeVerdict> Engine::Body::explain(const PodSpec& pod) {
 
 void Engine::Body::on(const NodeChanged& e) {
   if (auto valid = validate(e.node); !valid) return reject(e.node.name, valid.error().message);
-  wake(ledger_.upsert_node(e.node));
+  const NodeIndex node = ledger_.upsert_node(e.node);
+  quotas_.node_changed(node, ledger_);
+  wake(node);
+}
+
+void Engine::Body::on(const QuotaChanged& e) {
+  quotas_.set(e.quotas, ledger_);
+  try_parked({});
 }
 
 void Engine::Body::on(const NodeGone& e) { ledger_.remove_node(e.name); }
@@ -77,7 +111,7 @@ void Engine::Body::on(const NodeGone& e) { ledger_.remove_node(e.name); }
 // Everything that a pod may get wrong, in words.
 Status Engine::Body::acceptable(const PodSpec& pod) const {
   STOWAGE_TRY_VOID(validate(pod));
-  if (pod.profile >= planners_.size()) return fail("pod " + pod.name + " has an unknown profile");
+  if (pod.profile >= profiles_) return fail("pod " + pod.name + " has an unknown profile");
   return {};
 }
 
@@ -99,10 +133,13 @@ void Engine::Body::on(const PodSeenBound& e) {
   waiting_.remove(e.pod.uid);
   binding_.erase(e.pod.uid);
   failures_.erase(e.pod.uid);
+  forget_guest(e.pod.uid);
   const PodIndex known = ledger_.find_pod(e.pod.uid);
   const NodeIndex was_on = known.valid() ? ledger_.pod(known).node : NodeIndex{};
   const std::uint64_t changes = ledger_.change_count();
+  if (known.valid()) quotas_.release(known);
   const PodIndex pod = ledger_.seen_bound(e.pod, e.node, e.cards);
+  quotas_.charge(pod, ledger_);
   if (!known.valid()) {  // after a restart this is how the policies learn what runs
     for (auto& planner : planners_) {
       if (!planner->learns()) continue;
@@ -127,9 +164,11 @@ void Engine::Body::on(const BindDone& e) {
   ledger_.confirm(pod);
   binding_.erase(e.uid);
   failures_.erase(e.uid);
+  forget_guest(e.uid);
 }
 
 void Engine::Body::on(const BindFailed& e) {
+  if (guests_.contains(e.uid)) return wake(let_go(e.uid));
   const auto found = binding_.find(e.uid);
   if (found == binding_.end()) return;
   const Binding failed = std::move(found->second);
@@ -137,27 +176,35 @@ void Engine::Body::on(const BindFailed& e) {
   const PodIndex pod = ledger_.find_pod(e.uid);
   if (!pod.valid()) return;
   wake(release(pod));
+  wake_namespace(failed.pod.name);
   waiting_.rest(failed.pod, failed.arrival, rest_until(now_, ++failures_[e.uid]));
 }
 
 void Engine::Body::on(const PodGone& e) {
   failures_.erase(e.uid);
+  forget_guest(e.uid);
   if (waiting_.remove(e.uid)) return;
   binding_.erase(e.uid);
   const PodIndex pod = ledger_.find_pod(e.uid);
-  if (pod.valid()) wake(release(pod));
+  if (!pod.valid()) return;
+  const std::string name = ledger_.pod(pod).name;
+  wake(release(pod));
+  wake_namespace(name);
 }
 
-void Engine::Body::on(const Tick& /*unused*/) {
+void Engine::Body::on(const Tick& e) {
+  expire_holds();
   try_rested();
-  try_parked({});
+  if (e.parked) try_parked({});
 }
 
 void Engine::Body::reject(const std::string& subject, std::string why) {
   out_.emplace_back(Reject{.subject = subject, .why = std::move(why)});
 }
 
-bool Engine::Body::place(const PodSpec& pod, std::uint64_t arrival, Try which) {
+bool Engine::Body::place(const PodSpec& asked, std::uint64_t arrival, Try which) {
+  PodSpec scratch;
+  const PodSpec& pod = bounded(asked, scratch);
   Planner& planner = planner_of(pod);
   Planner::Entry& entry = planner.entry_for(pod);
   const std::uint32_t kind = planner.arrived(entry, which);
@@ -167,8 +214,9 @@ bool Engine::Body::place(const PodSpec& pod, std::uint64_t arrival, Try which) {
   if (choice.node.valid()) {
     Assignment cards = planner.cards_on(pod, entry, choice.node);
     placed = ledger_.reserve(pod, choice.node, cards);
+    quotas_.charge(placed, ledger_);
     planner.accepted(placed, kind);
-    binding_.emplace(pod.uid, Binding{.pod = pod, .arrival = arrival});
+    binding_.emplace(pod.uid, Binding{.pod = asked, .arrival = arrival});
     ++counters_.bound;
     out_.emplace_back(
         Bind{.uid = pod.uid, .node = ledger_.spec(choice.node).name, .cards = std::move(cards)});
@@ -180,7 +228,7 @@ bool Engine::Body::place(const PodSpec& pod, std::uint64_t arrival, Try which) {
           Refuse{.uid = pod.uid, .refusal = planner.refusal(entry, choice.held_back)});
       planner.refused(kind);
     }
-    park(pod, arrival);
+    park(asked, arrival);
   }
   teach_others(pod, placed, which);
   planner.work();
@@ -202,14 +250,24 @@ void Engine::Body::park(const PodSpec& pod, std::uint64_t arrival) {
   append_shape_key(pod, group);
   group += '@';
   group += std::to_string(pod.profile);
+  if (pod.wish.any()) {
+    group += '/' + std::to_string(static_cast<int>(planner_of(pod).options().choice.node)) + '/' +
+             std::to_string(static_cast<int>(planner_of(pod).options().choice.card));
+  }
+  if (quotas_.limits(pod.name)) group += '#' + std::string(namespace_of(pod.name));
   waiting_.park(group, pod, arrival);
 }
 
 NodeIndex Engine::Body::release(PodIndex pod) {
   const NodeIndex node = ledger_.pod(pod).node;
   for (auto& planner : planners_) planner->departed(pod);
+  quotas_.release(pod);
   ledger_.release(pod);
   return node;
+}
+
+void Engine::Body::wake_namespace(const std::string& pod_name) {
+  if (quotas_.limits(pod_name) && !waiting_.groups().empty()) try_parked({});
 }
 
 void Engine::Body::wake(NodeIndex node) {
@@ -258,6 +316,16 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Commands Engine::handle(const Event& event, base::Instant now) { return body_->handle(event, now); }
+FilterAnswer Engine::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
+  return body_->filter(ask, now, out);
+}
+Scores Engine::score(const ScoreAsk& ask, base::Instant now, Commands& out) {
+  return body_->score(ask, now, out);
+}
+ClaimAnswer Engine::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
+  return body_->claim(ask, now, out);
+}
+PreemptAnswer Engine::preempt(const PreemptAsk& ask) { return body_->preempt(ask); }
 const Ledger& Engine::ledger() const { return body_->ledger(); }
 std::vector<Engine::NodeVerdict> Engine::explain(const PodSpec& pod) { return body_->explain(pod); }
 Engine::Counters Engine::counters() const { return body_->counters(); }

@@ -18,6 +18,7 @@
 
 #include "base/instant.h"
 #include "base/result.h"
+#include "core/engine/asks.h"
 #include "core/ledger/ledger.h"
 #include "core/model/event.h"
 #include "core/policy/options.h"
@@ -36,6 +37,15 @@ class Engine {
 
   // Cost of a decision: O(shapes seen lately) amortised, whatever the number of nodes.
   [[nodiscard]] Commands handle(const Event& event, base::Instant now);
+
+  // Questions of an outside scheduler about a pod of its own (asks.h). They may move holds, and so
+  // make room for pods that wait here: the commands of that are appended to `out`. Requires of the
+  // pod: validate(), a known profile.
+  [[nodiscard]] FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
+  [[nodiscard]] Scores score(const ScoreAsk& ask, base::Instant now, Commands& out);
+  [[nodiscard]] ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
+  // Changes nothing.
+  [[nodiscard]] PreemptAnswer preempt(const PreemptAsk& ask);
 
   [[nodiscard]] const Ledger& ledger() const;
 
@@ -61,6 +71,8 @@ class Engine {
     std::size_t resting = 0;           // those of them whose bind failed a moment ago
     std::size_t binding = 0;           // pods whose bind command was not answered yet
     std::size_t shapes = 0;            // shapes of pods in the cache now
+    std::size_t held = 0;              // guests that hold cards and are not bound yet
+    std::uint64_t holds_expired = 0;
   };
   [[nodiscard]] Counters counters() const;
 

@@ -84,6 +84,8 @@ class Witness {
     pending_.erase(e.uid);
     shadow_.drop(e.uid);
   }
+  void on(const PodHeld& /*unused*/) {}
+  void on(const QuotaChanged& /*unused*/) {}
   void on(const Tick& /*unused*/) {}
 
   // With the pod on it the node is not over-committed in anything that the pod asks for.

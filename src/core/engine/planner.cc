@@ -47,10 +47,34 @@ Reason Planner::verdict(const Shape& shape, NodeIndex node) const {
 
 // ---- decisions ------------------------------------------------------------------------------
 
-Planner::Choice Planner::choose(Entry& entry, std::uint32_t kind) {
+const Ranking& Planner::ranked(Entry& entry) {
   if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();  // a new card model
   cache_.refresh(entry, model_);
+  ++draw_;
+  return entry.ranking;
+}
+
+Planner::Choice Planner::choose(Entry& entry, std::uint32_t kind) {
+  if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();
+  cache_.refresh(entry, model_);
   return pick(entry, kind);
+}
+
+// Asked of one node, where a block may be broken up by this pod.
+bool Planner::spares_blocks(const Entry& entry, const Blocks::Rules& rules, NodeIndex node) {
+  if (!blocks_.touches(node)) return true;
+  Placement placement;
+  CardMask used = 0;
+  (void)judge(cache_.context(entry), entry.shape, node, &placement);
+  for (const CardMask mask : placement.parts) used |= mask;
+  return blocks_.allows(ledger_, entry.shape, node, used, rules);
+}
+
+bool Planner::willing(const Entry& entry, std::uint32_t kind, NodeIndex node) {
+  if (options_.choice.node != NodePolicy::dual_price) return true;
+  blocks_.catch_up(ledger_);
+  const Blocks::Rules rules = blocks_.rules_for(entry.shape, kind);
+  return !rules.any() || spares_blocks(entry, rules, node);
 }
 
 Planner::Choice Planner::pick(Entry& entry, std::uint32_t kind) {
@@ -66,15 +90,7 @@ Planner::Choice Planner::pick(Entry& entry, std::uint32_t kind) {
   blocks_.catch_up(ledger_);
   const Blocks::Rules rules = blocks_.rules_for(entry.shape, kind);
   if (!rules.any()) return {.node = best};
-  const JudgeContext judging = cache_.context(entry);
-  const auto allowed = [&](NodeIndex node) {
-    if (!blocks_.touches(node)) return true;
-    Placement placement;
-    CardMask used = 0;
-    (void)judge(judging, entry.shape, node, &placement);
-    for (const CardMask mask : placement.parts) used |= mask;
-    return blocks_.allows(ledger_, entry.shape, node, used, rules);
-  };
+  const auto allowed = [&](NodeIndex node) { return spares_blocks(entry, rules, node); };
   if (allowed(best)) return {.node = best};
   const NodeIndex other = ranking.best_if(allowed);
   if (other.valid()) return {.node = other};

@@ -41,6 +41,10 @@ class Planner {
 
   // ---- decisions
   [[nodiscard]] Choice choose(Entry& entry, std::uint32_t kind);
+  // For a choice among some nodes only: the ranking brought up to date, and whether the policy is
+  // willing to use this node, or keeps it for others.
+  [[nodiscard]] const Ranking& ranked(Entry& entry);
+  [[nodiscard]] bool willing(const Entry& entry, std::uint32_t kind, NodeIndex node);
   // Requires: chosen from the same entry, and nothing has changed since.
   [[nodiscard]] Assignment cards_on(const PodSpec& pod, const Entry& entry, NodeIndex node);
   [[nodiscard]] Refusal refusal(Entry& entry, bool held_back) const;
@@ -61,6 +65,7 @@ class Planner {
 
  private:
   Choice pick(Entry& entry, std::uint32_t kind);
+  [[nodiscard]] bool spares_blocks(const Entry& entry, const Blocks::Rules& rules, NodeIndex node);
   void learn();
   void publish_model();
   [[nodiscard]] JudgeContext context() const;

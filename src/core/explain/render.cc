@@ -7,35 +7,6 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20U;
 
-// What fails, in the words of `kubectl describe`.
-const char* phrase(ReasonCode code) {
-  switch (code) {
-    case ReasonCode::none: return "fits";
-    case ReasonCode::not_schedulable: return "node is unschedulable";
-    case ReasonCode::taint: return "node has a taint that the pod does not tolerate";
-    case ReasonCode::node_affinity:
-      return "node does not match the pod's node selector or affinity";
-    case ReasonCode::no_cards: return "node has no GPU";
-    case ReasonCode::not_offered: return "node does not offer the GPU resource that the pod names";
-    case ReasonCode::model_mismatch: return "GPU model mismatch";
-    case ReasonCode::id_mismatch: return "GPU id mismatch";
-    case ReasonCode::unhealthy: return "GPU unhealthy";
-    case ReasonCode::cards: return "insufficient GPU cards";
-    case ReasonCode::card_milli: return "insufficient GPU compute";
-    case ReasonCode::card_memory: return "insufficient GPU memory";
-    case ReasonCode::card_slots: return "no place left on a GPU";
-    case ReasonCode::numa: return "GPUs not in one NUMA node";
-    case ReasonCode::link: return "GPUs not joined by NVLink";
-    case ReasonCode::held_back: return "GPUs kept for pods that need several at once";
-    case ReasonCode::cpu: return "insufficient cpu";
-    case ReasonCode::memory: return "insufficient memory";
-    case ReasonCode::ephemeral: return "insufficient ephemeral-storage";
-    case ReasonCode::pods: return "too many pods";
-    case ReasonCode::extended: return "insufficient extended resource";
-  }
-  return "unknown";
-}
-
 // The numbers of a reason: how much the best node has, and how much was asked.
 std::string numbers(ReasonCode code, std::int64_t best, std::int64_t asked) {
   switch (code) {
@@ -55,6 +26,35 @@ std::string numbers(ReasonCode code, std::int64_t best, std::int64_t asked) {
 
 }  // namespace
 
+const char* phrase(ReasonCode code) {
+  switch (code) {
+    case ReasonCode::none: return "fits";
+    case ReasonCode::not_schedulable: return "node is unschedulable";
+    case ReasonCode::taint: return "node has a taint that the pod does not tolerate";
+    case ReasonCode::node_affinity:
+      return "node does not match the pod's node selector or affinity";
+    case ReasonCode::no_cards: return "node has no GPU";
+    case ReasonCode::not_offered: return "node does not offer the GPU resource that the pod names";
+    case ReasonCode::model_mismatch: return "GPU model mismatch";
+    case ReasonCode::quota: return "GPU quota of the namespace exceeded";
+    case ReasonCode::id_mismatch: return "GPU id mismatch";
+    case ReasonCode::unhealthy: return "GPU unhealthy";
+    case ReasonCode::cards: return "insufficient GPU cards";
+    case ReasonCode::card_milli: return "insufficient GPU compute";
+    case ReasonCode::card_memory: return "insufficient GPU memory";
+    case ReasonCode::card_slots: return "no place left on a GPU";
+    case ReasonCode::numa: return "GPUs not in one NUMA node";
+    case ReasonCode::link: return "GPUs not joined by NVLink";
+    case ReasonCode::held_back: return "GPUs kept for pods that need several at once";
+    case ReasonCode::cpu: return "insufficient cpu";
+    case ReasonCode::memory: return "insufficient memory";
+    case ReasonCode::ephemeral: return "insufficient ephemeral-storage";
+    case ReasonCode::pods: return "too many pods";
+    case ReasonCode::extended: return "insufficient extended resource";
+  }
+  return "unknown";
+}
+
 std::string render(const Refusal& refusal) {
   if (refusal.counts.empty()) return fmt::format("0/{} nodes are available.", refusal.nodes);
   std::string text = fmt::format("0/{} nodes are available: ", refusal.nodes);
@@ -66,6 +66,13 @@ std::string render(const Refusal& refusal) {
     separator = ", ";
   }
   return text + ".";
+}
+
+std::string sentence(const Refusal& refusal) {
+  std::string text = render(refusal);
+  const std::string nearest = nearest_fit(refusal);
+  if (!nearest.empty()) text += " The pod " + nearest + ".";
+  return text;
 }
 
 std::string nearest_fit(const Refusal& refusal) {

@@ -16,6 +16,12 @@ namespace stowage::core {
 // one node; the best node has 1". Empty if no smaller request of the kind that fails would do.
 [[nodiscard]] std::string nearest_fit(const Refusal& refusal);
 
+// Both: why, and what would fit. What people read in events and conditions.
+[[nodiscard]] std::string sentence(const Refusal& refusal);
+
+// The reason alone, without numbers: "insufficient GPU memory".
+[[nodiscard]] const char* phrase(ReasonCode code);
+
 // One node's reason, e.g. "insufficient GPU memory (largest hole 4096 MiB, asked 8192)".
 [[nodiscard]] std::string render(const Reason& reason);
 

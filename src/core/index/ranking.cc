@@ -42,6 +42,16 @@ void Ranking::set(NodeIndex node, const Verdict& verdict) {
   store(node.at(), verdict.reason.code == ReasonCode::none ? verdict.cost : pack(verdict.reason));
 }
 
+bool Ranking::feasible(NodeIndex node) const { return is_cost(keys_[node.at()]); }
+
+Reason Ranking::reason(NodeIndex node) const {
+  const std::uint64_t key = keys_[node.at()];
+  return {.code = static_cast<ReasonCode>(stat_of(key) / 2),
+          .only = stat_of(key) % 2 != 0,
+          .asked = 0,
+          .found = number_of(key)};
+}
+
 void Ranking::clear(NodeIndex node) { store(node.at(), kEmpty); }
 
 void Ranking::assign(const std::function<const Verdict*(NodeIndex)>& verdict) {

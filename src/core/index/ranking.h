@@ -41,6 +41,11 @@ class Ranking {
   // The n-th feasible node in slot order. Requires n < feasible(). O(slots).
   [[nodiscard]] NodeIndex nth_feasible(std::uint64_t n) const;
   [[nodiscard]] std::uint64_t feasible() const { return feasible_; }
+  // One node. `cost` requires that it is feasible, `reason` that it is a node and is not; of the
+  // reason only `asked` is not kept.
+  [[nodiscard]] bool feasible(NodeIndex node) const;
+  [[nodiscard]] std::uint64_t cost(NodeIndex node) const { return keys_[node.at()]; }
+  [[nodiscard]] Reason reason(NodeIndex node) const;
 
   // Counts of reasons over all nodes, ordered as in Refusal. Requires `asked` per code.
   [[nodiscard]] Refusal refusal(const std::function<std::int64_t(ReasonCode)>& asked);

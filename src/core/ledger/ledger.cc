@@ -1,6 +1,7 @@
 #include "core/ledger/ledger.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <limits>
 
@@ -282,30 +283,82 @@ PodIndex Ledger::new_record(const PodSpec& pod, NodeIndex node) {
 }
 
 PodIndex Ledger::reserve(const PodSpec& pod, NodeIndex node, const Assignment& cards) {
+  const Resources needs = effective_resources(pod);
+  const auto& state = states_[node.at()];
+  STOWAGE_CHECK(needs.cpu_milli == 0 || needs.cpu_milli <= state.cpu_free_milli);
+  STOWAGE_CHECK(needs.memory_bytes == 0 || needs.memory_bytes <= state.memory_free_bytes);
+  STOWAGE_CHECK(state.pods_free >= 1);
+  return reserve_guest(pod, node, cards);
+}
+
+PodIndex Ledger::reserve_guest(const PodSpec& pod, NodeIndex node, const Assignment& cards) {
   STOWAGE_CHECK(present(node));
+  STOWAGE_CHECK(cards_free(pod, node, cards));
   const PodIndex index = new_record(pod, node);
   auto& record = pods_[index.at()];
-  record.charges = footprint(pod, cards);
-  const auto& state = states_[node.at()];
-  STOWAGE_CHECK(record.resources.cpu_milli == 0 ||
-                record.resources.cpu_milli <= state.cpu_free_milli);
-  STOWAGE_CHECK(record.resources.memory_bytes == 0 ||
-                record.resources.memory_bytes <= state.memory_free_bytes);
-  STOWAGE_CHECK(state.pods_free >= 1);
-  for (const auto& charge : record.charges) {
-    STOWAGE_CHECK(charge.card < state.cards);
-    const CardState& card = this->cards(node)[charge.card];
-    STOWAGE_CHECK(charge.milli <= card.milli_free && charge.memory_mib <= card.memory_free_mib &&
-                  charge.slots <= card.slots_free);
+  if (names_cards(cards)) {
+    record.charges = footprint(pod, cards);
+  } else {
+    take_unnamed(pod, record);
   }
   record.state = PodState::reserved;
   charge(record, 1);
   return index;
 }
 
+bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& cards) const {
+  const auto& state = states_[node.at()];
+  if (!names_cards(cards)) {
+    if (!asks_for_cards(pod)) return true;
+    PodRecord asks;
+    take_unnamed(pod, asks);
+    const ByNumber free = by_number(node);
+    return asks.unknown == CardCharge{} &&
+           std::popcount(free.idle) - free.unnamed >= asks.unknown_whole;
+  }
+  if (cards.containers.size() != pod.containers.size()) return false;
+  const auto charges = footprint(pod, cards);
+  return std::all_of(charges.begin(), charges.end(), [&](const CardCharge& charge) {
+    if (charge.card >= state.cards) return false;
+    const CardState& card = this->cards(node)[charge.card];
+    return charge.milli <= card.milli_free && charge.memory_mib <= card.memory_free_mib &&
+           charge.slots <= card.slots_free;
+  });
+}
+
+Ledger::ByNumber Ledger::by_number(NodeIndex node) const {
+  const auto& slot = nodes_[node.at()];
+  ByNumber result{.idle = 0, .unnamed = slot.use.unknown_whole + slot.use.unknown.slots};
+  for (std::size_t i = 0; i < slot.card_limits.size(); ++i) {
+    const bool idle = slot.card_limits[i].healthy && slot.card_use[i] == CardUse{};
+    result.idle |= std::uint64_t{idle} << i;
+  }
+  return result;
+}
+
+Ledger Ledger::without(NodeIndex node, std::span<const PodIndex> pods) const {
+  Ledger alone;
+  alone.models_ = models_;  // names keep their numbers
+  alone.extended_ = extended_;
+  alone.offers_ = offers_;
+  const NodeIndex copy = alone.upsert_node(nodes_[node.at()].spec);
+  for (const PodIndex pod : pods_on(node)) {
+    if (std::find(pods.begin(), pods.end(), pod) != pods.end()) continue;
+    const PodIndex index(alone.pods_.size());
+    alone.pods_.push_back(pods_[pod.at()]);
+    alone.pods_.back().node = copy;
+    alone.pods_by_uid_.emplace(alone.pods_.back().uid, index);
+    alone.nodes_[copy.at()].pods.push_back(index);
+    alone.charge(alone.pods_.back(), 1);
+  }
+  return alone;
+}
+
 void Ledger::confirm(PodIndex pod) {
   auto& record = pods_[pod.at()];
-  if (record.state == PodState::reserved) record.state = PodState::bound;
+  if (record.state != PodState::reserved) return;
+  const bool named = record.unknown_whole == 0 && record.unknown == CardCharge{};
+  record.state = named ? PodState::bound : PodState::bound_cards_unknown;
 }
 
 void Ledger::forget(PodIndex pod) {
@@ -333,11 +386,12 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
   if (known.valid()) {
     const auto& record = pods_[known.at()];
     const bool same_node = nodes_[record.node.at()].spec.name == node_name;
-    const bool cards_known = record.state != PodState::bound_cards_unknown;
+    const bool cards_known = record.unknown_whole == 0 && record.unknown == CardCharge{};
+    const bool same_resources = record.resources == effective_resources(pod);
     const bool same_cards =
-        !cards || (record.charges == footprint(pod, *cards) && record.orphans.empty() &&
-                   record.resources == effective_resources(pod));
-    if (same_node && cards_known && same_cards) {
+        cards ? cards_known && record.charges == footprint(pod, *cards) && record.orphans.empty()
+              : cards_known || record.state == PodState::reserved;
+    if (same_node && same_cards && (!cards || same_resources)) {
       confirm(known);
       return known;
     }
@@ -357,22 +411,27 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
       }
     }
   } else {
-    for (const auto& container : pod.containers) {
-      const GpuAsk& gpu = container.gpu;
-      if (gpu.count == 0) continue;
-      record.state = PodState::bound_cards_unknown;
-      if (gpu.whole()) {
-        record.unknown_whole += gpu.count;
-        continue;
-      }
-      const auto mib = gpu.memory_mib.value_or(0);
-      record.unknown.milli += gpu.milli.value_or(0);
-      record.unknown.memory_mib += mib == kWholeMemory ? kMaxCardMemoryMib : mib;
-      record.unknown.slots += 1;
-    }
+    take_unnamed(pod, record);
+    if (asks_for_cards(pod)) record.state = PodState::bound_cards_unknown;
   }
   charge(record, 1);
   return index;
+}
+
+// What the pod may be using, though nobody says of which cards.
+void Ledger::take_unnamed(const PodSpec& pod, PodRecord& record) {
+  for (const auto& container : pod.containers) {
+    const GpuAsk& gpu = container.gpu;
+    if (gpu.count == 0) continue;
+    if (gpu.whole()) {
+      record.unknown_whole += gpu.count;
+      continue;
+    }
+    const auto mib = gpu.memory_mib.value_or(0);
+    record.unknown.milli += gpu.milli.value_or(0);
+    record.unknown.memory_mib += mib == kWholeMemory ? kMaxCardMemoryMib : mib;
+    record.unknown.slots += 1;
+  }
 }
 
 void Ledger::add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
@@ -443,6 +502,7 @@ void Ledger::refresh(NodeIndex node) {
   state.healthy = 0;
   state.whole = 0;
   const bool surely_free = slot.use.unknown == CardUse{} && slot.use.unknown_whole == 0;
+  state.unnamed = !surely_free;
   auto* states = cards_.data() + state.first_card;
   for (std::size_t i = 0; i < slot.card_limits.size(); ++i) {
     CardState fresh = effective(slot, i);

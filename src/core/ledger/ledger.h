@@ -61,7 +61,13 @@ class Ledger {
   void remove_node(std::string_view name);
 
   // Charges the pod. Requires: not known yet, the node has room for it (checked).
+  // An assignment that names no card charges the number of cards alone: some card, nobody says
+  // which. Requires then: that many are free by_number.
   PodIndex reserve(const PodSpec& pod, NodeIndex node, const Assignment& cards);
+  // The same for a pod that somebody else schedules: only its cards are checked.
+  PodIndex reserve_guest(const PodSpec& pod, NodeIndex node, const Assignment& cards);
+  // Are the cards of this assignment free, and part of the node?
+  [[nodiscard]] bool cards_free(const PodSpec& pod, NodeIndex node, const Assignment& cards) const;
   void confirm(PodIndex pod);
   void release(PodIndex pod);
   // A pod that others placed (or that we placed before a restart). A pod that is known already is
@@ -93,6 +99,15 @@ class Ledger {
   [[nodiscard]] std::span<const std::uint32_t> ranks() const { return ranks_; }
   [[nodiscard]] std::int64_t extended_free(NodeIndex node, std::uint32_t resource) const;
   [[nodiscard]] const PodRecord& pod(PodIndex pod) const { return pods_[pod.at()]; }
+  // Healthy cards that no pod names as its own, and how many cards pods hold here that nobody has
+  // named. Of the former as many as the latter may be in use.
+  struct ByNumber {
+    std::uint64_t idle = 0;  // one bit per card
+    std::int64_t unnamed = 0;
+  };
+  [[nodiscard]] ByNumber by_number(NodeIndex node) const;
+  // A ledger of this node alone, without some of its pods: what it would be like without them.
+  [[nodiscard]] Ledger without(NodeIndex node, std::span<const PodIndex> pods) const;
   [[nodiscard]] std::span<const PodIndex> pods_on(NodeIndex node) const {
     return nodes_[node.at()].pods;
   }
@@ -176,6 +191,7 @@ class Ledger {
   [[nodiscard]] CardState effective(const NodeSlot& slot, std::size_t card) const;
   void changed(NodeIndex node);
   PodIndex new_record(const PodSpec& pod, NodeIndex node);
+  static void take_unnamed(const PodSpec& pod, PodRecord& record);
   void forget(PodIndex pod);
   void audit_node(NodeIndex node, std::vector<std::string>& out) const;
 

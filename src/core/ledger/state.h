@@ -34,6 +34,7 @@ struct NodeState {
   std::uint8_t cards = 0;
   bool present = false;      // false: the slot holds no node, or one that is gone
   bool schedulable = false;  // present, and takes new pods
+  bool unnamed = false;      // pods hold cards here that nobody has named
   bool tainted = false;      // has taints that keep pods off unless they tolerate them
   friend bool operator==(const NodeState&, const NodeState&) = default;
 };

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/instant.h"
 #include "core/model/node.h"
 #include "core/model/pod.h"
 #include "core/model/reason.h"
@@ -36,9 +37,21 @@ struct BindFailed {
 struct PodGone {  // finished or deleted: its containers no longer run
   std::string uid;
 };
-struct Tick {};  // time has passed: try parked pods again
+struct PodHeld {  // an unbound pod that was promised cards, by a hold that outlived our memory of
+                  // it
+  PodSpec pod;
+  std::string node;
+  Assignment cards;
+  base::Instant until;
+};
+struct QuotaChanged {
+  Quotas quotas;
+};
+struct Tick {  // time has passed: pods that rested are tried again, holds that ran out are dropped
+  bool parked = true;  // and parked pods are tried, come what may
+};
 using Event = std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed,
-                           PodGone, Tick>;
+                           PodGone, PodHeld, QuotaChanged, Tick>;
 
 struct Bind {
   std::string uid;

@@ -118,6 +118,21 @@ bool accepts_id(const CardFilter& filter, const std::string& id) {
          listed(filter.ids_none, id, CardFilter::Match::equal) != Listed::yes;
 }
 
+bool names_cards(const Assignment& assignment) {
+  return std::any_of(assignment.containers.begin(), assignment.containers.end(),
+                     [](const auto& shares) { return !shares.empty(); });
+}
+
+bool asks_for_cards(const PodSpec& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [](const ContainerSpec& container) { return container.gpu.count > 0; });
+}
+
+std::string_view namespace_of(std::string_view pod_name) {
+  const auto slash = pod_name.find('/');
+  return slash == std::string_view::npos ? std::string_view() : pod_name.substr(0, slash);
+}
+
 Status validate(const PodSpec& pod) {
   if (pod.uid.empty()) return fail("pod \"" + pod.name + "\" has no uid");
   if (pod.containers.size() > kMaxContainers) {

@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "core/model/node.h"
+#include "core/model/policy.h"
+#include "core/model/quota.h"
 #include "core/model/resources.h"
 #include "core/model/rules.h"
 
@@ -68,6 +71,14 @@ struct ContainerSpec {
   friend bool operator==(const ContainerSpec&, const ContainerSpec&) = default;
 };
 
+// Must the cards of the pod be named? A device plugin that takes whatever card is free makes any
+// claim of ours false, and needs none.
+enum class Naming : std::uint8_t {
+  always,    // on a node where cards are taken that nobody has named, it gets none of the idle ones
+  if_known,  // there it may be placed by the number of cards alone
+  never,     // it is placed by the number of cards everywhere
+};
+
 struct PodSpec {
   std::string uid;
   std::string name;  // "namespace/name"
@@ -79,7 +90,12 @@ struct PodSpec {
   // Empty: any. A card is a card, but a pod that names one plugin's resource gets no device from
   // another's.
   std::string needs;
-  std::uint32_t profile = 0;  // which of the engine's policies places it
+  std::uint32_t profile = 0;       // which of the engine's policies places it
+  PolicyWish wish;                 // its own, where the profile's policy is not to its liking
+  Naming naming = Naming::always;  // heeded if all its cards are whole ones
+  QuotaBounds bounds;              // set by the engine, from the quota of its namespace
+  // Judge its cards alone: somebody else has seen to everything else (engine/asks.h).
+  bool cards_only = false;
 
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };
@@ -106,6 +122,12 @@ struct Assignment {
   std::vector<std::vector<CardShare>> containers;
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
+
+// Does it name any card? A pod that asks for cards and is given none by name is placed by number.
+[[nodiscard]] bool names_cards(const Assignment& assignment);
+[[nodiscard]] bool asks_for_cards(const PodSpec& pod);
+// The namespace in PodSpec::name.
+[[nodiscard]] std::string_view namespace_of(std::string_view pod_name);
 
 // Does the assignment, as others wrote it, speak of this pod, in amounts that make sense?
 [[nodiscard]] Status validate(const PodSpec& pod, const std::optional<Assignment>& cards);

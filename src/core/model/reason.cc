@@ -11,6 +11,7 @@ const char* to_word(ReasonCode code) {
     case ReasonCode::no_cards: return "no_cards";
     case ReasonCode::not_offered: return "not_offered";
     case ReasonCode::model_mismatch: return "model_mismatch";
+    case ReasonCode::quota: return "quota";
     case ReasonCode::id_mismatch: return "id_mismatch";
     case ReasonCode::unhealthy: return "unhealthy";
     case ReasonCode::cards: return "cards";

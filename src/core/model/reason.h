@@ -19,6 +19,7 @@ enum class ReasonCode : std::uint8_t {
   no_cards,         // the node has no card at all
   not_offered,      // it has cards, but not by the resource that the pod names
   model_mismatch,   // no card of an accepted model
+  quota,            // the quota of the pod's namespace does not allow it here
   id_mismatch,      // no card with an accepted id
   unhealthy,        // accepted cards are all sick
   cards,            // fewer cards with enough room than asked: asked / found (cards)

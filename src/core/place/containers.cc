@@ -368,7 +368,12 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
   for (std::size_t c = 0; c < node.state->cards; ++c) {
     right |= static_cast<CardMask>(part.model_ok[node.cards[c].model] != 0) << c;
   }
-  if (right == 0) return {.code = ReasonCode::model_mismatch};
+  if (right == 0) {
+    for (std::size_t c = 0; c < node.state->cards && !part.model_spent.empty(); ++c) {
+      if (part.model_spent[node.cards[c].model] != 0) return {.code = ReasonCode::quota};
+    }
+    return {.code = ReasonCode::model_mismatch};
+  }
   if (part.filter.constrains_ids()) {
     for_each(right, [&](std::size_t c) {
       if (!accepts_id(part.filter, ledger.spec(node.index).cards[c].id)) right &= ~bit(c);

@@ -23,6 +23,7 @@ struct ResourceCheck {
 };
 
 bool resources_fit(const Ledger& ledger, const Shape& shape, const NodeView& node) {
+  if (shape.cards_only) return true;
   const NodeState& s = *node.state;
   const bool common = s.pods_free >= 1 && shape.cpu_milli <= s.cpu_free_milli &&
                       shape.memory_bytes <= s.memory_free_bytes &&
@@ -36,6 +37,7 @@ bool resources_fit(const Ledger& ledger, const Shape& shape, const NodeView& nod
 ResourceCheck check_resources(const Ledger& ledger, const Shape& shape, const NodeView& node) {
   const NodeState& s = *node.state;
   ResourceCheck check;
+  if (shape.cards_only) return check;
   check.fail_if(shape.cpu_milli > s.cpu_free_milli, ReasonCode::cpu, shape.cpu_milli,
                 s.cpu_free_milli);
   check.fail_if(shape.memory_bytes > s.memory_free_bytes, ReasonCode::memory, shape.memory_bytes,
@@ -50,10 +52,18 @@ ResourceCheck check_resources(const Ledger& ledger, const Shape& shape, const No
   return check;
 }
 
-// Why the node takes no such pod whatever it has free: none if it does.
-ReasonCode barred_by(const Ledger& ledger, const Shape& shape, const NodeView& node) {
-  const NodeSpec& spec = ledger.spec(node.index);
-  const NodeRules& rules = shape.rules;
+bool quota_allows(const QuotaBounds& bounds, const Labels& labels) {
+  const auto has = [&](const std::string& label, const std::vector<std::string>& values) {
+    const auto found = labels.find(label);
+    return found != labels.end() &&
+           std::find(values.begin(), values.end(), found->second) != values.end();
+  };
+  return has(bounds.model_label, bounds.models) &&
+         (bounds.pools.empty() || has(bounds.pool_label, bounds.pools));
+}
+
+// The rules of the pod about nodes: none if this one obeys.
+ReasonCode ruled_out_by(const NodeSpec& spec, const NodeRules& rules, const NodeView& node) {
   if (!node.state->schedulable) {
     const Taint cordon{.key = kUnschedulableTaint, .value = ""};
     if (!node.state->present || !tolerates(rules.tolerations, cordon)) {
@@ -62,6 +72,17 @@ ReasonCode barred_by(const Ledger& ledger, const Shape& shape, const NodeView& n
   }
   if (untolerated(rules.tolerations, spec.taints) != nullptr) return ReasonCode::taint;
   if (!selects(rules, spec.name, spec.labels)) return ReasonCode::node_affinity;
+  return ReasonCode::none;
+}
+
+// Why the node takes no such pod whatever it has free: none if it does.
+ReasonCode barred_by(const Ledger& ledger, const Shape& shape, const NodeView& node) {
+  const NodeSpec& spec = ledger.spec(node.index);
+  if (!shape.cards_only) {
+    const ReasonCode ruled_out = ruled_out_by(spec, shape.rules, node);
+    if (ruled_out != ReasonCode::none) return ruled_out;
+  }
+  if (shape.bounds.by_node && !quota_allows(shape.bounds, spec.labels)) return ReasonCode::quota;
   const bool offered = shape.needs == 0 || (shape.needs & node.state->offers) != 0;
   if (offered) return ReasonCode::none;
   return node.state->cards == 0 ? ReasonCode::no_cards : ReasonCode::not_offered;
@@ -193,13 +214,9 @@ Verdict judge_priced(const JudgeContext& context, const Shape& shape, const Node
   return {.reason = {}, .cost = placed.cost};
 }
 
-}  // namespace
-
-Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
-              Placement* placement) {
+Verdict judge_view(const JudgeContext& context, const Shape& shape, const NodeView& node,
+                   Placement* placement) {
   const Ledger& ledger = *context.ledger;
-  const NodeView node{
-      .index = index, .state = &ledger.state(index), .cards = ledger.cards(index).data()};
   const PolicyChoice& choice = context.options->choice;
   if (shape.simple && choice.node == NodePolicy::dual_price &&
       choice.card == CardPolicy::dual_price) {
@@ -237,10 +254,62 @@ Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
   return {.reason = {}, .cost = cost_of(trial)};
 }
 
+// The node by the number of its cards: of the idle ones that the pod accepts, as many are taken, as
+// seen from the last, as pods hold that nobody has named. The others count as free.
+Verdict judge_by_number(const JudgeContext& context, const Shape& shape, NodeIndex index,
+                        Placement* placement) {
+  const Ledger& ledger = *context.ledger;
+  NodeState state = ledger.state(index);
+  std::array<CardState, kMaxCardsPerNode> cards{};
+  std::copy_n(ledger.cards(index).data(), state.cards, cards.begin());
+  const Ledger::ByNumber free = ledger.by_number(index);
+  const auto accepted = [&](std::size_t card) {
+    return std::any_of(shape.parts.begin(), shape.parts.end(),
+                       [&](const GpuPart& part) { return part.model_ok[cards[card].model] != 0; });
+  };
+  CardMask whole = free.idle;
+  std::int64_t taken = free.unnamed;
+  for (std::size_t c = state.cards; c-- > 0 && taken > 0;) {
+    if ((whole >> c & 1U) == 0 || !accepted(c)) continue;
+    whole &= ~(CardMask{1} << c);
+    --taken;
+  }
+  const auto& specs = ledger.spec(index).cards;
+  for (std::size_t c = 0; c < state.cards; ++c) {
+    const bool is_free = (whole >> c & 1U) != 0;
+    cards[c].milli_free = is_free ? kMilliPerCard : 0;
+    cards[c].memory_free_mib = is_free ? specs[c].memory_mib : 0;
+    cards[c].slots_free = !is_free ? 0 : specs[c].slots == 0 ? kNoSlotLimit : specs[c].slots;
+  }
+  state.whole = whole;
+  return judge_view(context, shape, {.index = index, .state = &state, .cards = cards.data()},
+                    placement);
+}
+
+}  // namespace
+
+bool placed_by_number(const Ledger& ledger, const Shape& shape, NodeIndex node) {
+  if (shape.naming == Naming::always) return false;
+  return shape.naming == Naming::never || ledger.state(node).unnamed;
+}
+
+Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
+              Placement* placement) {
+  const Ledger& ledger = *context.ledger;
+  if (placed_by_number(ledger, shape, index)) {
+    return judge_by_number(context, shape, index, placement);
+  }
+  return judge_view(
+      context, shape,
+      {.index = index, .state = &ledger.state(index), .cards = ledger.cards(index).data()},
+      placement);
+}
+
 Assignment to_assignment(const Ledger& ledger, const Shape& shape, NodeIndex node,
                          const Placement& placement, std::size_t containers) {
   Assignment assignment;
   assignment.containers.resize(containers);
+  if (placed_by_number(ledger, shape, node)) return assignment;
   for (std::size_t i = 0; i < shape.parts.size(); ++i) {
     const GpuPart& part = shape.parts[i];
     for (CardMask rest = placement.parts[i]; rest != 0; rest &= rest - 1) {

@@ -49,6 +49,9 @@ inline constexpr std::uint64_t kMaxCost = std::uint64_t{1} << 62U;
 [[nodiscard]] Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex node,
                             Placement* placement = nullptr);
 
+// True if such a pod gets no cards by name on this node: see Naming.
+[[nodiscard]] bool placed_by_number(const Ledger& ledger, const Shape& shape, NodeIndex node);
+
 // The placement in the words of the pod. Requires: made by judge() for a pod of this shape.
 [[nodiscard]] Assignment to_assignment(const Ledger& ledger, const Shape& shape, NodeIndex node,
                                        const Placement& placement, std::size_t containers);

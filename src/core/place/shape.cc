@@ -49,6 +49,26 @@ void put_rules(std::string& out, const NodeRules& rules) {
   }
 }
 
+void put_bounds(std::string& out, const QuotaBounds& bounds) {
+  out += bounds.by_node ? 'n' : 'q';
+  put(out, bounds.model_label);
+  put(out, bounds.models);
+  put(out, bounds.pool_label);
+  put(out, bounds.pools);
+  put(out, bounds.spent);
+}
+
+std::string small(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+bool spent(const QuotaBounds& bounds, const std::string& model) {
+  const std::string name = small(model);
+  return std::any_of(bounds.spent.begin(), bounds.spent.end(),
+                     [&](const std::string& entry) { return entry == "*" || entry == name; });
+}
+
 GpuPart make_part(const GpuAsk& ask, std::uint32_t container, Phase phase) {
   GpuPart part;
   part.container = container;
@@ -132,6 +152,9 @@ void append_shape_key(const PodSpec& pod, std::string& out) {
   out += '|';
   put_rules(out, pod.rules);
   if (!pod.needs.empty()) out += '!' + pod.needs;
+  if (pod.cards_only) out += 'o';
+  if (pod.naming != Naming::always) put(out, static_cast<std::int64_t>(pod.naming));
+  if (pod.bounds.any()) put_bounds(out, pod.bounds);
 }
 
 Shape make_shape(const PodSpec& pod, Ledger& ledger) {
@@ -154,7 +177,13 @@ Shape make_shape(const PodSpec& pod, Ledger& ledger) {
   shape.rules = pod.rules;
   shape.rules.preferred.clear();
   shape.needs = pod.needs.empty() ? 0 : ledger.offer_bit(pod.needs);
-  shape.selective = !pod.rules.selector.empty() || pod.rules.required.has_value();
+  shape.cards_only = pod.cards_only;
+  shape.bounds = pod.bounds;
+  shape.selective = !pod.rules.selector.empty() || pod.rules.required.has_value() ||
+                    shape.bounds.by_node || shape.cards_only;
+  const bool all_whole = std::all_of(shape.parts.begin(), shape.parts.end(),
+                                     [](const GpuPart& part) { return part.whole; });
+  if (all_whole && !shape.parts.empty()) shape.naming = pod.naming;
   derive(shape);
   shape.learn_models(ledger);
   return shape;
@@ -164,7 +193,11 @@ void Shape::learn_models(const Ledger& ledger) {
   const auto& models = ledger.models();
   for (auto& part : parts) {
     while (part.model_ok.size() < models.size()) {
-      part.model_ok.push_back(accepts_model(part.filter, models[part.model_ok.size()]) ? 1 : 0);
+      const std::string& model = models[part.model_ok.size()];
+      const bool accepted = accepts_model(part.filter, model);
+      const bool used_up = !bounds.spent.empty() && spent(bounds, model);
+      part.model_ok.push_back(accepted && !used_up ? 1 : 0);
+      if (!bounds.spent.empty()) part.model_spent.push_back(accepted && used_up ? 1 : 0);
     }
   }
 }

@@ -23,7 +23,8 @@ struct GpuPart {
   std::int32_t milli = 0;       // per card; 1000 if whole
   std::int32_t memory_mib = 0;  // per card; a whole card must have at least this much
   CardFilter filter;
-  std::vector<std::uint8_t> model_ok;  // by model number; see Shape::learn_models
+  std::vector<std::uint8_t> model_ok;     // by model number; see Shape::learn_models
+  std::vector<std::uint8_t> model_spent;  // accepted, but the quota is used up; empty: none is
 };
 
 struct Shape {
@@ -34,8 +35,11 @@ struct Shape {
   std::vector<std::pair<std::uint32_t, std::int64_t>> extended;  // resource number, amount
   std::vector<GpuPart> parts;  // containers that ask for cards, in container order
   NodeRules rules;
-  bool selective = false;   // has a node selector or required node affinity
-  std::uint32_t needs = 0;  // bit of NodeState::offers; 0: any node will do
+  bool selective = false;   // has a node selector, required node affinity or bounds by quota
+  bool cards_only = false;  // see PodSpec
+  QuotaBounds bounds;
+  Naming naming = Naming::always;  // other than that only if all cards are whole
+  std::uint32_t needs = 0;         // bit of NodeState::offers; 0: any node will do
 
   // Derived, for policies: the pod at its largest.
   std::int32_t cards = 0;      // cards held at once, if every container gets its own

@@ -1,57 +1,13 @@
-// Names and settings of the placement policies. Which node and which card are two choices, each
-// with a policy of its own.
+// Settings of the placement policies, beside their names (model/policy.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "core/model/policy.h"
 
 namespace stowage::core {
-
-enum class NodePolicy : std::uint8_t {
-  first,            // the first node by name (or rank) that holds the pod
-  binpack,          // the fullest node by what the pod asks for
-  spread,           // the emptiest node
-  random,           // a feasible node, from the seed
-  tightest,         // least free compute, then memory (gpu-admission)
-  most_used,        // most cards in use (the toy scheduler)
-  most_free,        // most free cards of the accepted models (nvidia-gpu-scheduler)
-  elastic_binpack,  // rating of elastic-gpu-scheduler
-  best_fit,         // least left of CPU and GPU (as published with FGD)
-  dot_product,      // Tetris alignment (as published with FGD)
-  gpu_packing,      // (as published with FGD)
-  gpu_clustering,   // (as published with FGD)
-  fgd,              // fragmentation gradient descent (USENIX ATC'23)
-  dual_price,       // ours: see price/
-};
-
-enum class CardPolicy : std::uint8_t {
-  first,  // lowest index
-  binpack,
-  spread,
-  random,
-  tightest,
-  elastic_binpack,
-  best_fit,  // smallest hole that fits
-  fgd,
-  dual_price,
-  fragment,  // the smallest linked group that holds the request (gpu-manager)
-};
-
-struct PolicyChoice {
-  NodePolicy node = NodePolicy::dual_price;
-  CardPolicy card = CardPolicy::dual_price;
-  friend bool operator==(const PolicyChoice&, const PolicyChoice&) = default;
-};
-
-// "fgd" is the node policy with the card policy that belongs to it; "fgd/spread" names both.
-[[nodiscard]] Result<PolicyChoice> parse_policy(std::string_view text);
-[[nodiscard]] std::string to_text(PolicyChoice choice);
-[[nodiscard]] std::vector<std::string> policy_names();  // of node policies, in a fixed order
-[[nodiscard]] std::vector<std::string> card_policy_names();
 
 // One kind of pod and how often it comes: what FGD calls the target workload.
 struct TypicalPod {

@@ -59,8 +59,17 @@ void fields(Archive& a, ContainerSpec& c) {
   a(c.name, c.phase, c.resources, c.gpu);
 }
 template <typename Archive>
+void fields(Archive& a, PolicyWish& w) {
+  a(w.node, w.card, w.weighted);
+}
+template <typename Archive>
+void fields(Archive& a, QuotaBounds& b) {
+  a(b.by_node, b.model_label, b.models, b.pool_label, b.pools, b.spent);
+}
+template <typename Archive>
 void fields(Archive& a, PodSpec& p) {
-  a(p.uid, p.name, p.priority, p.containers, p.overhead, p.rules, p.needs);
+  a(p.uid, p.name, p.priority, p.containers, p.overhead, p.rules, p.needs, p.wish, p.naming,
+    p.bounds, p.cards_only);
 }
 template <typename Archive>
 void fields(Archive& a, CardShare& s) {
@@ -123,7 +132,7 @@ void fields(Archive& a, Refusal& r) {
 namespace {
 
 const std::string kMagic = "stowage-decision";
-constexpr std::int32_t kFormat = 2;
+constexpr std::int32_t kFormat = 3;
 
 }  // namespace
 

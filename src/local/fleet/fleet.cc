@@ -175,7 +175,6 @@ json::object status_of(const NodeGroup& group, const Place& place, WallTime now)
 Result<std::int32_t> count_nodes(const std::vector<NodeGroup>& groups) {
   std::int64_t total = 0;
   for (const NodeGroup& group : groups) total += group.count;
-  if (total < 1) return fail("a cluster needs at least one node");
   if (total > kNodesMax) {
     return fail(
         fmt::format("{} nodes are too many: at most {} can be simulated", total, kNodesMax));

@@ -37,7 +37,7 @@ struct NodeGroup {
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 };
 
-// How many nodes there are altogether, if that is neither none nor too many.
+// How many nodes there are altogether, if that is not too many.
 [[nodiscard]] Result<std::int32_t> count_nodes(const std::vector<NodeGroup>& groups);
 
 // Nodes of one name are numbered through over all groups, with as many digits as the last needs.

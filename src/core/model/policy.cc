@@ -1,9 +1,9 @@
 // The table of policy names.
+#include "core/model/policy.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
-
-#include "core/policy/options.h"
 
 namespace stowage::core {
 namespace {
@@ -105,6 +105,18 @@ Result<PolicyChoice> parse_policy(std::string_view text) {
   if (card == kCardPolicies.end()) return fail(unknown("card policy", card_text, kCardPolicies));
   choice.card = card->policy;
   return choice;
+}
+
+Result<NodePolicy> parse_node_policy(std::string_view text) {
+  const auto node = find(kNodePolicies, text);
+  if (node == kNodePolicies.end()) return fail(unknown("node policy", text, kNodePolicies));
+  return node->policy;
+}
+
+Result<CardPolicy> parse_card_policy(std::string_view text) {
+  const auto card = find(kCardPolicies, text);
+  if (card == kCardPolicies.end()) return fail(unknown("card policy", text, kCardPolicies));
+  return card->policy;
 }
 
 std::string to_text(PolicyChoice choice) {

@@ -1,0 +1,32 @@
+// Decoder::list: the items are objects inside of the text, in its order, and a list of them is the
+// same list.
+#include <string>
+
+#include "base/json_check.h"
+#include "codec/kubernetes.h"
+#include "fuzz/fuzz.h"
+
+namespace stowage::fuzz {
+
+void one(std::string_view input) {
+  codec::Decoder decoder;
+  const auto page = decoder.list(input);
+  if (!good(page)) return;
+  STOWAGE_CHECK(page->items.size() <= input.size());
+  std::string text = R"({"items":[)";
+  const char* after = input.data();
+  for (const std::string_view item : page->items) {
+    STOWAGE_CHECK(inside(item, input) && item.data() >= after);
+    STOWAGE_CHECK(item.starts_with('{') && item.ends_with('}'));
+    after = item.data() + item.size();
+    if (text.back() != '[') text += ',';
+    text += item;
+  }
+  text += "]}";
+  // What was skipped in an item is not known to be JSON.
+  if (!base::JsonCheck::valid(input)) return;
+  const auto again = decoder.list(text);
+  STOWAGE_CHECK(again && again->items == page->items);
+}
+
+}  // namespace stowage::fuzz

@@ -1,0 +1,316 @@
+#include "client/what_if.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "client/pods_to_add.h"
+#include "client/quotas.h"
+#include "codec/kubernetes.h"
+#include "core/engine/engine.h"
+#include "core/explain/render.h"
+#include "dialect/dialect.h"
+#include "scheduler/mailbox.h"
+#include "scheduler/roster.h"
+
+namespace stowage::client {
+namespace {
+
+constexpr std::int64_t kUsualPods = 110;  // on a node, unless its kubelet is told otherwise
+
+std::string joined(const std::vector<std::string>& list) {
+  std::string text;
+  for (const auto& entry : list) text += (text.empty() ? "" : ", ") + entry;
+  return text;
+}
+
+// Why no scheduler would look at the pod at all; empty: one would.
+std::string not_for_us(const dialect::PodObject& pod) {
+  if (!pod.node.empty()) {
+    return fmt::format("the pod names its node itself (spec.nodeName: {}); no scheduler is asked",
+                       pod.node);
+  }
+  if (pod.ended()) return fmt::format("the pod has ended (status.phase: {})", pod.phase);
+  if (pod.deleting) return "the pod is being deleted";
+  if (!pod.gates.empty()) {
+    return fmt::format("the pod waits until its scheduling gates are removed: {}",
+                       joined(pod.gates));
+  }
+  return {};
+}
+
+std::vector<core::PolicyOptions> policies_of(const std::vector<scheduler::Profile>& profiles) {
+  std::vector<core::PolicyOptions> policies;
+  policies.reserve(profiles.size());
+  for (const auto& profile : profiles) policies.push_back(profile.policy);
+  return policies;
+}
+
+class Rehearsal {
+ public:
+  explicit Rehearsal(const WhatIfAsk& ask)
+      : ask_(ask),
+        roster_(ask.profiles, mailbox_, [this](const scheduler::Notice& notice) { hear(notice); },
+                {.unix_nanos = [nanos = ask.unix_nanos] { return nanos; },
+                 .now = [] { return base::Instant{}; }}),
+        engine_(policies_of(ask.profiles)) {
+    mailbox_.open();
+    roster_.heed_promises(0);
+  }
+
+  Result<WhatIf> run() {
+    STOWAGE_TRY_VOID(check_profile());
+    PodsToAdd add;
+    for (const auto& manifests : ask_.add) {
+      for (const auto& object : manifests.objects()) add_pods_of(object, add);
+    }
+    STOWAGE_TRY_VOID(check_names(add));
+    STOWAGE_TRY_VOID(see_cluster());
+    if (!add.passed_over.empty()) {
+      out_.notes.push_back("passed over, since they ask for no pod that a scheduler places: " +
+                           joined(add.passed_over));
+    }
+    for (dialect::PodObject& pod : pending_) place(std::move(pod));
+    for (PodToAdd& pod : add.pods) {
+      if (pod.unread.empty()) {
+        place(std::move(pod.object));
+      } else {
+        out_.placements.push_back({.pod = pod.name, .reason = pod.unread});
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Status check_profile() {
+    if (ask_.scheduler_name.empty() || known(ask_.scheduler_name)) return {};
+    std::vector<std::string> names;
+    for (const auto& profile : ask_.profiles) names.push_back(profile.name);
+    const std::string hint = base::nearest(ask_.scheduler_name, names);
+    return fail(fmt::format("no profile is named \"{}\"{}; there are {}", ask_.scheduler_name,
+                            hint.empty() ? "" : "; did you mean " + hint + "?", joined(names)));
+  }
+
+  [[nodiscard]] bool known(const std::string& name) const {
+    return std::any_of(ask_.profiles.begin(), ask_.profiles.end(),
+                       [&](const auto& profile) { return profile.name == name; });
+  }
+
+  Status check_names(const PodsToAdd& add) {
+    for (const auto& pod : add.pods) {
+      if (!pod.unread.empty()) continue;
+      if (!adding_.insert(pod.name).second) {
+        return fail(
+            fmt::format("pod {} is to be added twice; give one of them another name", pod.name));
+      }
+    }
+    return {};
+  }
+
+  // Nodes first: then the cards that pods name are known.
+  Status see_cluster() {
+    std::vector<ConfigMap> maps;
+    for (const auto& manifests : ask_.cluster) {
+      for (const auto& object : manifests.objects()) {
+        STOWAGE_TRY_VOID(at(object, see_node_or_map(object, maps)));
+      }
+    }
+    if (out_.nodes == 0) {
+      return fail(
+          "the cluster has no node; give --cluster a file with nodes, e.g. of kubectl get "
+          "nodes,pods,configmaps -A -o json");
+    }
+    if (const auto quotas = quotas_of(maps, out_.notes)) tell(core::QuotaChanged{*quotas});
+    for (const auto& manifests : ask_.cluster) {
+      for (const auto& object : manifests.objects()) {
+        if (object.kind == "Pod") STOWAGE_TRY_VOID(at(object, see_pod(object)));
+      }
+    }
+    // As the scheduler takes them: the important ones first, then in the order of the file.
+    std::stable_sort(pending_.begin(), pending_.end(),
+                     [](const auto& a, const auto& b) { return a.priority > b.priority; });
+    return {};
+  }
+
+  static Status at(const Manifest& object, Status status) {
+    if (status) return status;
+    return fail(fmt::format("{} ({}): {}", object.place(), object.kind, status.error().message));
+  }
+
+  Status see_node_or_map(const Manifest& object, std::vector<ConfigMap>& maps) {
+    if (object.kind == "ConfigMap") {
+      STOWAGE_TRY(map, read_config_map(object.json));
+      maps.push_back(std::move(map));
+    }
+    if (object.kind != "Node") return {};
+    STOWAGE_TRY(node, decoder_.node(object.json));
+    if (node.name.empty()) return fail("metadata.name: missing");
+    // What the API server and the kubelet fill in; a manifest written by hand may lack it.
+    if (node.allocatable.empty()) node.allocatable = node.capacity;
+    node.allocatable.try_emplace("pods", base::Quantity::of(kUsualPods));
+    roster_.see_node(node);
+    ++out_.nodes;
+    deliver();
+    return {};
+  }
+
+  Status see_pod(const Manifest& object) {
+    STOWAGE_TRY(pod, decoder_.pod(object.json));
+    if (pod.name.empty()) return fail("metadata.name: missing");
+    if (pod.ns.empty()) pod.ns = "default";
+    const std::string name = fmt::format("{}/{}", pod.ns, pod.name);
+    if (pod.uid.empty()) pod.uid = made_uid(name);
+    if (pod.ended()) return {};
+    const bool again = adding_.contains(name);
+    if (pod.node.empty()) {
+      if (again) return {};  // the one to add counts
+      if (ask_.pending && not_for_us(pod).empty() && known(pod.scheduler)) {
+        pending_.push_back(std::move(pod));
+      } else if (!known(pod.scheduler)) {
+        roster_.see_pod(std::move(pod));  // it may carry a promise of cards
+      }
+    } else if (again) {
+      return fail(fmt::format("pod {} is to be added, but is on node {} already", name, pod.node));
+    } else {
+      roster_.see_pod(std::move(pod));
+      ++out_.bound_pods;
+    }
+    deliver();
+    return {};
+  }
+
+  void hear(const scheduler::Notice& notice) {
+    if (notice.kind == scheduler::Notice::Kind::refused) {
+      refused_ = notice.text;
+      return;
+    }
+    const bool node = notice.kind == scheduler::Notice::Kind::node;
+    out_.notes.push_back(fmt::format("{} {}{}: {}", node ? "node" : "pod",
+                                     node ? "" : notice.ns + "/", notice.name, notice.text));
+  }
+
+  // Everything that waits in the mailbox goes to the engine.
+  void deliver() {
+    const auto sizes = mailbox_.sizes();
+    if (sizes.replies + sizes.objects + sizes.pending == 0) return;
+    const auto messages = mailbox_.take(sizes.pending + 1);
+    if (!messages) return;
+    for (const auto& message : *messages) {
+      if (const auto* event = std::get_if<core::Event>(&message)) tell(*event);
+    }
+  }
+
+  void tell(const core::Event& event) {
+    for (auto& command : engine_.handle(event, base::Instant{})) {
+      if (const auto* reject = std::get_if<core::Reject>(&command); reject && placing_.empty()) {
+        out_.notes.push_back(fmt::format("{}: {}", reject->subject, reject->why));
+      } else {
+        commands_.push_back(std::move(command));
+      }
+    }
+  }
+
+  void place(dialect::PodObject object) {
+    Placement& placement = out_.placements.emplace_back();
+    placement.pod = fmt::format("{}/{}", object.ns, object.name);
+    placement.reason = not_for_us(object);
+    if (!placement.reason.empty()) return;
+    if (!ask_.scheduler_name.empty()) {
+      object.scheduler = ask_.scheduler_name;
+    } else if (!known(object.scheduler)) {
+      object.scheduler = ask_.profiles.front().name;
+    }
+    const std::string uid = object.uid;
+    placing_ = uid;
+    refused_.clear();
+    commands_.clear();
+    roster_.see_pod(std::move(object));
+    deliver();
+    settle(uid, placement);
+    placing_.clear();
+  }
+
+  void settle(const std::string& uid, Placement& placement) {
+    placement.reason = refused_;
+    for (const core::Command& command : commands_) {
+      if (const auto* bind = std::get_if<core::Bind>(&command); bind && bind->uid == uid) {
+        write(*bind, placement);
+        tell(core::BindDone{uid});
+        return;
+      }
+      if (const auto* refuse = std::get_if<core::Refuse>(&command); refuse && refuse->uid == uid) {
+        placement.reason = core::sentence(refuse->refusal);
+      } else if (const auto* reject = std::get_if<core::Reject>(&command)) {
+        placement.reason = reject->why;
+      }
+    }
+    if (placement.reason.empty()) placement.reason = "the scheduler has not decided about the pod";
+    roster_.lose_pod(uid);  // it does not wait for room that others make
+    deliver();
+  }
+
+  void write(const core::Bind& bind, Placement& placement) {
+    const scheduler::Roster::Wanting* pod = roster_.wanting(bind.uid);
+    const core::NodeSpec* node = roster_.node(bind.node);
+    placement.node = bind.node;
+    placement.reason.clear();
+    if (pod == nullptr || node == nullptr) return;
+    for (std::size_t i = 0; i < pod->spec.containers.size(); ++i) {
+      ContainerUse& use = placement.containers.emplace_back();
+      use.name = pod->spec.containers[i].name;
+      if (i >= bind.cards.containers.size() || bind.cards.containers[i].empty()) {
+        use.unnamed = pod->spec.containers[i].gpu.count;
+        continue;
+      }
+      for (const auto& share : bind.cards.containers[i]) {
+        const core::Card& card = node->cards[share.card];
+        use.cards.push_back({.index = card.index,
+                             .id = card.id,
+                             .milli = share.milli,
+                             .memory_mib = share.memory_mib});
+      }
+    }
+    dialect::Answer answer = dialect::answer({.object = pod->object,
+                                              .pod = pod->spec,
+                                              .node = *node,
+                                              .cards = bind.cards,
+                                              .unix_nanos = ask_.unix_nanos});
+    placement.annotations = std::move(answer.annotations);
+    placement.labels = std::move(answer.labels);
+  }
+
+  const WhatIfAsk& ask_;
+  scheduler::Mailbox mailbox_;
+  scheduler::Roster roster_;
+  core::Engine engine_;
+  codec::Decoder decoder_;
+  WhatIf out_;
+  std::set<std::string> adding_;             // names
+  std::vector<dialect::PodObject> pending_;  // of the cluster, to be placed first
+  std::string placing_;                      // uid
+  std::string refused_;
+  core::Commands commands_;
+};
+
+}  // namespace
+
+std::size_t WhatIf::placed() const {
+  return static_cast<std::size_t>(
+      std::count_if(placements.begin(), placements.end(),
+                    [](const Placement& placement) { return placement.reason.empty(); }));
+}
+
+Result<WhatIf> what_if(const WhatIfAsk& ask) {
+  if (ask.profiles.empty()) return fail("there is no profile");
+  Rehearsal rehearsal(ask);
+  return rehearsal.run();
+}
+
+}  // namespace stowage::client

@@ -1,0 +1,53 @@
+// Writes YAML with comments, in the layout of kubectl. What is opened and stays empty is not
+// written at all.
+//
+//   out.open_list("profiles"); out.item(); out.field("schedulerName", "a"); out.close();
+//   out.close();
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/tree.h"
+
+namespace stowage::client {
+
+class YamlOut {
+ public:
+  YamlOut& open(std::string_view key);
+  YamlOut& open_list(std::string_view key);
+  YamlOut& item();
+  YamlOut& close();
+
+  // Lines with # before them, wrapped, in the column of what was written last.
+  YamlOut& comment(std::string_view words);
+  // A text; quoted where it would be read as something else.
+  YamlOut& field(std::string_view key, std::string_view text);
+  // Written as it is: a number, true, false.
+  YamlOut& raw(std::string_view key, std::string_view value);
+  YamlOut& tree(std::string_view key, const Tree& tree);
+
+  [[nodiscard]] std::string take();
+
+ private:
+  struct Level {
+    std::string key;  // empty: an item
+    bool written = false;
+    std::size_t indent = 0;  // of what stands in it
+  };
+  [[nodiscard]] std::size_t indent() const { return levels_.empty() ? 0 : levels_.back().indent; }
+  void push(std::string_view key, std::size_t indent);
+  void begin_parents();
+  void line(std::string_view text);
+
+  std::vector<Level> levels_;
+  bool dash_ = false;  // the next line begins an item
+  std::string out_;
+};
+
+// As a value in YAML: plain where that is safe, else in quotes.
+[[nodiscard]] std::string yaml_text(std::string_view text);
+
+}  // namespace stowage::client

@@ -1,0 +1,77 @@
+#include "cmd/migrate_command.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "client/manifests.h"
+#include "client/migrate.h"
+#include "cmd/exit.h"
+
+namespace stowage::cmd {
+namespace {
+
+constexpr const char* kDescription = "Turns old configurations into current ones.";
+
+constexpr const char* kConfigDescription =
+    "Turns an old configuration of kube-scheduler into one that a current kube-scheduler\n"
+    "accepts (kubescheduler.config.k8s.io/v1), with a comment on everything that changed.";
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  A policy file, as GPU schedulers had it in their READMEs:\n"
+    "    stowage migrate scheduler-config scheduler-policy.json > kube-scheduler.yaml\n"
+    "  A configuration of v1alpha1 to v1beta3, out of a ConfigMap:\n"
+    "    kubectl -n kube-system get cm gpu-scheduler -o yaml | stowage migrate scheduler-config -\n"
+    "  Does kube-scheduler take it?\n"
+    "    kube-scheduler --config kube-scheduler.yaml --write-config-to /tmp/complete.yaml\n"
+    "\n"
+    "Read: Policy (v1), KubeSchedulerConfiguration (v1alpha1 to v1), stanzas of either, and\n"
+    "ConfigMaps that hold one; YAML or JSON. The head of the result says what to check.\n"
+    "Exit code: 0, or 2 if the file is none of these.";
+
+int write_file(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) {
+    return end_with(kExitFailed, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (std::fclose(file) == 0 && written) return kExitOk;
+  return end_with(kExitFailed, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+int run(const MigrateFlags& flags) {
+  const auto text = client::read_input(flags.file, client::kMaxConfigBytes);
+  if (!text) return end_with(kExitBadInput, text.error().message);
+  const std::string name = flags.file == "-" ? "standard input" : flags.file;
+  const auto migration = client::migrate_scheduler_config(*text, name);
+  if (!migration) return end_with(kExitBadInput, migration.error().message);
+  const bool to_file = !flags.output.empty() && flags.output != "-";
+  const int code = to_file ? write_file(flags.output, migration->yaml) : print(migration->yaml);
+  if (code != kExitOk) return code;
+  return end_with(kExitOk, fmt::format("migrated {}: {} changes, each with a comment",
+                                       migration->from, migration->changes));
+}
+
+}  // namespace
+
+Command add_migrate_command(CLI::App& app, MigrateFlags& flags) {
+  CLI::App* const migrate = app.add_subcommand("migrate", kDescription);
+  migrate->require_subcommand(1);
+  migrate->footer("Its own help: stowage migrate scheduler-config --help");
+  CLI::App* const command = migrate->add_subcommand("scheduler-config", kConfigDescription);
+  command->footer(kExamples);
+  command->get_formatter()->column_width(26);
+  command->add_option("FILE", flags.file, "the old configuration; - is the standard input")
+      ->type_name("")
+      ->required();
+  command->add_option("-o,--output", flags.output, "write there instead of the standard output")
+      ->type_name("FILE");
+  return {.app = migrate, .run = [&flags] { return run(flags); }};
+}
+
+}  // namespace stowage::cmd

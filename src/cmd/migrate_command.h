@@ -1,0 +1,18 @@
+// `stowage migrate`: old configurations to current ones.
+#pragma once
+
+#include <string>
+
+#include "cmd/command.h"
+
+namespace stowage::cmd {
+
+struct MigrateFlags {
+  std::string file;
+  std::string output;
+};
+
+// Adds the subcommand; what is typed goes to `flags`, which must outlive the app.
+[[nodiscard]] Command add_migrate_command(CLI::App& app, MigrateFlags& flags);
+
+}  // namespace stowage::cmd

@@ -1,0 +1,184 @@
+#include "cmd/what_if_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <unistd.h>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "client/manifests.h"
+#include "client/what_if.h"
+#include "client/what_if_output.h"
+#include "cmd/exit.h"
+#include "controller/config.h"
+#include "core/model/policy.h"
+#include "scheduler/profile.h"
+
+namespace stowage::cmd {
+namespace {
+
+constexpr const char* kDescription =
+    "Says where pods would go and on which cards, or why no node takes them. The cluster\n"
+    "comes from manifests; none is needed, and nothing is written anywhere.";
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  Would these pods fit into the cluster as it is now?\n"
+    "    kubectl get nodes,pods,configmaps -A -o json > cluster.json\n"
+    "    stowage what-if --cluster cluster.json -f pods.yaml\n"
+    "  The same with another policy, for a program:\n"
+    "    stowage what-if --cluster cluster.json -f pods.yaml --policy binpack -o json\n"
+    "  What becomes of the pods that wait already?\n"
+    "    stowage what-if --cluster cluster.json --pending\n"
+    "\n"
+    "Files are YAML or JSON, with several documents or lists; - is the standard input. For a\n"
+    "large cluster take JSON: it is read ten times as fast. Pods are placed one after the\n"
+    "other, in the order of the files, and each finds the cards of those before it taken.\n"
+    "Deployments, ReplicaSets, StatefulSets and Jobs stand for their pods: name-0, name-1, ...\n"
+    "\n"
+    "Exit code: 0 all pods were placed, 1 some were not, 2 the input is wrong.";
+
+using Clock = std::chrono::steady_clock;
+
+// Tells people who wait for more than two seconds how far the reading is.
+class Waiting {
+ public:
+  explicit Waiting(std::string file) : file_(std::move(file)), start_(Clock::now()) {}
+  ~Waiting() {
+    if (shown_ && terminal_) std::fputs("\r\033[K", stderr);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  void draw(double fraction) {
+    const auto now = Clock::now();
+    if (now - start_ < std::chrono::seconds(2)) return;
+    if (shown_ && (!terminal_ || now - drawn_ < std::chrono::milliseconds(200))) return;
+    const std::string line =
+        terminal_ ? fmt::format("\rreading {}: {:.0f} %", file_, fraction * 100)
+                  : fmt::format("stowage: reading {} takes a while; JSON is faster\n", file_);
+    std::fputs(line.c_str(), stderr);
+    std::fflush(stderr);
+    shown_ = true;
+    drawn_ = now;
+  }
+
+ private:
+  std::string file_;
+  Clock::time_point start_;
+  Clock::time_point drawn_;
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+};
+
+Result<std::vector<client::Manifests>> load_all(const std::vector<std::string>& files) {
+  std::vector<client::Manifests> all;
+  for (const std::string& file : files) {
+    Waiting waiting(file);
+    STOWAGE_TRY(manifests, client::Manifests::load(
+                               file, [&waiting](double fraction) { waiting.draw(fraction); }));
+    all.push_back(std::move(manifests));
+  }
+  return all;
+}
+
+Result<std::vector<scheduler::Profile>> profiles_of(const WhatIfFlags& flags) {
+  std::vector<scheduler::Profile> profiles = scheduler::built_in_profiles();
+  if (!flags.config.empty()) {
+    STOWAGE_TRY(config, controller::load_config(flags.config));
+    profiles = std::move(config.profiles);
+  }
+  if (flags.policy.empty()) return profiles;
+  STOWAGE_TRY(choice, core::parse_policy(flags.policy));
+  for (scheduler::Profile& profile : profiles) profile.policy.choice = choice;
+  return profiles;
+}
+
+Status check(const WhatIfFlags& flags) {
+  if (flags.cluster.empty()) return fail("--cluster FILE is needed (see stowage what-if --help)");
+  if (flags.files.empty() && !flags.pending) {
+    return fail("nothing to place: give -f FILE, or --pending (see stowage what-if --help)");
+  }
+  if (flags.output != "table" && flags.output != "json" && flags.output != "yaml") {
+    return fail(fmt::format("-o {}: write table, json or yaml", flags.output));
+  }
+  const auto inputs = std::count(flags.cluster.begin(), flags.cluster.end(), "-") +
+                      std::count(flags.files.begin(), flags.files.end(), "-");
+  if (inputs > 1) return fail("the standard input (-) can be read only once");
+  return {};
+}
+
+void print_notes(const std::vector<std::string>& notes) {
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < std::min(notes.size(), kShown); ++i) {
+    (void)end_with(kExitOk, notes[i]);
+  }
+  if (notes.size() > kShown) {
+    (void)end_with(kExitOk, fmt::format("and {} more notes of this kind", notes.size() - kShown));
+  }
+}
+
+Result<client::WhatIf> answer(const WhatIfFlags& flags) {
+  STOWAGE_TRY_VOID(check(flags));
+  STOWAGE_TRY(profiles, profiles_of(flags));
+  STOWAGE_TRY(cluster, load_all(flags.cluster));
+  STOWAGE_TRY(add, load_all(flags.files));
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return client::what_if(
+      {.cluster = cluster,
+       .add = add,
+       .profiles = std::move(profiles),
+       .scheduler_name = flags.scheduler_name,
+       .pending = flags.pending,
+       .unix_nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()});
+}
+
+int run(const WhatIfFlags& flags) {
+  const auto result = answer(flags);
+  if (!result) return end_with(kExitBadInput, result.error().message);
+  print_notes(result->notes);
+  const int code = print(flags.output == "json"   ? client::to_json(*result)
+                         : flags.output == "yaml" ? client::to_yaml(*result)
+                                                  : client::to_table(*result));
+  const bool all = result->placed() == result->placements.size();
+  return code == kExitOk && !all ? kExitFailed : code;
+}
+
+}  // namespace
+
+Command add_what_if_command(CLI::App& app, WhatIfFlags& flags) {
+  CLI::App* const command = app.add_subcommand("what-if", kDescription);
+  command->footer(kExamples);
+  command->get_formatter()->column_width(26);
+  command
+      ->add_option("--cluster", flags.cluster,
+                   "nodes, pods and ConfigMaps of the cluster; may be\nrepeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("-f,--filename", flags.files, "pods to add; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--policy", flags.policy,
+                   "place by this policy instead of the profile's; any of\n"
+                   "stowage sim --list-policies, \"node/card\" names both")
+      ->type_name("NAME");
+  command
+      ->add_option("--scheduler-name", flags.scheduler_name,
+                   "profile for all pods (default: the pod's schedulerName\n"
+                   "if it is a profile, else the first profile)")
+      ->type_name("NAME");
+  command->add_option("--config", flags.config, "configuration of the controller, for its profiles")
+      ->type_name("FILE");
+  command->add_flag("--pending", flags.pending,
+                    "first place the pods of the cluster that wait for one of\nthe profiles");
+  command->add_option("-o,--output", flags.output, "table, json or yaml")->type_name("FORMAT");
+  return {.app = command, .run = [&flags] { return run(flags); }};
+}
+
+}  // namespace stowage::cmd

@@ -1,0 +1,336 @@
+// Guests: pods that an outside scheduler places, and whose cards are held and reserved here (see
+// asks.h for the questions).
+#include <algorithm>
+#include <iterator>
+
+#include "core/engine/body.h"
+
+namespace stowage::core {
+namespace {
+
+// The pod as it is judged here: its cards, and how it asks for them.
+PodSpec cards_of(const PodSpec& pod) {
+  PodSpec cards = pod;
+  cards.cards_only = true;
+  cards.rules = {};
+  cards.overhead = {};
+  for (auto& container : cards.containers) container.resources = {};
+  return cards;
+}
+
+bool holds_cards(const PodRecord& pod) {
+  return !pod.charges.empty() || pod.unknown_whole > 0 || pod.unknown != CardCharge{};
+}
+
+// Refusals by node, summed up.
+class Tally {
+ public:
+  void add(const Reason& reason) {
+    ++nodes_;
+    ReasonCount& count = counts_[reason.code];
+    count.code = reason.code;
+    count.asked = reason.asked;
+    count.best = std::max(count.best, reason.found);
+    if (reason.only) count.best_only = std::max(count.best_only, reason.found);
+    ++count.nodes;
+  }
+  [[nodiscard]] Refusal take() {
+    Refusal refusal{.nodes = nodes_};
+    for (auto& [code, count] : counts_) refusal.counts.push_back(std::move(count));
+    std::stable_sort(refusal.counts.begin(), refusal.counts.end(),
+                     [](const ReasonCount& a, const ReasonCount& b) { return a.nodes > b.nodes; });
+    return refusal;
+  }
+
+ private:
+  std::int64_t nodes_ = 0;
+  std::map<ReasonCode, ReasonCount> counts_;
+};
+
+}  // namespace
+
+struct Engine::Body::Candidates {
+  PodSpec pod;  // its cards alone, bounded
+  Planner* planner = nullptr;
+  Planner::Entry* entry = nullptr;
+  const Ranking* ranking = nullptr;
+  std::uint32_t kind = Planner::kNoKind;
+  std::vector<NodeIndex> nodes;  // as asked; invalid: not known
+  NodeIndex best;                // invalid: the pod fits on none of them
+
+  [[nodiscard]] bool fits(NodeIndex node) const { return node.valid() && ranking->feasible(node); }
+};
+
+Engine::Body::Candidates Engine::Body::look_at(const PodSpec& pod,
+                                               const std::vector<std::string>& nodes, Try which) {
+  Candidates all;
+  PodSpec scratch;
+  all.pod = bounded(cards_of(pod), scratch);
+  all.planner = &planner_of(all.pod);
+  all.entry = &all.planner->entry_for(all.pod);
+  all.kind = all.planner->arrived(*all.entry, which);
+  all.ranking = &all.planner->ranked(*all.entry);
+  ++counters_.decisions;
+  all.nodes.reserve(nodes.size());
+  std::vector<NodeIndex> fitting;
+  for (const std::string& name : nodes) {
+    NodeIndex node = ledger_.find_node(name);
+    if (node.valid() && !ledger_.present(node)) node = {};
+    all.nodes.push_back(node);
+    if (all.fits(node)) fitting.push_back(node);
+  }
+  const auto better = [&](NodeIndex a, NodeIndex b) {
+    const std::uint64_t cost_a = all.ranking->cost(a);
+    const std::uint64_t cost_b = all.ranking->cost(b);
+    return cost_a != cost_b ? cost_a < cost_b : ledger_.rank(a) < ledger_.rank(b);
+  };
+  if (fitting.empty()) return all;
+  all.best = *std::min_element(fitting.begin(), fitting.end(), better);
+  if (all.planner->willing(*all.entry, all.kind, all.best)) return all;
+  std::sort(fitting.begin(), fitting.end(), better);
+  const auto willing = std::find_if(fitting.begin(), fitting.end(), [&](NodeIndex node) {
+    return all.planner->willing(*all.entry, all.kind, node);
+  });
+  if (willing != fitting.end()) all.best = *willing;
+  return all;
+}
+
+void Engine::Body::hold(const PodSpec& pod, Candidates& candidates, base::Instant until) {
+  Place place{
+      .node = ledger_.spec(candidates.best).name,
+      .cards = candidates.planner->cards_on(candidates.pod, *candidates.entry, candidates.best)};
+  const PodIndex held = ledger_.reserve_guest(pod, candidates.best, place.cards);
+  quotas_.charge(held, ledger_);
+  candidates.planner->accepted(held, candidates.kind);
+  guests_[pod.uid] = {.pod = pod, .place = std::move(place), .until = until};
+  runs_out_.emplace(until, pod.uid);
+}
+
+void Engine::Body::forget_guest(const std::string& uid) {
+  const auto found = guests_.find(uid);
+  if (found == guests_.end()) return;
+  if (!found->second.claimed) runs_out_.erase({found->second.until, uid});
+  guests_.erase(found);
+}
+
+NodeIndex Engine::Body::let_go(const std::string& uid) {
+  if (!guests_.contains(uid)) return {};
+  forget_guest(uid);
+  const PodIndex pod = ledger_.find_pod(uid);
+  return pod.valid() ? release(pod) : NodeIndex{};
+}
+
+std::string Engine::Body::settled_on(const std::string& uid) const {
+  const auto guest = guests_.find(uid);
+  if (guest != guests_.end()) return guest->second.claimed ? guest->second.place.node : "";
+  const PodIndex pod = ledger_.find_pod(uid);
+  return pod.valid() ? ledger_.spec(ledger_.pod(pod).node).name : "";
+}
+
+void Engine::Body::expire_holds() {
+  while (!runs_out_.empty() && runs_out_.begin()->first <= now_) {
+    const std::string uid = runs_out_.begin()->second;
+    ++counters_.holds_expired;
+    wake(let_go(uid));
+  }
+}
+
+FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
+  out_.clear();
+  now_ = now;
+  FilterAnswer answer;
+  answer.binding_to = settled_on(ask.pod.uid);
+  if (!answer.binding_to.empty()) return answer;
+  const bool dry = ask.keep == Keep::nothing;
+  const bool known = guests_.contains(ask.pod.uid);
+  const auto guest = guests_.find(ask.pod.uid);
+  const Guest before = guest == guests_.end() ? Guest{} : guest->second;
+  const NodeIndex left = let_go(ask.pod.uid);
+  if (!dry) waiting_.remove(ask.pod.uid);
+  Candidates candidates = look_at(ask.pod, ask.nodes, known || dry ? Try::again : Try::first);
+  for (std::size_t i = 0; !ask.prefer.empty() && i < ask.nodes.size(); ++i) {
+    if (ask.nodes[i] == ask.prefer && candidates.fits(candidates.nodes[i])) {
+      candidates.best = candidates.nodes[i];
+    }
+  }
+  Tally tally;
+  for (std::size_t i = 0; i < candidates.nodes.size(); ++i) {
+    const NodeIndex node = candidates.nodes[i];
+    const auto position = static_cast<std::uint32_t>(i);
+    if (!node.valid()) {
+      answer.refused.push_back({.node = position, .reason = {}, .unknown = true});
+    } else if (!candidates.fits(node)) {
+      Reason reason = candidates.ranking->reason(node);
+      reason.asked = asked_of(candidates.entry->shape, reason.code);
+      tally.add(reason);
+      answer.refused.push_back({.node = position, .reason = reason});
+    } else if (ask.keep == Keep::one && node != candidates.best) {
+      answer.refused.push_back({.node = position, .reason = {}});
+    } else {
+      answer.fits.push_back(position);
+    }
+  }
+  if (candidates.best.valid()) {
+    if (!dry && asks_for_cards(ask.pod)) {
+      hold(ask.pod, candidates, ask.until);
+      answer.held = guests_.at(ask.pod.uid).place;
+    } else {
+      answer.held = Place{.node = ledger_.spec(candidates.best).name,
+                          .cards = candidates.planner->cards_on(candidates.pod, *candidates.entry,
+                                                                candidates.best)};
+    }
+  } else {
+    answer.refusal = tally.take();
+    if (!dry && !known) candidates.planner->refused(candidates.kind);
+  }
+  candidates.planner->work();
+  if (dry && known) {  // as if nothing had been asked
+    const PodIndex back = ledger_.reserve_guest(before.pod, left, before.place.cards);
+    quotas_.charge(back, ledger_);
+    candidates.planner->accepted(back, candidates.kind);
+    runs_out_.emplace(before.until, ask.pod.uid);
+    guests_[ask.pod.uid] = before;
+  } else if (left.valid() && left != candidates.best) {
+    wake(left);
+  }
+  std::move(out_.begin(), out_.end(), std::back_inserter(out));
+  out_.clear();
+  return answer;
+}
+
+Scores Engine::Body::score(const ScoreAsk& ask, base::Instant now, Commands& out) {
+  out_.clear();
+  now_ = now;
+  Scores scores(ask.nodes.size(), 0);
+  const std::string settled = settled_on(ask.pod.uid);
+  if (!settled.empty()) {
+    const auto there = std::find(ask.nodes.begin(), ask.nodes.end(), settled);
+    if (there != ask.nodes.end()) scores[static_cast<std::size_t>(there - ask.nodes.begin())] = 10;
+    return scores;
+  }
+  const NodeIndex left = let_go(ask.pod.uid);
+  Candidates candidates = look_at(ask.pod, ask.nodes, Try::again);
+  std::vector<std::uint64_t> costs;
+  for (const NodeIndex node : candidates.nodes) {
+    if (candidates.fits(node)) costs.push_back(candidates.ranking->cost(node));
+  }
+  std::sort(costs.begin(), costs.end());
+  costs.erase(std::unique(costs.begin(), costs.end()), costs.end());
+  const auto steps = static_cast<std::int64_t>(costs.size()) - 1;
+  const bool best_is_cheapest =
+      candidates.best.valid() && candidates.ranking->cost(candidates.best) == costs.front();
+  for (std::size_t i = 0; i < candidates.nodes.size(); ++i) {
+    const NodeIndex node = candidates.nodes[i];
+    if (!candidates.fits(node)) continue;
+    const auto at = std::lower_bound(costs.begin(), costs.end(), candidates.ranking->cost(node));
+    const std::int64_t order = at - costs.begin();
+    const std::int64_t down = steps == 0 ? 0 : (order * (kMaxScore - 1) + steps - 1) / steps;
+    auto score = static_cast<std::int32_t>(kMaxScore - down);
+    // The policy keeps the cheapest node for others: the one that it chose goes first.
+    if (!best_is_cheapest) score = node == candidates.best ? kMaxScore : std::min(score, 9);
+    scores[i] = score;
+  }
+  if (candidates.best.valid() && asks_for_cards(ask.pod)) hold(ask.pod, candidates, ask.until);
+  if (left.valid() && left != candidates.best) wake(left);
+  std::move(out_.begin(), out_.end(), std::back_inserter(out));
+  out_.clear();
+  return scores;
+}
+
+ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
+  out_.clear();
+  now_ = now;
+  ClaimAnswer answer;
+  const auto guest = guests_.find(ask.pod.uid);
+  if (guest != guests_.end() && guest->second.place.node == ask.node) {
+    answer.place = guest->second.place;
+    answer.again = guest->second.claimed;
+    if (!answer.again) runs_out_.erase({guest->second.until, ask.pod.uid});
+    guest->second.claimed = true;
+    return answer;
+  }
+  answer.bound_to = settled_on(ask.pod.uid);
+  if (!answer.bound_to.empty()) return answer;
+  const NodeIndex left = let_go(ask.pod.uid);
+  waiting_.remove(ask.pod.uid);
+  Candidates candidates = look_at(ask.pod, {ask.node}, Try::again);
+  answer.unknown = !candidates.nodes.front().valid();
+  if (candidates.best.valid()) {
+    hold(ask.pod, candidates, now);
+    Guest& fresh = guests_.at(ask.pod.uid);
+    runs_out_.erase({fresh.until, ask.pod.uid});
+    fresh.claimed = true;
+    answer.place = fresh.place;
+  } else if (!answer.unknown) {
+    answer.reason = candidates.ranking->reason(candidates.nodes.front());
+    answer.reason.asked = asked_of(candidates.entry->shape, answer.reason.code);
+  }
+  if (left.valid()) wake(left);
+  std::move(out_.begin(), out_.end(), std::back_inserter(out));
+  out_.clear();
+  return answer;
+}
+
+void Engine::Body::on(const PodHeld& e) {
+  if (auto fine = acceptable(e.pod); !fine) return reject(e.pod.uid, fine.error().message);
+  if (auto valid = validate(e.pod, e.cards); !valid) {
+    return reject(e.pod.uid, valid.error().message);
+  }
+  const NodeIndex node = ledger_.find_node(e.node);
+  const bool possible = node.valid() && ledger_.present(node) && e.until > now_ &&
+                        asks_for_cards(e.pod) && names_cards(e.cards) &&
+                        !ledger_.find_pod(e.pod.uid).valid();
+  if (!possible || !ledger_.cards_free(e.pod, node, e.cards)) return;
+  const PodIndex held = ledger_.reserve_guest(e.pod, node, e.cards);
+  quotas_.charge(held, ledger_);
+  guests_[e.pod.uid] = {
+      .pod = e.pod, .place = {.node = e.node, .cards = e.cards}, .until = e.until};
+  runs_out_.emplace(e.until, e.pod.uid);
+}
+
+PreemptAnswer Engine::Body::preempt(const PreemptAsk& ask) {
+  PreemptAnswer answer;
+  PodSpec scratch;
+  const PodSpec pod = bounded(cards_of(ask.pod), scratch);
+  const PolicyOptions any{.choice = {.node = NodePolicy::first, .card = CardPolicy::first}};
+  for (const auto& asked : ask.nodes) {
+    const NodeIndex node = ledger_.find_node(asked.node);
+    if (!node.valid() || !ledger_.present(node)) continue;
+    std::vector<std::string> victims;
+    const auto fits = [&] {
+      std::vector<PodIndex> gone{ledger_.find_pod(ask.pod.uid)};
+      for (const auto& uid : victims) gone.push_back(ledger_.find_pod(uid));
+      Ledger left = ledger_.without(node, gone);
+      const Shape shape = make_shape(pod, left);
+      const JudgeContext context{.ledger = &left, .options = &any};
+      return judge(context, shape, left.find_node(asked.node)).reason.code == ReasonCode::none;
+    };
+    PreemptAnswer::OnNode result{.node = asked.node};
+    std::vector<std::string> others;
+    for (const auto& candidate : asked.candidates) {
+      const PodIndex index = ledger_.find_pod(candidate.uid);
+      const bool helps = index.valid() && holds_cards(ledger_.pod(index));
+      if (candidate.given) victims.push_back(candidate.uid);
+      if (!candidate.given && helps) others.push_back(candidate.uid);
+    }
+    result.kept = static_cast<std::int32_t>(victims.size());
+    bool enough = fits();
+    for (std::size_t i = 0; !enough && i < others.size(); ++i) {
+      victims.push_back(others[i]);
+      enough = fits();
+    }
+    if (!enough) continue;
+    // Some of those that were added may not be needed: the last added surely is.
+    for (std::size_t i = victims.size(); i-- > static_cast<std::size_t>(result.kept);) {
+      const std::string spared = victims[i];
+      victims.erase(victims.begin() + static_cast<std::ptrdiff_t>(i));
+      if (!fits()) victims.insert(victims.begin() + static_cast<std::ptrdiff_t>(i), spared);
+    }
+    result.added = static_cast<std::int32_t>(victims.size()) - result.kept;
+    result.victims = std::move(victims);
+    answer.nodes.push_back(std::move(result));
+  }
+  return answer;
+}
+
+}  // namespace stowage::core

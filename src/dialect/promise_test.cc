@@ -1,0 +1,248 @@
+// Promises of unbound pods, and gangs.
+#include <gtest/gtest.h>
+
+#include "dialect/dialect.h"
+#include "dialect/testing.h"
+#include "dialect/times.h"
+
+namespace stowage::dialect {
+namespace {
+
+using testing::container;
+using testing::pod;
+
+constexpr std::int64_t kSecond = kNanosPerSecond;
+constexpr std::int64_t kNow = 1'700'000'100 * kSecond;  // 2023-11-14T22:15:00Z
+constexpr std::int64_t kRecent = kNow - kSecond;
+constexpr std::int64_t kAged = kNow - 60 * kSecond;
+// The same as the API writes them, and a second before each.
+constexpr const char* kRecentText = "2023-11-14T22:14:59Z";
+constexpr const char* kBeforeRecent = "2023-11-14T22:14:58Z";
+constexpr const char* kAgedText = "2023-11-14T22:14:00Z";
+constexpr const char* kBeforeAged = "2023-11-14T22:13:59Z";
+
+core::NodeSpec two_cards() {
+  return {.name = "n1",
+          .cards = {{.id = "G0", .index = 0, .memory_mib = 2048},
+                    {.id = "G1", .index = 1, .memory_mib = 2048}}};
+}
+
+std::optional<Promise> promise_of(const PodObject& object, const core::NodeSpec& node) {
+  const auto spec = to_spec(object, {.floor_whole_cards = true});
+  EXPECT_TRUE(spec) << spec.error().message;
+  if (!spec) return std::nullopt;
+  return read_promise({.object = object, .pod = *spec, .node = node, .unix_nanos = kNow});
+}
+
+PodObject vgpu_pod() {
+  auto object = pod({container("cont1", {{"nvidia.com/vgpu-number", "1"},
+                                         {"nvidia.com/vgpu-cores", "10"},
+                                         {"nvidia.com/vgpu-memory", "1024"}})});
+  object.annotations = {{"nvidia.com/predicate-node", "n1"},
+                        {"nvidia.com/pre-allocated", "cont1[1_G1_10_1024]"}};
+  return object;
+}
+
+// Vector H.10.
+TEST(Promise, CountsUntilItIsBroken) {
+  struct Row {
+    const char* name;
+    const char* phase = "";   // label
+    const char* reason = "";  // of the condition, if it is False
+    const char* since = "";   // of the condition
+    std::string made;         // predicate-time; empty: absent
+    const char* grace = "";   // annotation
+    bool counts = false;
+  };
+  const std::string recent = std::to_string(kRecent);
+  const std::string aged = std::to_string(kAged);
+  const char* u = "Unschedulable";
+  const Row rows[] = {
+      {"failed", "failed", "", "", recent, "", false},
+      {"failed and unschedulable", "failed", u, kBeforeRecent, recent, "", false},
+      {"allocating, found unschedulable before", "allocating", u, kBeforeRecent, recent, "", true},
+      {"no condition", "", "", "", "", "", true},
+      {"no condition, made just now", "", "", "", recent, "", true},
+      {"another reason", "", "SchedulerError", kRecentText, recent, "", true},
+      {"unschedulable, nobody says when it was made", "", u, kAgedText, "", "", false},
+      {"unschedulable before", "", u, kBeforeRecent, recent, "", true},
+      {"unschedulable since", "", u, kRecentText, aged, "", false},
+      {"within the same second", "", u, kRecentText, std::to_string(kRecent + kSecond / 2), "",
+       false},
+      {"not a number", "", u, kAgedText, "not-a-number", "", false},
+      {"not a number, no condition", "", "", "", "1e9", "", false},
+      {"stuck", "", u, kBeforeAged, aged, "", false},
+      {"stuck, but it may be", "", u, kBeforeAged, aged, "300s", true},
+      {"a grace that is too short is ignored", "", u, kBeforeRecent, recent, "500ms", true},
+      {"a short grace", "", u, kBeforeAged, aged, "1s", false},
+      {"a grace that is none is ignored", "", u, kBeforeAged, aged, "not-a-duration", false},
+      {"run out without a condition", "", "", "", aged, "", false},
+      {"made in the far future", "", "", "", std::to_string(kNow + 3600 * kSecond), "", false},
+      {"made at the end of time", "", "", "", "9223372036854775807", "100000h", false},
+      {"made before all time", "", "", "", "-9223372036854775808", "100000h", false},
+  };
+  for (const Row& row : rows) {
+    auto object = vgpu_pod();
+    if (*row.phase != '\0') object.labels["nvidia.com/assigned-phase"] = row.phase;
+    object.unscheduled_reason = row.reason;
+    object.unscheduled_since = row.since;
+    if (!row.made.empty()) object.annotations["nvidia.com/predicate-time"] = row.made;
+    if (*row.grace != '\0') object.annotations["nvidia.com/stuck-grace-period"] = row.grace;
+    EXPECT_EQ(promised_node(object), "n1") << row.name;
+    EXPECT_EQ(promise_of(object, two_cards()).has_value(), row.counts) << row.name;
+    // Once it is bound it counts, whatever else.
+    object.node = "n1";
+    object.annotations["nvidia.com/stuck-grace-period"] = "1ms";
+    const auto node = two_cards();
+    const auto cards = read_answer(object, *to_spec(object, {}), &node);
+    EXPECT_TRUE(cards && *cards) << row.name;
+    EXPECT_EQ(promised_node(object), std::nullopt) << row.name;
+  }
+}
+
+TEST(Promise, NamesTheCardsAndWhenItRunsOut) {
+  auto object = vgpu_pod();
+  object.annotations["nvidia.com/predicate-time"] = std::to_string(kRecent);
+  auto promise = promise_of(object, two_cards());
+  ASSERT_TRUE(promise);
+  EXPECT_EQ(promise->node, "n1");
+  EXPECT_EQ(promise->cards, (core::Assignment{{{{.card = 1, .milli = 100, .memory_mib = 1024}}}}));
+  EXPECT_EQ(promise->until_unix_nanos, kRecent + 30 * kSecond);
+  object.annotations["nvidia.com/stuck-grace-period"] = "5m";
+  EXPECT_EQ(promise_of(object, two_cards())->until_unix_nanos, kRecent + 300 * kSecond);
+  object.annotations["nvidia.com/stuck-grace-period"] = "100000h";  // at most an hour
+  EXPECT_EQ(promise_of(object, two_cards())->until_unix_nanos, kRecent + 3600 * kSecond);
+}
+
+TEST(Promise, WithoutATimeIsAsOldAsThePod) {
+  auto object = vgpu_pod();
+  object.created = kRecentText;
+  EXPECT_EQ(promise_of(object, two_cards())->until_unix_nanos, kRecent + 30 * kSecond);
+  object.created = kAgedText;
+  EXPECT_FALSE(promise_of(object, two_cards()));
+}
+
+TEST(Promise, OfCardsThatCanNotBeIsNone) {
+  auto object = vgpu_pod();
+  object.annotations["nvidia.com/pre-allocated"] = "cont1[7_G7_10_1024]";
+  EXPECT_FALSE(promise_of(object, two_cards()));
+  object.annotations.erase("nvidia.com/pre-allocated");
+  EXPECT_FALSE(promise_of(object, two_cards()));
+  auto other = two_cards();
+  other.name = "n2";
+  EXPECT_FALSE(promise_of(vgpu_pod(), other));
+  object = vgpu_pod();
+  object.deleting = true;
+  EXPECT_FALSE(promise_of(object, two_cards()));
+}
+
+// Vector A.6.
+TEST(Promise, OfVcudaIsReadInBothSpellings) {
+  for (const std::string domain : {"tencent.com/", "nvidia.com/"}) {
+    const bool fork = domain == "nvidia.com/";
+    const auto asking = [&](const char* core, const char* memory) {
+      auto object = pod({container("a", {{(domain + "vcuda-core").c_str(), core},
+                                         {(domain + "vcuda-memory").c_str(), memory}})});
+      object.annotations = {{domain + "predicate-node", "n1"},
+                            {domain + "predicate-gpu-idx-0", "1"}};
+      return object;
+    };
+    auto object = asking("50", "2");
+    EXPECT_EQ(promised_node(object), "n1");
+    EXPECT_EQ(promise_of(object, two_cards())->cards,
+              (core::Assignment{{{{.card = 1, .milli = 500, .memory_mib = fork ? 2 : 512}}}}));
+    object.phase = "Failed";
+    EXPECT_FALSE(promise_of(object, two_cards()));
+    object.phase = "Succeeded";
+    EXPECT_FALSE(promise_of(object, two_cards()));
+    object.phase = "Pending";
+    object.annotations[domain + "predicate-time"] = std::to_string(kAged);
+    EXPECT_FALSE(promise_of(object, two_cards()));
+    object.annotations[domain + "predicate-time"] = std::to_string(kRecent);
+    EXPECT_TRUE(promise_of(object, two_cards()));
+    object.labels["tydic.io/bind-phase"] = "failed";
+    EXPECT_EQ(promise_of(object, two_cards()).has_value(), !fork);
+    object.labels.clear();
+    object.annotations[domain + "predicate-gpu-idx-0"] = "7";
+    EXPECT_FALSE(promise_of(object, two_cards()));
+    // 150 percent are one card, all of it.
+    EXPECT_EQ(promise_of(asking("150", "0"), two_cards())->cards,
+              (core::Assignment{{{{.card = 1, .milli = 1000, .memory_mib = 2048}}}}));
+  }
+}
+
+TEST(Promise, IsMadeOnlyByDialectsThatHaveThem) {
+  for (const char* resource : {"nvidia.com/gpu", "stowage.dev/gpu", "elasticgpu.io/gpu-core"}) {
+    auto object = pod({container("a", {{resource, "100"}})});
+    object.annotations = {{"nvidia.com/predicate-node", "n1"},
+                          {"tencent.com/predicate-node", "n1"}};
+    EXPECT_EQ(promised_node(object), std::nullopt) << resource;
+  }
+  auto object = vgpu_pod();
+  object.annotations["nvidia.com/predicate-node"] = "";
+  EXPECT_EQ(promised_node(object), std::nullopt);
+  EXPECT_EQ(promised_node(PodObject()), std::nullopt);
+}
+
+// Vector H.12.
+TEST(Gang, IsNamedByLabelsAnnotationsAndOwners) {
+  const struct {
+    const char* name;
+    core::Labels labels;
+    Annotations annotations;
+    std::vector<std::string> owners;
+    const char* key;
+  } rows[] = {
+      {"a label", {{"scheduling.x-k8s.io/pod-group", "g"}}, {}, {}, "team-a/g"},
+      {"another label", {{"pod-group.scheduling.sigs.k8s.io/name", "g"}}, {}, {}, "team-a/g"},
+      {"an annotation", {}, {{"scheduling.volcano.sh/group-name", "g"}}, {}, "team-a/g"},
+      {"another annotation", {}, {{"gang.scheduling.koordinator.sh/name", "g"}}, {}, "team-a/g"},
+      {"a third annotation", {}, {{"scheduling.k8s.io/group-name", "g"}}, {}, "team-a/g"},
+      {"an owner", {}, {}, {"PodGroup"}, "team-a/PodGroup"},
+      {"a bare pod", {}, {}, {}, ""},
+      {"another owner", {}, {}, {"ReplicaSet"}, ""},
+      {"an empty value", {}, {{"gang.scheduling.koordinator.sh/name", ""}}, {}, ""},
+      {"an empty label", {{"scheduling.x-k8s.io/pod-group", ""}}, {}, {}, ""},
+      {"an unrelated label", {{"app", "g"}}, {}, {}, ""},
+      {"an unrelated annotation", {}, {{"example.com/group-name", "g"}}, {}, ""},
+      {"an annotation where a label is meant",
+       {},
+       {{"scheduling.x-k8s.io/pod-group", "g"}},
+       {},
+       ""},
+  };
+  for (const auto& row : rows) {
+    PodObject object{.ns = "team-a",
+                     .name = "p",
+                     .labels = row.labels,
+                     .annotations = row.annotations,
+                     .owner_kinds = row.owners};
+    EXPECT_EQ(gang_of(object), row.key) << row.name;
+  }
+}
+
+TEST(Gang, HasOneKeyHoweverItIsWritten) {
+  const struct {
+    const char* ns;
+    const char* text;
+    const char* key;
+  } rows[] = {
+      {"team-a", "training", "team-a/training"},
+      {"team-a", "team-a/training", "team-a/training"},
+      {"team-a", "  team-a/training  ", "team-a/training"},
+      {"team-a", "/training", "team-a/training"},
+      {"team-a", "training/", "team-a/training"},
+      {"team-b", "team-a/training", "team-a/training"},
+      {"team-b", "training", "team-b/training"},
+      {"team-a", "/", ""},
+      {"team-a", "   ", ""},
+  };
+  for (const auto& row : rows) {
+    PodObject object{.ns = row.ns};
+    object.annotations["scheduling.volcano.sh/group-name"] = row.text;
+    EXPECT_EQ(gang_of(object), row.key) << row.text;
+  }
+}
+
+}  // namespace
+}  // namespace stowage::dialect

@@ -1,0 +1,51 @@
+// One request on its way through the extender. Belongs to the loop's thread, except between
+// on_engine() and what follows it, when it is the engine's.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "extender/extender.h"
+
+namespace stowage::extender {
+
+struct Extender::Call {
+  Verb verb = Verb::filter;
+  net::ServerRequest request;
+  std::shared_ptr<net::Responder> responder;
+  std::chrono::steady_clock::time_point began;
+
+  // filter, prioritize
+  codec::ExtenderArgs args;
+  std::vector<std::string> names;  // of the nodes asked about
+  core::FilterAsk ask;
+  core::FilterAnswer answer;
+  core::Scores scores;
+
+  // bind
+  codec::BindingArgs binding;
+  core::ClaimAnswer claim;
+
+  // preempt
+  codec::PreemptionArgs preemption;
+  core::PreemptAsk preempt_ask;
+  core::PreemptAnswer preempt_answer;
+
+  // status
+  struct CardLine {
+    std::int32_t milli_free = 0;
+    std::int32_t memory_free = 0;
+    std::int32_t memory = 0;
+  };
+  std::map<std::string, std::vector<CardLine>> cards;  // by node
+
+  // of the pod
+  dialect::PodObject object;
+  core::PodSpec spec;
+  std::string dialect;
+};
+
+}  // namespace stowage::extender

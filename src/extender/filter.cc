@@ -1,0 +1,316 @@
+// filter, its dry run, and prioritize.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/kubernetes.h"
+#include "core/engine/engine.h"
+#include "core/explain/render.h"
+#include "dialect/dialect.h"
+#include "extender/call.h"
+#include "extender/words.h"
+
+namespace stowage::extender {
+namespace {
+
+constexpr std::string_view kNoNodes =
+    "the request names no nodes: neither NodeNames nor Nodes is set";
+constexpr std::string_view kNoNodesElastic =
+    "elastic-gpu-scheduler extender must be configured with nodeCacheCapable=true";
+
+std::vector<std::string> names_of(const codec::ExtenderArgs& args) {
+  if (args.node_names) return *args.node_names;
+  std::vector<std::string> names;
+  for (const auto& node : *args.nodes) names.push_back(node.name);
+  return names;
+}
+
+bool constrains_models(const core::PodSpec& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(), [](const auto& container) {
+    return container.gpu.filter.constrains_models();
+  });
+}
+
+// Nothing but another node, or other cards, would change it.
+Status validate_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMaxName = 253;
+  for (const auto& name : names) {
+    if (name.empty() || name.size() > kMaxName) {
+      return fail(fmt::format("a node is named \"{}\"", name.substr(0, 32)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void Extender::filter_error(const CallPtr& call, const std::string& error) {
+  codec::FilterResult result;
+  result.error = error;
+  send_json(call, codec::encode(result), false);
+}
+
+bool Extender::open_args(const CallPtr& call) {
+  const bool scoring = call->verb == Verb::prioritize;
+  const auto refuse = [&](const std::string& why) {
+    scoring ? send_text(call, 400, why + "\n") : filter_error(call, why);
+    return false;
+  };
+  auto args = decoder_.args(call->request.http.body);
+  if (!args) return refuse("cannot read the request: " + args.error().message);
+  call->args = std::move(*args);
+  if (!call->args.pod) return refuse("the request has no Pod");
+  if (!call->args.node_names && !call->args.nodes) {
+    const bool elastic = options_.preset == "elastic-gpu-scheduler";
+    return refuse(std::string(elastic ? kNoNodesElastic : kNoNodes));
+  }
+  call->names = names_of(call->args);
+  if (auto valid = validate_names(call->names); !valid) return refuse(valid.error().message);
+  if (std::string why = ends_.not_ready(); !why.empty()) {
+    return refuse("Stowage cannot answer yet: " + why);
+  }
+  return read_pod(call, std::move(*call->args.pod));
+}
+
+// The pod in the engine's terms, and what it asks for; false if that makes no sense, which has been
+// answered then.
+bool Extender::read_pod(const CallPtr& call, dialect::PodObject object) {
+  if (object.uid.empty()) object.uid = object.ns + "/" + object.name;  // of a dry run, perhaps
+  call->object = std::move(object);
+  const Status read = read_spec(*call);
+  if (read) return true;
+  if (call->verb == Verb::filter) tell_refusal(call, read.error().message);
+  if (call->verb == Verb::prioritize) {
+    send_json(call, codec::encode_priorities({}));
+  } else {
+    filter_error(call, read.error().message);
+  }
+  return false;
+}
+
+// Pods without cards, and those that say nothing that this extender would look at.
+bool Extender::not_ours(const Call& call) const {
+  if (!core::asks_for_cards(call.spec)) return true;
+  return options_.without_model_passes && !constrains_models(call.spec);
+}
+
+void Extender::pass(const CallPtr& call) {
+  codec::FilterResult result;
+  std::vector<std::string_view> list;
+  if (call->args.node_names) {
+    list.assign(call->names.begin(), call->names.end());
+    result.node_names = &list;
+  } else {
+    for (const auto& node : *call->args.nodes) list.push_back(node.json);
+    result.nodes = &list;
+  }
+  send_json(call, codec::encode(result));
+}
+
+// A pod that carries a promise of one node gets that node again. False if the promise is of a node
+// that is not asked about, which is an error for some: it has been answered then.
+bool Extender::keep_promise(const CallPtr& call) {
+  const auto promised = dialect::promised_node(call->object);
+  if (!promised) return true;
+  const auto& names = call->names;
+  if (std::find(names.begin(), names.end(), *promised) != names.end()) {
+    call->ask.prefer = *promised;
+    return true;
+  }
+  if (call->dialect != "vgpu") return true;
+  const core::NodeSpec* node = ends_.shared.roster.node(*promised);
+  if (node != nullptr &&
+      !dialect::read_promise(
+          {.object = call->object, .pod = call->spec, .node = *node, .unix_nanos = unix_nanos()})) {
+    return true;  // it no longer counts
+  }
+  filter_error(call, fmt::format("pod {} had been predicated", call->object.uid));
+  return false;
+}
+
+void Extender::filter(const CallPtr& call) {
+  if (!open_args(call)) return;
+  if (not_ours(*call)) return pass(call);
+  const bool dry = call->verb == Verb::dry_run;
+  const bool single = options_.mode == Mode::single_node;
+  call->ask.pod = call->spec;
+  call->ask.nodes = call->names;
+  call->ask.keep = dry ? core::Keep::nothing : single ? core::Keep::one : core::Keep::hold;
+  if (single && !dry && !keep_promise(call)) return;
+  const std::int64_t hold = std::chrono::nanoseconds(options_.hold).count();
+  on_engine(
+      call,
+      [hold](Call& on, const scheduler::Mailbox::Hearing& hearing) {
+        on.ask.until = {hearing.now.ns + hold};
+        on.answer = hearing.engine.filter(on.ask, hearing.now, hearing.out);
+      },
+      [this](const CallPtr& done) { filtered(done); });
+}
+
+void Extender::filtered(const CallPtr& call) {
+  if (!call->answer.binding_to.empty()) {
+    return filter_error(call, fmt::format("pod {}/{} is on its way to node {}", call->object.ns,
+                                          call->object.name, call->answer.binding_to));
+  }
+  if (call->verb == Verb::dry_run) {
+    judge_templates(call);
+    return answer_filter(call);
+  }
+  Guest& guest = guests_.visit(call->object.uid);
+  guest.object = call->object;
+  guest.spec = call->spec;
+  guest.dialect = call->dialect;
+  guest.held_on.clear();
+  if (call->answer.fits.empty()) {
+    ++counters_.verbs[static_cast<std::size_t>(Verb::filter)].refused;
+    if (call->answer.refusal.nodes > 0) {
+      tell_refusal(call, core::sentence(call->answer.refusal));
+    }
+    return answer_filter(call);
+  }
+  guest.told.clear();
+  if (options_.mode == Mode::single_node) return write_then_answer(call);
+  answer_filter(call);
+}
+
+// The cards are on the pod before kube-scheduler hears of the node: it may bind at once.
+void Extender::write_then_answer(const CallPtr& call) {
+  const core::Place& place = *call->answer.held;
+  const core::NodeSpec* node = ends_.shared.roster.node(place.node);
+  if (node == nullptr || !core::names_cards(place.cards)) return answer_filter(call);
+  const dialect::Answer answer = dialect::answer({.object = call->object,
+                                                  .pod = call->spec,
+                                                  .node = *node,
+                                                  .cards = place.cards,
+                                                  .unix_nanos = unix_nanos()});
+  const codec::MetadataAsk patch{
+      .uid = call->object.uid, .annotations = answer.annotations, .labels = {}};
+  ends_.shared.pods.write({.ns = call->object.ns, .name = call->object.name}, patch,
+                          [this, alive = alive_, call](const std::string& error) {
+                            if (!*alive) return;
+                            if (error.empty()) {
+                              guests_.visit(call->object.uid).held_on = call->answer.held->node;
+                              return answer_filter(call);
+                            }
+                            ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
+                            filter_error(call, "update pod annotation failed: " + error);
+                          });
+}
+
+void Extender::answer_filter(const CallPtr& call) {
+  const bool full = !call->args.node_names;
+  std::vector<std::string_view> list;
+  list.reserve(call->answer.fits.size());
+  for (const auto position : call->answer.fits) {
+    list.push_back(full ? (*call->args.nodes)[position].json
+                        : std::string_view(call->names[position]));
+  }
+  codec::FilterResult result;
+  (full ? result.nodes : result.node_names) = &list;
+  const std::string& uid = call->object.uid;
+  std::array<std::string, core::kReasonCodes> phrases;  // made once each
+  const std::string unknown = unknown_node_phrase(call->dialect);
+  result.failed.reserve(call->answer.refused.size());
+  for (const auto& refused : call->answer.refused) {
+    std::string& phrase = phrases[static_cast<std::size_t>(refused.reason.code)];
+    if (phrase.empty() && !refused.unknown) {
+      phrase = refused.reason.code == core::ReasonCode::none
+                   ? other_node_phrase(call->dialect, uid)
+                   : short_phrase(call->dialect, refused.reason.code, uid);
+    }
+    result.failed.emplace_back(call->names[refused.node], refused.unknown ? unknown : phrase);
+  }
+  // kube-scheduler cannot make room for shares of cards by evicting pods: its dry run does not ask
+  // us. A node that only we refuse would make it try, and fail with a confusing text.
+  result.unresolvable = result.failed;
+  send_json(call, codec::encode(result));
+}
+
+// Nodes that exist only in the request, as an autoscaler imagines them.
+void Extender::judge_templates(const CallPtr& call) const {
+  if (!call->args.nodes) return;
+  codec::Decoder decoder;
+  std::vector<core::FilterAnswer::Refused> still;
+  for (auto& refused : call->answer.refused) {
+    const auto node = refused.unknown ? decoder.node((*call->args.nodes)[refused.node].json)
+                                      : Result<dialect::NodeObject>(fail("known"));
+    auto spec = node ? dialect::to_spec(*node) : Result<dialect::NodeReading>(fail("unread"));
+    if (!spec) {
+      still.push_back(refused);
+      continue;
+    }
+    core::Engine alone{core::PolicyOptions{}};
+    (void)alone.handle(core::NodeChanged{spec->node}, {});
+    core::FilterAsk ask{.pod = call->spec, .nodes = {spec->node.name}, .keep = core::Keep::nothing};
+    ask.pod.profile = 0;
+    core::Commands none;
+    const auto answer = alone.filter(ask, {}, none);
+    if (!answer.fits.empty()) {
+      call->answer.fits.push_back(refused.node);
+    } else {
+      refused.unknown = false;
+      if (!answer.refused.empty()) refused.reason = answer.refused.front().reason;
+      still.push_back(refused);
+    }
+  }
+  call->answer.refused = std::move(still);
+  std::sort(call->answer.fits.begin(), call->answer.fits.end());
+}
+
+void Extender::tell_refusal(const CallPtr& call, const std::string& text) {
+  Guest& guest = guests_.visit(call->object.uid);
+  if (guest.object.uid.empty()) guest.object = call->object;
+  if (guest.told == text) return;
+  guest.told = text;
+  ends_.shared.recorder.record({.regarding = {.kind = "Pod",
+                                              .ns = call->object.ns,
+                                              .name = call->object.name,
+                                              .uid = call->object.uid},
+                                .type = kube::EventType::warning,
+                                .reason = "FilteringFailed",
+                                .action = "Filtering",
+                                .note = text});
+}
+
+void Extender::score_cpu_nodes(const CallPtr& call) {
+  std::vector<codec::HostScore> scores;
+  scores.reserve(call->names.size());
+  for (const auto& name : call->names) {
+    const core::NodeSpec* node = ends_.shared.roster.node(name);
+    const bool without = options_.cpu_nodes_first && node != nullptr && node->cards.empty();
+    scores.push_back({.host = name, .score = without ? 1 : 0});
+  }
+  send_json(call, codec::encode_priorities(scores));
+}
+
+void Extender::prioritize(const CallPtr& call) {
+  if (!open_args(call)) return;
+  if (not_ours(*call)) return score_cpu_nodes(call);
+  const auto answer = [this](const CallPtr& done) {
+    std::vector<codec::HostScore> scores;
+    scores.reserve(done->names.size());
+    for (std::size_t i = 0; i < done->names.size(); ++i) {
+      scores.push_back({.host = done->names[i], .score = done->scores[i]});
+    }
+    send_json(done, codec::encode_priorities(scores));
+  };
+  if (options_.mode == Mode::single_node) {  // the node was chosen when it was filtered
+    const Guest* guest = guests_.find(call->object.uid);
+    for (const auto& name : call->names) {
+      call->scores.push_back(guest != nullptr && guest->held_on == name ? core::kMaxScore : 0);
+    }
+    return answer(call);
+  }
+  const std::int64_t hold = std::chrono::nanoseconds(options_.hold).count();
+  on_engine(
+      call,
+      [hold](Call& on, const scheduler::Mailbox::Hearing& hearing) {
+        on.scores = hearing.engine.score(
+            {.pod = on.spec, .nodes = on.names, .until = {hearing.now.ns + hold}}, hearing.now,
+            hearing.out);
+      },
+      answer);
+}
+
+}  // namespace stowage::extender

@@ -1,0 +1,72 @@
+// How one extender of a kube-scheduler behaves: where it listens, which routes it serves, and how
+// cards are reserved and told.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "core/policy/options.h"
+#include "dialect/dialect.h"
+
+namespace stowage::extender {
+
+enum class Mode : std::uint8_t {
+  bind,  // kube-scheduler calls our bind: soft hold at filter, reserved at bind, and the cards
+         // are written with the binding
+  single_node,  // filter answers one node, reserves it and writes the cards before it answers; a
+                // bind may follow or not
+  count,        // another vendor's device plugin picks the cards: numbers only, nothing is written
+};
+[[nodiscard]] Result<Mode> parse_mode(std::string_view word);
+[[nodiscard]] const char* to_word(Mode mode);
+
+enum class Verb : std::uint8_t { filter, dry_run, prioritize, bind, preempt, status };
+[[nodiscard]] const char* to_word(Verb verb);
+inline constexpr std::size_t kVerbs = 6;
+
+struct Route {
+  std::string path;
+  Verb verb = Verb::filter;
+};
+
+// The policy for pods of one dialect; of any if the name is empty.
+struct DialectPolicy {
+  std::string dialect;
+  core::PolicyOptions policy;
+};
+
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;  // empty: clients are not asked for certificates
+  bool client_required = false;
+  friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
+};
+
+struct ExtenderOptions {
+  std::string name;           // in logs and metrics
+  std::string preset;         // the system whose place it takes
+  std::string listen;         // "0.0.0.0:39999"
+  std::vector<Route> routes;  // besides those under our own prefix
+  Mode mode = Mode::bind;
+  std::vector<DialectPolicy> policies;  // the first that matches counts; the last has no dialect
+  dialect::ReadOptions reading;
+  std::chrono::seconds hold{30};
+  bool without_model_passes = false;  // pods that name no model are none of our business
+  bool cpu_nodes_first = false;       // prioritize prefers nodes without cards for pods without
+  std::optional<TlsFiles> tls;
+};
+
+// The routes under our own prefix, which every extender serves.
+[[nodiscard]] const std::vector<Route>& own_routes();
+
+// `stowage`, or a system that is replaced: its routes, its port, its way. An error names all.
+[[nodiscard]] Result<ExtenderOptions> preset(std::string_view name);
+[[nodiscard]] std::vector<std::string> preset_names();
+
+}  // namespace stowage::extender
