@@ -88,11 +88,13 @@ kube-test: build ## run the controller against a real Kubernetes control plane, 
 	@$(PYTHON) tests/kubernetes/smoke_test.py
 
 .PHONY: bench
-bench: build ## run the benchmarks (engine, network, controller), results in bench/results/
-	@cmake --build --preset release -j $(JOBS) --target stowage_bench
+bench: build ## run the benchmarks (engine, controller, extender), results in bench/results/
+	@cmake --build --preset release -j $(JOBS) --target stowage_bench stowage_extender_load
 	@mkdir -p bench/results
 	$(RELEASE)/bench/stowage_bench --out bench/results/latest.json
 	$(PYTHON) bench/cluster_bench.py $(RELEASE)/stowage --out bench/results/cluster.json
+	$(PYTHON) bench/extender_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_extender_load \
+		--out bench/results/extender.json
 
 .PHONY: lint
 lint: setup ## check format, layers and size limits: seconds

@@ -100,7 +100,8 @@ void check_answer(const PodObject& pod, const core::PodSpec& spec, const core::N
     answered.annotations[key] = value;
   }
   const auto again = dialect::read_answer(answered, spec, &node);
-  STOWAGE_CHECK(again && *again == *cards);
+  // An agent may have given other amounts than the pod asks for; our own annotation may not say so.
+  if (good(again)) STOWAGE_CHECK(*again == *cards);
 }
 
 }  // namespace

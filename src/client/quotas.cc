@@ -1,44 +1,52 @@
 #include "client/quotas.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "codec/fields.h"
-#include "codec/json_in.h"
+#include <fmt/format.h>
+
+#include "kube/quota_text.h"
 
 namespace stowage::client {
-
 namespace {
 
-Status read_field(std::string_view key, codec::JsonValue& value, ConfigMap& map) {
-  if (key == "data") return codec::read_texts(value, map.data);
-  if (key != "metadata") return {};
-  codec::Metadata meta;
-  STOWAGE_TRY_VOID(codec::read_metadata(value, meta));
-  map.ns = std::move(meta.ns);
-  map.name = std::move(meta.name);
-  return {};
+// The text under that key of that ConfigMap; null if there is none.
+const std::string* text_of(const codec::ConfigMap& map, const std::string& name,
+                           std::string_view key) {
+  if (map.name != name) return nullptr;
+  const auto found = map.data.find(std::string(key));
+  return found == map.data.end() ? nullptr : &found->second;
+}
+
+tl::unexpected<Error> unreadable(const codec::ConfigMap& map, const std::string& why) {
+  return fail(fmt::format(
+      "the quota in ConfigMap {}/{} cannot be read: {}; mend it, or leave the ConfigMap out",
+      map.ns, map.name, why));
 }
 
 }  // namespace
 
-Result<ConfigMap> read_config_map(std::string_view json) {
-  codec::JsonText text;
-  STOWAGE_TRY(fields, text.open(json, codec::kMaxObjectBytes));
-  ConfigMap map;
-  STOWAGE_TRY_VOID(codec::each_field(
-      fields, [&](std::string_view key, auto& value) { return read_field(key, value, map); }));
-  STOWAGE_TRY_VOID(text.close());
-  return map;
-}
-
-std::optional<core::Quotas> quotas_of(const std::vector<ConfigMap>& maps,
-                                      std::vector<std::string>& notes) {
-  for (const ConfigMap& map : maps) {
-    if (map.ns == "kube-system" && map.name == "gpuquota") {
-      notes.emplace_back("ConfigMap kube-system/gpuquota: quotas are not looked at yet");
+Result<std::optional<core::Quotas>> quotas_of(const std::vector<codec::ConfigMap>& maps,
+                                              const scheduler::QuotaOptions& options) {
+  core::Quotas quotas{.model_label = options.model_label, .pool_label = options.pool_label};
+  bool any = false;
+  for (const codec::ConfigMap& map : maps) {
+    if (!options.enabled || map.ns != options.ns) continue;
+    if (const auto* text = text_of(map, options.gpu_quota, kube::kGpuQuotaKey)) {
+      auto read = kube::parse_gpu_quota(*text);
+      if (!read) return unreadable(map, read.error().message);
+      for (auto& [ns, quota] : *read) quotas.namespaces[ns].by_node = std::move(quota);
+      any = true;
+    }
+    if (const auto* text = text_of(map, options.stowage_quota, kube::kStowageQuotaKey)) {
+      auto read = kube::parse_stowage_quota(*text);
+      if (!read) return unreadable(map, read.error().message);
+      for (auto& [ns, limits] : *read) quotas.namespaces[ns].limits = std::move(limits);
+      any = true;
     }
   }
-  return std::nullopt;
+  return any ? std::optional(std::move(quotas)) : std::nullopt;
 }
 
 }  // namespace stowage::client

@@ -1,27 +1,19 @@
-// The quotas that the ConfigMaps of a cluster hold.
+// The quotas that the ConfigMaps of a cluster hold, in the forms that the controller reads.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "codec/config_map.h"
 #include "core/model/quota.h"
+#include "scheduler/quota_source.h"
 
 namespace stowage::client {
 
-struct ConfigMap {
-  std::string ns;
-  std::string name;
-  std::map<std::string, std::string> data;
-};
-
-[[nodiscard]] Result<ConfigMap> read_config_map(std::string_view json);
-
-// Unset if none of the ConfigMaps speaks of quotas. What can not be read becomes a note.
-[[nodiscard]] std::optional<core::Quotas> quotas_of(const std::vector<ConfigMap>& maps,
-                                                    std::vector<std::string>& notes);
+// Unset if none of the ConfigMaps speaks of quotas. There is no older one that could stay in force,
+// so a text that can not be read is an error.
+[[nodiscard]] Result<std::optional<core::Quotas>> quotas_of(
+    const std::vector<codec::ConfigMap>& maps, const scheduler::QuotaOptions& options);
 
 }  // namespace stowage::client

@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "client/pods_to_add.h"
 #include "client/quotas.h"
+#include "codec/config_map.h"
 #include "codec/kubernetes.h"
 #include "core/engine/engine.h"
 #include "core/explain/render.h"
@@ -116,7 +117,7 @@ class Rehearsal {
 
   // Nodes first: then the cards that pods name are known.
   Status see_cluster() {
-    std::vector<ConfigMap> maps;
+    std::vector<codec::ConfigMap> maps;
     for (const auto& manifests : ask_.cluster) {
       for (const auto& object : manifests.objects()) {
         STOWAGE_TRY_VOID(at(object, see_node_or_map(object, maps)));
@@ -127,7 +128,8 @@ class Rehearsal {
           "the cluster has no node; give --cluster a file with nodes, e.g. of kubectl get "
           "nodes,pods,configmaps -A -o json");
     }
-    if (const auto quotas = quotas_of(maps, out_.notes)) tell(core::QuotaChanged{*quotas});
+    STOWAGE_TRY(quotas, quotas_of(maps, ask_.quota));
+    if (quotas) tell(core::QuotaChanged{std::move(*quotas)});
     for (const auto& manifests : ask_.cluster) {
       for (const auto& object : manifests.objects()) {
         if (object.kind == "Pod") STOWAGE_TRY_VOID(at(object, see_pod(object)));
@@ -144,9 +146,9 @@ class Rehearsal {
     return fail(fmt::format("{} ({}): {}", object.place(), object.kind, status.error().message));
   }
 
-  Status see_node_or_map(const Manifest& object, std::vector<ConfigMap>& maps) {
+  Status see_node_or_map(const Manifest& object, std::vector<codec::ConfigMap>& maps) {
     if (object.kind == "ConfigMap") {
-      STOWAGE_TRY(map, read_config_map(object.json));
+      STOWAGE_TRY(map, codec::read_config_map(parser_, object.json));
       maps.push_back(std::move(map));
     }
     if (object.kind != "Node") return {};
@@ -291,6 +293,7 @@ class Rehearsal {
   scheduler::Roster roster_;
   core::Engine engine_;
   codec::Decoder decoder_;
+  codec::JsonText parser_;
   WhatIf out_;
   std::set<std::string> adding_;             // names
   std::vector<dialect::PodObject> pending_;  // of the cluster, to be placed first

@@ -12,6 +12,7 @@
 #include "client/manifests.h"
 #include "dialect/objects.h"
 #include "scheduler/profile.h"
+#include "scheduler/quota_source.h"
 
 namespace stowage::client {
 
@@ -19,6 +20,7 @@ struct WhatIfAsk {
   const std::vector<Manifests>& cluster;  // nodes, pods, ConfigMaps; other kinds are passed over
   const std::vector<Manifests>& add;      // pods, or what makes pods, in the order of placing
   std::vector<scheduler::Profile> profiles;
+  scheduler::QuotaOptions quota;
   std::string scheduler_name;   // the profile for all pods; empty: each pod's own, or the first one
   bool pending = false;         // unbound pods of the cluster are placed before those to add
   std::int64_t unix_nanos = 0;  // now

@@ -28,6 +28,7 @@ Result<WhatIf> asked(const std::string& cluster_text, const std::string& add_tex
   return what_if({.cluster = cluster,
                   .add = add,
                   .profiles = scheduler::built_in_profiles(),
+                  .quota = {},
                   .scheduler_name = "",
                   .pending = false,
                   .unix_nanos = 1});

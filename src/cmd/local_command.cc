@@ -266,7 +266,8 @@ int run_kubelets(const LocalFlags& flags) {
 
 void add_cluster_flags(CLI::App& command, LocalFlags& flags) {
   constexpr const char* kGroup = "The cluster";
-  command.add_option("--nodes", flags.nodes, "number of nodes, up to 10000; 0: you create them [16]")
+  command
+      .add_option("--nodes", flags.nodes, "number of nodes, up to 10000; 0: you create them [16]")
       ->group(kGroup)
       ->type_name("N");
   command.add_option("--gpus", flags.gpus, "cards of each node [8]")->group(kGroup)->type_name("N");

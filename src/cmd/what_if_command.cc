@@ -85,16 +85,16 @@ Result<std::vector<client::Manifests>> load_all(const std::vector<std::string>& 
   return all;
 }
 
-Result<std::vector<scheduler::Profile>> profiles_of(const WhatIfFlags& flags) {
-  std::vector<scheduler::Profile> profiles = scheduler::built_in_profiles();
+Result<controller::Config> config_of(const WhatIfFlags& flags) {
+  controller::Config config;
   if (!flags.config.empty()) {
-    STOWAGE_TRY(config, controller::load_config(flags.config));
-    profiles = std::move(config.profiles);
+    STOWAGE_TRY(loaded, controller::load_config(flags.config));
+    config = std::move(loaded);
   }
-  if (flags.policy.empty()) return profiles;
+  if (flags.policy.empty()) return config;
   STOWAGE_TRY(choice, core::parse_policy(flags.policy));
-  for (scheduler::Profile& profile : profiles) profile.policy.choice = choice;
-  return profiles;
+  for (scheduler::Profile& profile : config.profiles) profile.policy.choice = choice;
+  return config;
 }
 
 Status check(const WhatIfFlags& flags) {
@@ -123,14 +123,15 @@ void print_notes(const std::vector<std::string>& notes) {
 
 Result<client::WhatIf> answer(const WhatIfFlags& flags) {
   STOWAGE_TRY_VOID(check(flags));
-  STOWAGE_TRY(profiles, profiles_of(flags));
+  STOWAGE_TRY(config, config_of(flags));
   STOWAGE_TRY(cluster, load_all(flags.cluster));
   STOWAGE_TRY(add, load_all(flags.files));
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return client::what_if(
       {.cluster = cluster,
        .add = add,
-       .profiles = std::move(profiles),
+       .profiles = std::move(config.profiles),
+       .quota = std::move(config.quota),
        .scheduler_name = flags.scheduler_name,
        .pending = flags.pending,
        .unix_nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()});
@@ -173,7 +174,9 @@ Command add_what_if_command(CLI::App& app, WhatIfFlags& flags) {
                    "profile for all pods (default: the pod's schedulerName\n"
                    "if it is a profile, else the first profile)")
       ->type_name("NAME");
-  command->add_option("--config", flags.config, "configuration of the controller, for its profiles")
+  command
+      ->add_option("--config", flags.config,
+                   "configuration of the controller, for its profiles and\nquotas")
       ->type_name("FILE");
   command->add_flag("--pending", flags.pending,
                     "first place the pods of the cluster that wait for one of\nthe profiles");

@@ -51,6 +51,11 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// Skipping counts brackets and does not look at their kind: an object may seem to end with another.
+bool is_closed(std::string_view object) {
+  return object.starts_with('{') && object.ends_with('}') && object.size() > 1;
+}
+
 }  // namespace
 
 struct JsonText::State {
@@ -131,7 +136,9 @@ Result<std::string_view> JsonValue::raw_object() {
   std::string_view out;
   if (code == simdjson::SUCCESS) code = object.raw_json().get(out);
   if (code != simdjson::SUCCESS) return wrong(code, "an object");
-  return trimmed(out);
+  out = trimmed(out);
+  if (!is_closed(out)) return wrong("malformed JSON");
+  return out;
 }
 
 Result<JsonFields> JsonValue::fields() {
@@ -191,7 +198,9 @@ Result<std::string_view> JsonFields::raw() const {
   const char* end = nullptr;
   const auto code = as<on_demand::value>(whole_->place_).current_location().get(end);
   if (code != simdjson::SUCCESS) return wrong(code);
-  return trimmed({begin_, static_cast<std::size_t>(end - begin_)});
+  const auto whole = trimmed({begin_, static_cast<std::size_t>(end - begin_)});
+  if (!is_closed(whole)) return wrong(simdjson::TAPE_ERROR);
+  return whole;
 }
 
 Result<bool> JsonElements::next() {

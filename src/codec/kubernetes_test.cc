@@ -344,6 +344,7 @@ TEST(DecodeList, GivesTheItemsAsTheyStandInTheText) {
   EXPECT_TRUE(decoder.list(R"({"items":null})"));
   EXPECT_EQ(decoder.list(R"({"items":[{},3]})").error().message, "items[1]: expected an object");
   EXPECT_FALSE(decoder.list(R"({"items":[{},{})"));
+  EXPECT_FALSE(decoder.list(R"({"items":[{"a":1 ]})")) << "another bracket ends no object";
 }
 
 TEST(DecodeWatchEvent, ReadsACapturedStream) {
@@ -385,6 +386,7 @@ TEST(DecodeWatchEvent, KnowsItsTypesAndRefusesOthers) {
   EXPECT_FALSE(decoder.watch_event(R"({"type":"ADDED"})"));
   EXPECT_FALSE(decoder.watch_event(R"({"type":"ADDED","object":[]})"));
   EXPECT_FALSE(decoder.watch_event(R"({"type":"ADDED","object":{})"));
+  EXPECT_FALSE(decoder.watch_event(std::string_view("{\"type\":\"ERROR\",\"object\":{\0\r}", 29)));
 }
 
 TEST(DecodeStatus, ReadsDetails) {

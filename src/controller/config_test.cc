@@ -14,6 +14,11 @@ std::string error_of(const std::string& text) {
   return config ? "accepted" : config.error().message;
 }
 
+TEST(Config, ATextThatIsNoDocumentIsRefusedAndNotReadForEver) {
+  EXPECT_EQ(error_of(","), "c.yaml: more than one YAML document");
+  EXPECT_EQ(error_of("a: 1\n---\nb: 2\n"), "c.yaml: more than one YAML document");
+}
+
 TEST(Config, AnEmptyFileHasTheBuiltInProfiles) {
   const auto config = parse_config("", "c.yaml");
   ASSERT_TRUE(config) << config.error().message;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "base/nearest.h"
@@ -34,6 +36,31 @@ std::string kind_of(const YAML::Node& node) {
   return "something else";
 }
 
+// Looks at nothing.
+class Blind final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// Loading all of them would not end for a text such as ",", which never gets shorter.
+bool has_several_documents(const std::string& text) {
+  std::istringstream in(text);
+  YAML::Parser parser(in);
+  Blind blind;
+  return parser.HandleNextDocument(blind) && parser.HandleNextDocument(blind);
+}
+
 std::string place(const std::string& file, const YAML::Mark& mark) {
   return mark.is_null() ? file : fmt::format("{}:{}", file, mark.line + 1);
 }
@@ -50,9 +77,10 @@ Result<YamlMap> YamlMap::parse(std::string_view text, const std::string& file) {
   auto shared = std::make_shared<Shared>();
   shared->file = file;
   try {
-    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1) return fail(file + ": more than one YAML document");
-    YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
+    if (has_several_documents(std::string(text))) {
+      return fail(file + ": more than one YAML document");
+    }
+    YAML::Node root = YAML::Load(std::string(text));
     if (!root.IsMap() && !root.IsNull()) {
       return fail(fmt::format("{}: expected a mapping of keys, found {}", file, kind_of(root)));
     }

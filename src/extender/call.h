@@ -20,8 +20,7 @@ struct Extender::Call {
 
   // filter, prioritize
   codec::ExtenderArgs args;
-  std::vector<std::string> names;  // of the nodes asked about
-  core::FilterAsk ask;
+  core::FilterAsk ask;  // of both
   core::FilterAnswer answer;
   core::Scores scores;
 

@@ -19,10 +19,12 @@ constexpr std::string_view kNoNodes =
 constexpr std::string_view kNoNodesElastic =
     "elastic-gpu-scheduler extender must be configured with nodeCacheCapable=true";
 
-std::vector<std::string> names_of(const codec::ExtenderArgs& args) {
-  if (args.node_names) return *args.node_names;
+// Taken out of the request, which keeps an empty list where it had one.
+std::vector<std::string> names_of(codec::ExtenderArgs& args) {
+  if (args.node_names) return std::exchange(*args.node_names, {});
   std::vector<std::string> names;
-  for (const auto& node : *args.nodes) names.push_back(node.name);
+  names.reserve(args.nodes->size());
+  for (auto& node : *args.nodes) names.push_back(std::move(node.name));
   return names;
 }
 
@@ -65,8 +67,8 @@ bool Extender::open_args(const CallPtr& call) {
     const bool elastic = options_.preset == "elastic-gpu-scheduler";
     return refuse(std::string(elastic ? kNoNodesElastic : kNoNodes));
   }
-  call->names = names_of(call->args);
-  if (auto valid = validate_names(call->names); !valid) return refuse(valid.error().message);
+  call->ask.nodes = names_of(call->args);
+  if (auto valid = validate_names(call->ask.nodes); !valid) return refuse(valid.error().message);
   if (std::string why = ends_.not_ready(); !why.empty()) {
     return refuse("Stowage cannot answer yet: " + why);
   }
@@ -99,7 +101,7 @@ void Extender::pass(const CallPtr& call) {
   codec::FilterResult result;
   std::vector<std::string_view> list;
   if (call->args.node_names) {
-    list.assign(call->names.begin(), call->names.end());
+    list.assign(call->ask.nodes.begin(), call->ask.nodes.end());
     result.node_names = &list;
   } else {
     for (const auto& node : *call->args.nodes) list.push_back(node.json);
@@ -113,7 +115,7 @@ void Extender::pass(const CallPtr& call) {
 bool Extender::keep_promise(const CallPtr& call) {
   const auto promised = dialect::promised_node(call->object);
   if (!promised) return true;
-  const auto& names = call->names;
+  const auto& names = call->ask.nodes;
   if (std::find(names.begin(), names.end(), *promised) != names.end()) {
     call->ask.prefer = *promised;
     return true;
@@ -135,7 +137,6 @@ void Extender::filter(const CallPtr& call) {
   const bool dry = call->verb == Verb::dry_run;
   const bool single = options_.mode == Mode::single_node;
   call->ask.pod = call->spec;
-  call->ask.nodes = call->names;
   call->ask.keep = dry ? core::Keep::nothing : single ? core::Keep::one : core::Keep::hold;
   if (single && !dry && !keep_promise(call)) return;
   const std::int64_t hold = std::chrono::nanoseconds(options_.hold).count();
@@ -204,7 +205,7 @@ void Extender::answer_filter(const CallPtr& call) {
   list.reserve(call->answer.fits.size());
   for (const auto position : call->answer.fits) {
     list.push_back(full ? (*call->args.nodes)[position].json
-                        : std::string_view(call->names[position]));
+                        : std::string_view(call->ask.nodes[position]));
   }
   codec::FilterResult result;
   (full ? result.nodes : result.node_names) = &list;
@@ -219,7 +220,7 @@ void Extender::answer_filter(const CallPtr& call) {
                    ? other_node_phrase(call->dialect, uid)
                    : short_phrase(call->dialect, refused.reason.code, uid);
     }
-    result.failed.emplace_back(call->names[refused.node], refused.unknown ? unknown : phrase);
+    result.failed.emplace_back(call->ask.nodes[refused.node], refused.unknown ? unknown : phrase);
   }
   // kube-scheduler cannot make room for shares of cards by evicting pods: its dry run does not ask
   // us. A node that only we refuse would make it try, and fail with a confusing text.
@@ -275,8 +276,8 @@ void Extender::tell_refusal(const CallPtr& call, const std::string& text) {
 
 void Extender::score_cpu_nodes(const CallPtr& call) {
   std::vector<codec::HostScore> scores;
-  scores.reserve(call->names.size());
-  for (const auto& name : call->names) {
+  scores.reserve(call->ask.nodes.size());
+  for (const auto& name : call->ask.nodes) {
     const core::NodeSpec* node = ends_.shared.roster.node(name);
     const bool without = options_.cpu_nodes_first && node != nullptr && node->cards.empty();
     scores.push_back({.host = name, .score = without ? 1 : 0});
@@ -289,26 +290,26 @@ void Extender::prioritize(const CallPtr& call) {
   if (not_ours(*call)) return score_cpu_nodes(call);
   const auto answer = [this](const CallPtr& done) {
     std::vector<codec::HostScore> scores;
-    scores.reserve(done->names.size());
-    for (std::size_t i = 0; i < done->names.size(); ++i) {
-      scores.push_back({.host = done->names[i], .score = done->scores[i]});
+    scores.reserve(done->ask.nodes.size());
+    for (std::size_t i = 0; i < done->ask.nodes.size(); ++i) {
+      scores.push_back({.host = done->ask.nodes[i], .score = done->scores[i]});
     }
     send_json(done, codec::encode_priorities(scores));
   };
   if (options_.mode == Mode::single_node) {  // the node was chosen when it was filtered
     const Guest* guest = guests_.find(call->object.uid);
-    for (const auto& name : call->names) {
+    for (const auto& name : call->ask.nodes) {
       call->scores.push_back(guest != nullptr && guest->held_on == name ? core::kMaxScore : 0);
     }
     return answer(call);
   }
+  call->ask.pod = call->spec;
   const std::int64_t hold = std::chrono::nanoseconds(options_.hold).count();
   on_engine(
       call,
       [hold](Call& on, const scheduler::Mailbox::Hearing& hearing) {
-        on.scores = hearing.engine.score(
-            {.pod = on.spec, .nodes = on.names, .until = {hearing.now.ns + hold}}, hearing.now,
-            hearing.out);
+        on.ask.until = {hearing.now.ns + hold};
+        on.scores = hearing.engine.score(on.ask, hearing.now, hearing.out);
       },
       answer);
 }

@@ -63,8 +63,10 @@ void Outbox::bind_guest(GuestBind guest) {
 void Outbox::bind(Errand errand) {
   if (errand.labels.empty()) return send(std::move(errand));
   codec::MetadataAsk patch{.uid = errand.ask.uid, .annotations = {}, .labels = errand.labels};
+  // Before the errand is moved: the order in which arguments are made is not fixed.
+  kube::PodAccess::Name name{.ns = errand.ask.ns, .name = errand.ask.name};
   ends_.pods.write(
-      {.ns = errand.ask.ns, .name = errand.ask.name}, patch,
+      std::move(name), patch,
       [this, alive = alive_, errand = std::move(errand)](const std::string& error) mutable {
         if (!*alive) return;
         if (error.empty()) return send(std::move(errand));

@@ -359,6 +359,54 @@ class Models(WhatIfTest):
                 self.assertEqual(len(given), count)
 
 
+class Quota(WhatIfTest):
+    QUOTA = {
+        "default": {"pool": ["public"], "quota": {"M40": 4, "P100": 4}},
+        "any-pool": {"quota": {"M40": 1}},
+    }
+
+    def cluster(self, text=None, used=0):
+        def labels(model, pool):
+            return {"gaia.tencent.com/gpu-model": model, "gaia.tencent.com/gpu-pool": pool}
+
+        objects = [
+            node(name, {"tencent.com/vcuda-core": "800", "tencent.com/vcuda-memory": "64"},
+                 labels=labels(model, pool) if model else {})
+            for name, model, pool in (("n1", "M40", "public"), ("n2", "P100", "public"),
+                                      ("n3", "M40", "wx"), ("n4", "V100", "public"),
+                                      ("n5", "", ""))
+        ]  # fmt: skip
+        objects.append({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "gpuquota", "namespace": "kube-system"},
+            "data": {"gpu_quota": json.dumps(self.QUOTA) if text is None else text},
+        })  # fmt: skip
+        objects += [pod(f"used-{i}", [vcuda(100, 0)], on="n1") for i in range(used)]
+        return objects
+
+    def nodes_of(self, cluster, namespace, count):
+        pods = [pod(f"p{i}", [vcuda(100, 0)]) for i in range(count)]
+        for one in pods:
+            one["metadata"]["namespace"] = namespace
+        return [p["node"] for p in self.ask(cluster, pods, "--policy", "first")]
+
+    def test_a_namespace_stays_within_its_cards(self):
+        self.assertEqual(
+            self.nodes_of(self.cluster(), "default", 9), ["n1"] * 4 + ["n2"] * 4 + [None]
+        )
+        self.assertEqual(self.nodes_of(self.cluster(used=4), "default", 1), ["n2"])
+        self.assertEqual(self.nodes_of(self.cluster(), "any-pool", 2), ["n1", None])
+        self.assertEqual(self.nodes_of(self.cluster(), "other", 9), ["n1"] * 8 + ["n2"])
+
+    def test_a_quota_that_can_not_be_read_is_an_error(self):
+        result = self.run_raw(
+            "--cluster", self.write("cluster.json", self.cluster("{")),
+            "-f", self.write("pods.json", [pod("p", [vcuda(100, 0)])]),
+        )  # fmt: skip
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("ConfigMap kube-system/gpuquota", result.stderr)
+
+
 class Inputs(WhatIfTest):
     def test_yaml_json_and_standard_input_mean_the_same(self):
         cluster = self.write("cluster.yaml", "\n".join([

@@ -160,10 +160,16 @@ class Deployed(Case):
 
     starts_subject = False
     MAY = [("list", "", "pods", ""), ("watch", "", "nodes", ""), ("create", "", "pods", "binding"),
-           ("patch", "", "pods", "status"), ("create", "events.k8s.io", "events", "")]
-    MAY_NOT = [("create", "", "pods", ""), ("delete", "", "pods", ""), ("patch", "", "pods", ""),
+           ("patch", "", "pods", "status"), ("patch", "", "pods", ""),
+           ("create", "events.k8s.io", "events", ""),
+           *((verb, "", "configmaps", "", name, "kube-system")
+             for verb in ("get", "list", "watch") for name in ("gpuquota", "stowage-quota"))]
+    MAY_NOT = [("create", "", "pods", ""), ("delete", "", "pods", ""), ("update", "", "pods", ""),
                ("patch", "", "nodes", ""), ("patch", "", "nodes", "status"),
-               ("list", "", "secrets", ""), ("get", "", "configmaps", ""),
+               ("list", "", "secrets", ""), ("get", "", "configmaps", "", "gpuquota"),
+               ("get", "", "configmaps", "", "stowage", "kube-system"),
+               ("list", "", "configmaps", "", "", "kube-system"),
+               ("update", "", "configmaps", "", "gpuquota", "kube-system"),
                ("create", "", "pods", "exec"), ("create", "", "pods", "eviction"),
                ("impersonate", "", "users", ""), ("create", "coordination.k8s.io", "leases", "")]
 

@@ -12,6 +12,8 @@ import time
 import unittest
 
 import build
+import extender
+import extender_life
 import placement
 import robustness
 import subject as subjects
@@ -21,9 +23,9 @@ from cluster import DEPLOY, Cluster
 
 def run(cluster, words):
     suite = unittest.TestSuite()
-    for module in (placement, robustness):
+    for module in (placement, robustness, extender, extender_life):
         for kind in vars(module).values():
-            if not isinstance(kind, type) or kind is Case or not issubclass(kind, Case):
+            if not isinstance(kind, type) or not issubclass(kind, Case):
                 continue
             for test in unittest.defaultTestLoader.loadTestsFromTestCase(kind):
                 if not words or any(word in test.id() for word in words):

@@ -56,11 +56,8 @@ struct FilterAnswer {
   Refusal refusal;         // over the refused nodes that are known, if none fits
 };
 
-struct ScoreAsk {
-  PodSpec pod;
-  std::vector<std::string> nodes;
-  base::Instant until;  // the hold moves to the best of these nodes
-};
+// Scores answer the same ask; `keep` and `prefer` are not looked at, and the hold moves to the best
+// of the nodes.
 // For each node of the ask: 10 for the best, less for others by their order, 0 where the pod does
 // not fit. Equal nodes have equal scores.
 using Scores = std::vector<std::int32_t>;

@@ -25,7 +25,7 @@ class Engine::Body {
 
   Commands handle(const Event& event, base::Instant now);
   FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
-  Scores score(const ScoreAsk& ask, base::Instant now, Commands& out);
+  Scores score(const FilterAsk& ask, base::Instant now, Commands& out);
   ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
   PreemptAnswer preempt(const PreemptAsk& ask);
   std::vector<NodeVerdict> explain(const PodSpec& pod);

@@ -319,7 +319,7 @@ Commands Engine::handle(const Event& event, base::Instant now) { return body_->h
 FilterAnswer Engine::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
   return body_->filter(ask, now, out);
 }
-Scores Engine::score(const ScoreAsk& ask, base::Instant now, Commands& out) {
+Scores Engine::score(const FilterAsk& ask, base::Instant now, Commands& out) {
   return body_->score(ask, now, out);
 }
 ClaimAnswer Engine::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {

@@ -42,7 +42,7 @@ class Engine {
   // make room for pods that wait here: the commands of that are appended to `out`. Requires of the
   // pod: validate(), a known profile.
   [[nodiscard]] FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
-  [[nodiscard]] Scores score(const ScoreAsk& ask, base::Instant now, Commands& out);
+  [[nodiscard]] Scores score(const FilterAsk& ask, base::Instant now, Commands& out);
   [[nodiscard]] ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
   // Changes nothing.
   [[nodiscard]] PreemptAnswer preempt(const PreemptAsk& ask);

@@ -142,10 +142,11 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
   answer.binding_to = settled_on(ask.pod.uid);
   if (!answer.binding_to.empty()) return answer;
   const bool dry = ask.keep == Keep::nothing;
-  const bool known = guests_.contains(ask.pod.uid);
   const auto guest = guests_.find(ask.pod.uid);
-  const Guest before = guest == guests_.end() ? Guest{} : guest->second;
-  const NodeIndex left = let_go(ask.pod.uid);
+  const bool known = guest != guests_.end();
+  // What a dry run finds held stays where it is; the pod fits there, since it is there.
+  const NodeIndex stays = dry && known ? ledger_.find_node(guest->second.place.node) : NodeIndex{};
+  const NodeIndex left = dry ? NodeIndex{} : let_go(ask.pod.uid);
   if (!dry) waiting_.remove(ask.pod.uid);
   Candidates candidates = look_at(ask.pod, ask.nodes, known || dry ? Try::again : Try::first);
   for (std::size_t i = 0; !ask.prefer.empty() && i < ask.nodes.size(); ++i) {
@@ -159,7 +160,7 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
     const auto position = static_cast<std::uint32_t>(i);
     if (!node.valid()) {
       answer.refused.push_back({.node = position, .reason = {}, .unknown = true});
-    } else if (!candidates.fits(node)) {
+    } else if (!candidates.fits(node) && node != stays) {
       Reason reason = candidates.ranking->reason(node);
       reason.asked = asked_of(candidates.entry->shape, reason.code);
       tally.add(reason);
@@ -184,21 +185,13 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
     if (!dry && !known) candidates.planner->refused(candidates.kind);
   }
   candidates.planner->work();
-  if (dry && known) {  // as if nothing had been asked
-    const PodIndex back = ledger_.reserve_guest(before.pod, left, before.place.cards);
-    quotas_.charge(back, ledger_);
-    candidates.planner->accepted(back, candidates.kind);
-    runs_out_.emplace(before.until, ask.pod.uid);
-    guests_[ask.pod.uid] = before;
-  } else if (left.valid() && left != candidates.best) {
-    wake(left);
-  }
+  if (left.valid() && left != candidates.best) wake(left);
   std::move(out_.begin(), out_.end(), std::back_inserter(out));
   out_.clear();
   return answer;
 }
 
-Scores Engine::Body::score(const ScoreAsk& ask, base::Instant now, Commands& out) {
+Scores Engine::Body::score(const FilterAsk& ask, base::Instant now, Commands& out) {
   out_.clear();
   now_ = now;
   Scores scores(ask.nodes.size(), 0);
@@ -209,6 +202,7 @@ Scores Engine::Body::score(const ScoreAsk& ask, base::Instant now, Commands& out
     return scores;
   }
   const NodeIndex left = let_go(ask.pod.uid);
+  waiting_.remove(ask.pod.uid);
   Candidates candidates = look_at(ask.pod, ask.nodes, Try::again);
   std::vector<std::uint64_t> costs;
   for (const NodeIndex node : candidates.nodes) {

@@ -52,6 +52,7 @@ const std::vector<CodeRow>& code_rows() {
       {ReasonCode::not_schedulable, 0, 0, "not_schedulable", "node is unschedulable", ""},
       {ReasonCode::no_cards, 0, 0, "no_cards", "node has no GPU", ""},
       {ReasonCode::model_mismatch, 0, 0, "model_mismatch", "GPU model mismatch", ""},
+      {ReasonCode::quota, 0, 0, "quota", "GPU quota of the namespace exceeded", ""},
       {ReasonCode::id_mismatch, 0, 0, "id_mismatch", "GPU id mismatch", ""},
       {ReasonCode::unhealthy, 0, 0, "unhealthy", "GPU unhealthy", ""},
       {ReasonCode::cards, 2, 1, "cards", "insufficient GPU cards (most free on a node 1, asked 2)",

@@ -55,8 +55,8 @@ std::int64_t Ledger::extended_free(NodeIndex node, std::uint32_t resource) const
 }
 
 NodeIndex Ledger::find_node(std::string_view name) const {
-  const auto found = nodes_by_name_.find(name);
-  return found == nodes_by_name_.end() ? NodeIndex{} : found->second;
+  const auto found = quick_.find(name);
+  return found == quick_.end() ? NodeIndex{} : found->second;
 }
 
 PodIndex Ledger::find_pod(const std::string& uid) const {
@@ -81,6 +81,7 @@ NodeIndex Ledger::slot_for(const std::string& name) {
   }
   nodes_[node.at()].spec.name = name;
   nodes_by_name_.emplace(name, node);
+  quick_.emplace(name, node);
   assign_rank(node);
   ++layout_version_;
   return node;
@@ -90,6 +91,7 @@ void Ledger::drop_slot_if_empty(NodeIndex node) {
   auto& slot = nodes_[node.at()];
   if (slot.present || !slot.pods.empty()) return;
   nodes_by_name_.erase(slot.spec.name);
+  quick_.erase(slot.spec.name);
   const std::size_t card_room = slot.card_room;
   slot = NodeSlot{};
   slot.card_room = card_room;
@@ -304,54 +306,6 @@ PodIndex Ledger::reserve_guest(const PodSpec& pod, NodeIndex node, const Assignm
   record.state = PodState::reserved;
   charge(record, 1);
   return index;
-}
-
-bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& cards) const {
-  const auto& state = states_[node.at()];
-  if (!names_cards(cards)) {
-    if (!asks_for_cards(pod)) return true;
-    PodRecord asks;
-    take_unnamed(pod, asks);
-    const ByNumber free = by_number(node);
-    return asks.unknown == CardCharge{} &&
-           std::popcount(free.idle) - free.unnamed >= asks.unknown_whole;
-  }
-  if (cards.containers.size() != pod.containers.size()) return false;
-  const auto charges = footprint(pod, cards);
-  return std::all_of(charges.begin(), charges.end(), [&](const CardCharge& charge) {
-    if (charge.card >= state.cards) return false;
-    const CardState& card = this->cards(node)[charge.card];
-    return charge.milli <= card.milli_free && charge.memory_mib <= card.memory_free_mib &&
-           charge.slots <= card.slots_free;
-  });
-}
-
-Ledger::ByNumber Ledger::by_number(NodeIndex node) const {
-  const auto& slot = nodes_[node.at()];
-  ByNumber result{.idle = 0, .unnamed = slot.use.unknown_whole + slot.use.unknown.slots};
-  for (std::size_t i = 0; i < slot.card_limits.size(); ++i) {
-    const bool idle = slot.card_limits[i].healthy && slot.card_use[i] == CardUse{};
-    result.idle |= std::uint64_t{idle} << i;
-  }
-  return result;
-}
-
-Ledger Ledger::without(NodeIndex node, std::span<const PodIndex> pods) const {
-  Ledger alone;
-  alone.models_ = models_;  // names keep their numbers
-  alone.extended_ = extended_;
-  alone.offers_ = offers_;
-  const NodeIndex copy = alone.upsert_node(nodes_[node.at()].spec);
-  for (const PodIndex pod : pods_on(node)) {
-    if (std::find(pods.begin(), pods.end(), pod) != pods.end()) continue;
-    const PodIndex index(alone.pods_.size());
-    alone.pods_.push_back(pods_[pod.at()]);
-    alone.pods_.back().node = copy;
-    alone.pods_by_uid_.emplace(alone.pods_.back().uid, index);
-    alone.nodes_[copy.at()].pods.push_back(index);
-    alone.charge(alone.pods_.back(), 1);
-  }
-  return alone;
 }
 
 void Ledger::confirm(PodIndex pod) {

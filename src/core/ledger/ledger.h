@@ -10,6 +10,7 @@
 // Reservations of our own never exceed what is free: that is checked on every call.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -201,6 +202,14 @@ class Ledger {
   std::vector<std::uint32_t> ranks_;
   std::vector<NodeIndex> free_slots_;
   std::map<std::string, NodeIndex, std::less<>> nodes_by_name_;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  // The same, found faster.
+  std::unordered_map<std::string, NodeIndex, Hash, std::equal_to<>> quick_;  // lookup only
   std::size_t present_ = 0;
 
   std::vector<PodRecord> pods_;

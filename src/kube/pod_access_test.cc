@@ -1,0 +1,85 @@
+#include "kube/pod_access.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/testing/fake_api_server.h"
+
+namespace stowage::kube {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::FakeApiServer;
+using testing::refuse;
+using testing::reply;
+using testing::run_until;
+
+constexpr const char* kPath = "/api/v1/namespaces/ns/pods/p";
+
+class PodAccessTest : public ::testing::Test {
+ protected:
+  PodAccess& start() {
+    client_ = server_.client();
+    access_ = std::make_unique<PodAccess>(
+        *client_, PodAccessOptions{.deadline = std::chrono::seconds{5}, .pause = milliseconds{1}});
+    return *access_;
+  }
+  // The error of a write, or "done".
+  std::string write() {
+    std::string result;
+    start().write({.ns = "ns", .name = "p"},
+                  {.uid = "u", .annotations = {{"a", "1"}}, .labels = {{"b", "2"}}},
+                  [&](const std::string& error) { result = error.empty() ? "done" : error; });
+    EXPECT_TRUE(run_until(loop_, [&] { return !result.empty(); }));
+    return result;
+  }
+
+  net::EventLoop loop_;
+  FakeApiServer server_{loop_};
+  std::unique_ptr<ApiClient> client_;
+  std::unique_ptr<PodAccess> access_;
+};
+
+TEST_F(PodAccessTest, PatchesAnnotationsAndLabelsOfThePodThatIsMeant) {
+  server_.script("PATCH", kPath, {reply(200)});
+  EXPECT_EQ(write(), "done");
+  const auto& seen = server_.seen().at(0);
+  EXPECT_EQ(seen.body, R"({"metadata":{"uid":"u","annotations":{"a":"1"},"labels":{"b":"2"}}})");
+  EXPECT_EQ(seen.header("Content-Type"), "application/merge-patch+json");
+}
+
+TEST_F(PodAccessTest, AConflictAndAFailureOfTheServerAreTriedAgain) {
+  server_.script("PATCH", kPath, {refuse(409, "Conflict", "changed"), reply(200)});
+  EXPECT_EQ(write(), "done");
+  EXPECT_EQ(access_->counters().repeated, 1U);
+}
+
+TEST_F(PodAccessTest, ASecondConflictIsAnotherPod) {
+  server_.script(
+      "PATCH", kPath,
+      {refuse(409, "Conflict", "uid mismatch"), refuse(409, "Conflict", "uid mismatch")});
+  EXPECT_NE(write().find("uid mismatch"), std::string::npos);
+  EXPECT_EQ(server_.seen().size(), 2U);
+}
+
+TEST_F(PodAccessTest, WhatTheServerForbidsIsNotTriedAgain) {
+  server_.script("PATCH", kPath, {refuse(403, "Forbidden", "no right")});
+  EXPECT_NE(write().find("no right"), std::string::npos);
+  EXPECT_EQ(server_.seen().size(), 1U);
+  EXPECT_EQ(access_->counters().failed, 1U);
+}
+
+TEST_F(PodAccessTest, ReadsAPodAndKnowsOneThatIsNotThere) {
+  server_.script("GET", kPath,
+                 {reply(200, R"({"metadata":{"name":"p","namespace":"ns","uid":"u"}})"),
+                  refuse(404, "NotFound", "pods \"p\" not found")});
+  std::string uid;
+  start().read({.ns = "ns", .name = "p"}, [&](const auto& pod) { uid = pod->uid; });
+  ASSERT_TRUE(run_until(loop_, [&] { return !uid.empty(); }));
+  EXPECT_EQ(uid, "u");
+  bool absent = false;
+  access_->read({.ns = "ns", .name = "p"}, [&](const auto& pod) { absent = pod.error().absent; });
+  EXPECT_TRUE(run_until(loop_, [&] { return absent; }));
+}
+
+}  // namespace
+}  // namespace stowage::kube

@@ -1,0 +1,107 @@
+"""The real kube-scheduler with extenders, configured by the files that people use."""
+import http.client
+import json
+import pathlib
+import re
+import ssl
+
+from api import CONNECTION_ERRORS, wait_until
+from cluster import DEPLOY, free_port
+
+SHIPPED = DEPLOY / "extender"
+KUBECONFIG = "/etc/kubernetes/scheduler.conf"
+PKI = re.compile(r"/etc/kubernetes/pki/\S+\.(crt|key)")
+# How long a pod that failed waits; 10 seconds in production.
+BACKOFF_S = 2
+
+
+def config(*extenders, profiles=("default-scheduler",), **more):
+    """A configuration as text. JSON is YAML."""
+    return json.dumps({
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": KUBECONFIG}, "leaderElection": {"leaderElect": False},
+        "profiles": [{"schedulerName": name} for name in profiles],
+        "extenders": list(extenders), "podMaxBackoffSeconds": BACKOFF_S, **more}, indent=1)
+
+
+def extender(address, *resources, **more):
+    """One that is asked everything on our own routes. resources: kept by the extender alone."""
+    return {"urlPrefix": f"{address}/stowage", "filterVerb": "filter",
+            "prioritizeVerb": "prioritize", "preemptVerb": "preempt", "bindVerb": "bind",
+            "weight": 15, "httpTimeout": "10s", "nodeCacheCapable": True,
+            "managedResources": [{"name": name, "ignoredByScheduler": True}
+                                 for name in resources], **more}
+
+
+def shipped(name, address):
+    """A file of deploy/extender for an extender at this address."""
+    text = (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8")
+    return moved(text, address)
+
+
+def moved(text, address):
+    """The same configuration with another address, without a leader's lease, and less patient."""
+    text, count = re.subn(r"(urlPrefix: \"?)https?://[^/\n]+/", rf"\1{address}/", text)
+    if count != 1:
+        raise AssertionError(f"{count} extenders in the configuration, not one")
+    text = text.replace("leaderElect: true", "leaderElect: false")
+    return f"{text}\npodMaxBackoffSeconds: {BACKOFF_S}\n"
+
+
+class KubeScheduler:
+    """One run after the other of kube-scheduler with one configuration."""
+
+    def __init__(self, cluster, text):
+        self.cluster = cluster
+        self.process = None
+        self.port = None
+        kubeconfig = cluster.kubeconfig("kube-scheduler",
+                                        certificate=cluster.users["kube-scheduler"])
+        text = text.replace(KUBECONFIG, str(kubeconfig))
+        certificate, key = cluster.users["admin"]
+        pairs = {"crt": certificate, "key": key}
+        text = re.sub(r"/etc/kubernetes/pki/ca\.crt", str(cluster.certificates.ca), text)
+        text = PKI.sub(lambda found: str(pairs[found.group(1)]), text)
+        self.config = pathlib.Path(cluster.folder) / f"kube-scheduler-{free_port()}.yaml"
+        self.config.write_text(text, encoding="utf-8")
+
+    def spawn(self, *flags, env=None):
+        self.port = free_port()
+        self.process = self.cluster.spawn(
+            "kube-scheduler", f"--config={self.config}", "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}", f"--cert-dir={self.cluster.folder}", *flags,
+            env=env)
+        return self
+
+    def start(self):
+        """Until it has seen what there is, so that nothing is left to chance."""
+        self.spawn()
+        wait_until("kube-scheduler is ready", self.ready, timeout=60,
+                   details=lambda: self.process.tail(5))
+        return self
+
+    def ready(self):
+        self.process.require_alive()
+        context = ssl._create_unverified_context()  # it signs its certificate itself
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=5,
+                                                 context=context)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except CONNECTION_ERRORS:
+            return False
+        finally:
+            connection.close()
+
+    def accepts(self):
+        """Whether it can be started with the configuration, and what it said."""
+        complete = self.config.with_suffix(".complete.yaml")
+        # For a file that leaves out how to reach the API server, as one for a pod may.
+        server = f"https://127.0.0.1:{self.cluster.ports['api']}"
+        self.spawn(f"--write-config-to={complete}", env={"KUBERNETES_MASTER": server})
+        code = self.process.wait(timeout=60)
+        return code == 0 and complete.exists(), self.process.tail(5)
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
