@@ -1,6 +1,7 @@
 #include "cmd/controller_command.h"
 
 #include <csignal>
+#include <malloc.h>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -10,8 +11,8 @@
 #include "cmd/exit.h"
 #include "controller/config.h"
 #include "controller/controller.h"
-#include "net/address.h"
 #include "kube/kubeconfig.h"
+#include "net/address.h"
 #include "net/event_loop.h"
 
 namespace stowage::cmd {
@@ -64,17 +65,25 @@ std::string summary_of(const controller::Config& config) {
                         profile.reading.floor_whole_cards ? ", floors whole cards" : "");
   }
   for (const auto& extender : config.extenders) {
-    text += fmt::format("extender    {:<24} {}://{}, mode {}, {}, holds {} s\n", extender.name,
-                        extender.tls ? "https" : "http", extender.listen,
-                        extender::to_word(extender.mode),
-                        core::to_text(extender.policies.back().policy.choice),
-                        extender.hold.count());
+    text += fmt::format(
+        "extender    {:<24} {}://{}, mode {}, {}, holds {} s\n", extender.name,
+        extender.tls ? "https" : "http", extender.listen, extender::to_word(extender.mode),
+        core::to_text(extender.policies.back().policy.choice), extender.hold.count());
   }
   if (config.quota.enabled) {
     text += fmt::format("quota       ConfigMaps {} and {} in {}\n", config.quota.gpu_quota,
                         config.quota.stowage_quota, config.quota.ns);
   }
   return text;
+}
+
+// Bodies of many megabytes come and go with every call of a kube-scheduler that sends whole nodes.
+// Memory for them is kept rather than given back and asked for again: that costs more than all the
+// rest of such a call.
+void keep_large_buffers() {
+  constexpr int kKeptBytes = 128 << 20;
+  mallopt(M_MMAP_THRESHOLD, kKeptBytes);
+  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
 }
 
 int run(const ControllerFlags& flags) {
@@ -84,6 +93,7 @@ int run(const ControllerFlags& flags) {
   auto cluster = kube::load_client_config({.path = flags.kubeconfig, .context = flags.context});
   if (!cluster) return end_with(kExitBadInput, cluster.error().message);
 
+  keep_large_buffers();
   base::Log log({.level = config->log.level, .format = config->log.format});
   net::EventLoop loop;
   auto controller = controller::Controller::create(

@@ -25,7 +25,6 @@ UNKNOWN = ("node is not known to Stowage yet", "node missing from cache")
 # What is known not to work yet: a test of it must fail. Remove the line with the defect.
 DEFECTS = {
     "empty-node": "bind to no node: the codec refuses it before the extender has its own words",
-    "spread": "spread compares only what nodes have left in all, not in how many pieces",
     "floored": "a bound pod of 150 percent: read without floorWholeCards, its card is not known",
 }
 
