@@ -164,7 +164,8 @@ std::string to_table(const WhatIf& result) {
   const std::size_t placed = result.placed();
   out += fmt::format("\n{} of {} pods placed", placed, result.placements.size());
   if (placed > 0) out += fmt::format(", on {} of {} nodes", nodes.size(), result.nodes);
-  return out + fmt::format("; {} pods were there before.\n", result.bound_pods);
+  return out + fmt::format("; {} pod{} there before.\n", result.bound_pods,
+                           result.bound_pods == 1 ? " was" : "s were");
 }
 
 }  // namespace stowage::client

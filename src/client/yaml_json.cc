@@ -105,7 +105,7 @@ class JsonSink : public YAML::EventHandler {
  public:
   JsonSink(const YamlAsk& ask, std::size_t used) : ask_(ask), used_(used) {}
 
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { begins_ = mark; }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -150,8 +150,10 @@ class JsonSink : public YAML::EventHandler {
 
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] YamlDocument take() { return std::move(document_); }
+  [[nodiscard]] const YAML::Mark& begins() const { return begins_; }
 
  private:
+  YAML::Mark begins_;
   struct Level {
     char bracket = '{';
     bool empty = true;
@@ -259,11 +261,17 @@ Result<std::vector<YamlDocument>> yaml_to_json(const YamlAsk& ask) {
   };
   try {
     YAML::Parser parser(stream);
+    int last = -1;
     for (;;) {
       ++number;
       JsonSink sink(ask, used);
       if (!parser.HandleNextDocument(sink)) break;
       if (!sink.error().empty()) return wrong(sink.error());
+      // On some stray characters the parser stays where it is, for ever.
+      if (sink.begins().pos == last) {
+        return wrong(fmt::format("line {}: unexpected character", sink.begins().line + 1));
+      }
+      last = sink.begins().pos;
       YamlDocument document = sink.take();
       document.number = number;
       used += document.json.size();

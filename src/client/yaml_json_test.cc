@@ -101,5 +101,13 @@ TEST(YamlJsonTest, ABombOfAliasesStopsAtTheLimit) {
             std::string::npos);
 }
 
+TEST(YamlToJson, AStrayCharacterIsAnErrorAndNotAWaitForEver) {
+  for (const char* text : {",", ", 2]\nb: *x\nkind", "]", "}"}) {
+    const auto documents = yaml_to_json({.text = text, .file = "f.yaml"});
+    ASSERT_FALSE(documents.has_value()) << text;
+    EXPECT_TRUE(documents.error().message.starts_with("f.yaml: document ")) << text;
+  }
+}
+
 }  // namespace
 }  // namespace stowage::client

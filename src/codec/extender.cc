@@ -217,7 +217,6 @@ Result<BindingArgs> ExtenderDecoder::binding(std::string_view body) {
   STOWAGE_TRY_VOID(text_.close());
   if (args.pod_name.empty()) return fail("PodName: missing or empty");
   if (args.pod_namespace.empty()) return fail("PodNamespace: missing or empty");
-  if (args.node.empty()) return fail("Node: missing or empty");
   return args;
 }
 

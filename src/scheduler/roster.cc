@@ -216,8 +216,9 @@ void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
 void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   std::uint32_t number = 0;
   const Profile* profile = profile_named(object.scheduler, number);
-  auto spec = dialect::to_spec(
-      object, reading(profile == nullptr ? dialect::ReadOptions{} : profile->reading));
+  dialect::ReadOptions options = profile == nullptr ? dialect::ReadOptions{} : profile->reading;
+  options.floor_whole_cards = true;  // whoever bound it did so: it has what it has
+  auto spec = dialect::to_spec(object, reading(options));
   if (!spec) {
     notify(Notice::Kind::unread_pod, object, spec.error().message);
     spec = readable_part(object);

@@ -6,7 +6,7 @@
 import json
 import time
 
-from extender_cluster import Case, inventory, main, needs, node, pod, uid, wait_until
+from extender_cluster import Case, inventory, main, node, pod, uid, wait_until
 
 CORE, MEMORY = "tencent.com/vcuda-core", "tencent.com/vcuda-memory"
 UNIT = 256  # MiB
@@ -233,7 +233,6 @@ class Admission(Case):
                    lambda: self.extender.filter(two, [on], "/stowage/filter-dryrun").nodes == [])
         self.assertEqual(self.extender.filter(two, [on], FILTER).nodes, [])
 
-    @needs("floored")
     def test_floored_pod_that_is_there_already(self):
         # 150 with one card, as the original wrote it: that card is whole in use.
         on, = self.nodes(("n1", 2, 8))

@@ -22,18 +22,6 @@ GPUS = "stowage.dev/gpus"
 UNKNOWN = ("node is not known to Stowage yet", "node missing from cache")
 
 
-# What is known not to work yet: a test of it must fail. Remove the line with the defect.
-DEFECTS = {
-    "empty-node": "bind to no node: the codec refuses it before the extender has its own words",
-    "floored": "a bound pod of 150 percent: read without floorWholeCards, its card is not known",
-}
-
-
-def needs(defect):
-    """Marks a test that cannot pass while there is that defect."""
-    return unittest.expectedFailure if defect in DEFECTS else lambda test: test
-
-
 # ---- objects ----------------------------------------------------------------------------------
 
 def node(name, allocatable=None, annotations=None, labels=None):

@@ -9,7 +9,7 @@ import re
 import threading
 import time
 
-from extender_cluster import Case, container, main, needs, node, pod, uid, wait_until
+from extender_cluster import Case, container, main, node, pod, wait_until
 
 V = "nvidia.com/"
 PRESETS = """
@@ -453,7 +453,6 @@ class Bind(Vgpu):
         value = self.make([(1, 10, 1024)])
         self.assertIn("empty", self.bind(value, ""))
 
-    @needs("empty-node")
     def test_no_node_in_the_words_of_the_original(self):
         value = self.make([(1, 10, 1024)])
         self.assertEqual(self.bind(value, ""), "ExtenderBindingArgs.Node cannot be empty")

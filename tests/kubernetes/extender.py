@@ -62,10 +62,15 @@ class ExtenderCase(Case):
         self.subject.start(config=self.config)
         return f"{'https' if tls else 'http'}://127.0.0.1:{port}"
 
+    def certificates(self):
+        certificate, key = self.cluster.certificates.sign(
+            "extender", "/CN=stowage", "serverAuth", "IP:127.0.0.1")
+        return {"certFile": certificate, "keyFile": key}
+
     def start_scheduler(self, text):
-        scheduler = KubeScheduler(self.cluster, text)
-        self.addCleanup(scheduler.kill)
-        return scheduler.start()
+        self.scheduler = KubeScheduler(self.cluster, text)
+        self.addCleanup(self.scheduler.kill)
+        return self.scheduler.start()
 
     def start_both(self, *resources, preset="stowage", **more):
         """Both, on our own routes."""
@@ -115,11 +120,6 @@ class Protocol(ExtenderCase):
             self.assertGreater(self.calls(verb), 0, verb)
             self.assertEqual(self.calls(verb, "errors"), 0, verb)
 
-    def certificates(self):
-        certificate, key = self.cluster.certificates.sign(
-            "extender", "/CN=stowage", "serverAuth", "IP:127.0.0.1")
-        return {"certFile": certificate, "keyFile": key}
-
     def test_names_over_http(self):
         self.check(self.start_stowage())
 
@@ -166,8 +166,22 @@ class Dialects(ExtenderCase):
     def start_shipped(self, name, preset=None):
         return self.start_scheduler(shipped(name, self.start_stowage(preset or name)))
 
+    def start_migrated(self, file, preset, tls=None, scheduler=None):
+        """With what the system's README shows, migrated, and the address changed."""
+        text = migrated(MIGRATE / file)
+        if scheduler:
+            text = re.sub(r"schedulerName: .*", f"schedulerName: {scheduler}", text)
+        return self.start_scheduler(moved(text, self.start_stowage(preset, tls)))
+
     def test_elastic_gpu_scheduler(self):
         self.start_shipped("elastic-gpu-scheduler")
+        self.check_elastic()
+
+    def test_elastic_gpu_scheduler_migrated(self):
+        self.start_migrated("elastic.in.json", "elastic-gpu-scheduler")
+        self.check_elastic()
+
+    def check_elastic(self):
         self.add_nodes(
             plain_node("e1", **{"elasticgpu.io/gpu-core": "300",
                                 "elasticgpu.io/gpu-memory": "49152"}),
@@ -182,6 +196,8 @@ class Dialects(ExtenderCase):
         self.assertEqual(len(cards_of(value)["main"]), 2)
         value = self.bound("nano-share")
         self.assertEqual(node_of(value), "m1")
+        if "nano-gpu" not in self.scheduler.config.read_text(encoding="utf-8"):
+            return  # its README knows nothing of its predecessor
         self.assertEqual(annotation(value, "nano-gpu/container-main"), "0")
         self.assertEqual(annotation(value, "nano-gpu/assume"), "true")
 
@@ -207,16 +223,20 @@ class Dialects(ExtenderCase):
         self.start_shipped("gpu-admission")
         self.check_gpu_admission()
 
-    def test_gpu_admission_with_its_own_policy_file_migrated(self):
-        """Whole nodes, no managed resources: as its README had it."""
-        address = self.start_stowage("gpu-admission")
-        text = migrated(MIGRATE / "gpu-admission.in.json")
-        text = text.replace("schedulerName: default-scheduler", "schedulerName: gpu-scheduler")
-        self.start_scheduler(moved(text, address))
+    def test_gpu_admission_migrated(self):
+        """Whole nodes, no managed resources."""
+        self.start_migrated("gpu-admission.in.json", "gpu-admission", scheduler="gpu-scheduler")
         self.check_gpu_admission()
 
     def test_the_fork_of_gpu_admission(self):
         self.start_shipped("gpu-admission-fork", "gpu-admission")
+        self.check_fork()
+
+    def test_the_fork_of_gpu_admission_migrated(self):
+        self.start_migrated("gpu-admission-fork.in.yaml", "gpu-admission")
+        self.check_fork()
+
+    def check_fork(self):
         cards = [{"id": index, "core": 100, "memory": 24564, "type": kind, "isMig": False,
                   "health": True} for index, kind in enumerate(("Tesla T4", "NVIDIA A10"))]
         self.add_nodes(plain_node(
@@ -233,6 +253,14 @@ class Dialects(ExtenderCase):
 
     def test_vgpu_manager(self):
         self.start_shipped("vgpu-manager")
+        self.check_vgpu_manager()
+
+    def test_vgpu_manager_migrated(self):
+        """HTTPS, with a certificate that is not looked at."""
+        self.start_migrated("vgpu-manager.in.yaml", "vgpu-manager", self.certificates())
+        self.check_vgpu_manager()
+
+    def check_vgpu_manager(self):
         self.add_nodes(*(vgpu_node(name, "NVIDIA A100-SXM4-80GB") for name in ("v1", "v2")),
                        vgpu_node("v3", "Tesla T4"))
         self.apply_example("vgpu-manager", "vgpu-scheduler")
@@ -249,8 +277,18 @@ class Dialects(ExtenderCase):
         self.assertEqual(len(cards_of(value)["main"]), 2)
 
     def test_nvidia_gpu_scheduler(self):
-        """The device plugin chooses the cards, so none are named."""
         self.start_shipped("nvidia-gpu-scheduler")
+        self.check_nvidia()
+
+    def test_nvidia_gpu_scheduler_migrated(self):
+        """HTTPS with certificates on both sides."""
+        tls = {**self.certificates(), "clientCAFile": self.cluster.certificates.ca,
+               "clientRequired": True}
+        self.start_migrated("nvidia-gpu-scheduler.in.yaml", "nvidia-gpu-scheduler", tls)
+        self.check_nvidia()
+
+    def check_nvidia(self):
+        """The device plugin chooses the cards, so none are named."""
         self.add_nodes(node("a1", gpus=8), node("t1", gpus=4, labels={
             "nvidia.com/gpu.product": "Tesla-T4"}), node("t2", gpus=2, labels={
                 "nvidia.com/gpu.product": "Tesla-T4"}))
@@ -266,6 +304,13 @@ class Dialects(ExtenderCase):
 
     def test_alnair(self):
         self.start_shipped("alnair")
+        self.check_alnair()
+
+    def test_alnair_migrated(self):
+        self.start_migrated("alnair.in.yaml", "alnair")
+        self.check_alnair()
+
+    def check_alnair(self):
         self.add_nodes(plain_node("k1", annotations={
             "ai.centaurus.io/physical-gpu-count": "2",
             "ai.centaurus.io/physical-gpu-uuids": "GPU-a,GPU-b",

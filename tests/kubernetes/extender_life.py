@@ -161,7 +161,7 @@ class Preemption(ExtenderCase):
     def setUp(self):
         super().setUp()
         classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
-        for word, value in (("lowest", 5), ("low", 10), ("high", 100)):
+        for word, value in (("lowest", 5), ("low", 10), ("high", 100), ("highest", 200)):
             name = f"{self.namespace}-{word}"
             self.api.create(classes, {"metadata": {"name": name}, "value": value})
             self.addCleanup(self.api.delete, f"{classes}/{name}")
@@ -200,6 +200,28 @@ class Preemption(ExtenderCase):
     def test_whole_victims(self):
         text = shipped("nvidia-gpu-scheduler", self.start_stowage("nvidia-gpu-scheduler"))
         self.check_models(text.replace("nodeCacheCapable: true", "nodeCacheCapable: false"))
+
+    def test_nobody_is_evicted_in_vain(self):
+        """By the sums of a node it would do to evict a small pod, by its cards it would not."""
+        self.start_scheduler(shipped("elastic-gpu-scheduler",
+                                     self.start_stowage("elastic-gpu-scheduler")))
+        self.add_nodes(plain_node("e1", **{"elasticgpu.io/gpu-core": "200"}))
+        for name, word, percent in (("large-1", "high", 60), ("small", "low", 30),
+                                    ("large-2", "high", 60)):
+            self.add(self.share(name, word, percent))
+            self.bound(name)
+        self.add(self.share("urgent", "high", 80))
+        self.refused("urgent")
+        wait_until("kube-scheduler asked about victims", lambda: self.calls("preempt") > 0)
+        self.assertEqual(self.bound_names(), ["large-1", "large-2", "small"])
+        # One that may evict a large one as well.
+        self.api.delete(f"{self.pods}/urgent")
+        self.add(self.share("more-urgent", "highest", 80))
+        self.bound("more-urgent")
+        self.assertEqual(len({"large-1", "large-2"} & set(self.bound_names())), 1)
+
+    def share(self, name, word, percent):
+        return self.ranked(name, word, {"elasticgpu.io/gpu-core": str(percent)}, scheduler=THEIRS)
 
     def test_victims_are_added_until_the_pod_fits(self):
         """Two halves of a card have to go, where one would be enough by the count of slots."""

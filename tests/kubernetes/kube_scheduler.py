@@ -41,7 +41,7 @@ def shipped(name, address):
 
 def moved(text, address):
     """The same configuration with another address, without a leader's lease, and less patient."""
-    text, count = re.subn(r"(urlPrefix: \"?)https?://[^/\n]+/", rf"\1{address}/", text)
+    text, count = re.subn(r"(urlPrefix: \"?)https?://[^/\"\n]+", rf"\1{address}", text)
     if count != 1:
         raise AssertionError(f"{count} extenders in the configuration, not one")
     text = text.replace("leaderElect: true", "leaderElect: false")
@@ -57,6 +57,8 @@ class KubeScheduler:
         self.port = None
         kubeconfig = cluster.kubeconfig("kube-scheduler",
                                         certificate=cluster.users["kube-scheduler"])
+        if "clientConnection" not in text:  # a pod would know how to reach the API server
+            text = f"{text}\nclientConnection:\n  kubeconfig: {KUBECONFIG}\n"
         text = text.replace(KUBECONFIG, str(kubeconfig))
         certificate, key = cluster.users["admin"]
         pairs = {"crt": certificate, "key": key}
@@ -65,12 +67,11 @@ class KubeScheduler:
         self.config = pathlib.Path(cluster.folder) / f"kube-scheduler-{free_port()}.yaml"
         self.config.write_text(text, encoding="utf-8")
 
-    def spawn(self, *flags, env=None):
+    def spawn(self, *flags):
         self.port = free_port()
         self.process = self.cluster.spawn(
             "kube-scheduler", f"--config={self.config}", "--bind-address=127.0.0.1",
-            f"--secure-port={self.port}", f"--cert-dir={self.cluster.folder}", *flags,
-            env=env)
+            f"--secure-port={self.port}", f"--cert-dir={self.cluster.folder}", *flags)
         return self
 
     def start(self):
@@ -96,9 +97,7 @@ class KubeScheduler:
     def accepts(self):
         """Whether it can be started with the configuration, and what it said."""
         complete = self.config.with_suffix(".complete.yaml")
-        # For a file that leaves out how to reach the API server, as one for a pod may.
-        server = f"https://127.0.0.1:{self.cluster.ports['api']}"
-        self.spawn(f"--write-config-to={complete}", env={"KUBERNETES_MASTER": server})
+        self.spawn(f"--write-config-to={complete}")
         code = self.process.wait(timeout=60)
         return code == 0 and complete.exists(), self.process.tail(5)
 

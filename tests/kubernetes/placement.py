@@ -30,11 +30,16 @@ class Binding(Case):
         self.add(pod("big", {"nvidia.com/gpu": "2"}))
         self.refused("big")
         if self.subject.chooses_cards:
+            self.add(pod("share", {"stowage.dev/gpu-core": "10"}))
+            self.refused("share")
+            # The device plugin gives it the card that is left, and we do not say which one.
             self.add(pod("small"))
-            self.refused("small")
-            self.api.delete(f"{self.pods}/big")
-            self.api.delete(f"{self.pods}/other")
-            self.bound("small")
+            self.assertNotIn(GPUS, self.bound("small")["metadata"].get("annotations", {}))
+            self.add(pod("third"))
+            self.refused("third")
+            for name in ("big", "third", "other", "small"):
+                self.api.delete(f"{self.pods}/{name}")
+            self.bound("share")
 
     def test_pods_of_other_schedulers_are_left_alone(self):
         self.add_nodes(node("n1"))

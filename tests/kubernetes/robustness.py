@@ -143,6 +143,14 @@ class Rights(Case):
             "subjects": [{"kind": "ServiceAccount", "name": "reader",
                           "namespace": self.namespace}]})
         self.addCleanup(lambda: self.api.delete(f"{grants}/{name}"))
+        quotas = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings"
+        self.api.create(quotas, {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role",
+                        "name": "stowage"},
+            "subjects": [{"kind": "ServiceAccount", "name": "reader",
+                          "namespace": self.namespace}]})
+        self.addCleanup(lambda: self.api.delete(f"{quotas}/{name}"))
         self.add_nodes(node("n1"))
         self.subject.start(self.cluster.service_account_config(self.namespace, "reader"))
         self.add(pod("a"))

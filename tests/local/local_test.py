@@ -346,7 +346,7 @@ class Flags(unittest.TestCase):
         mix = self.folder / "mix.yaml"
         mix.write_text("nodes:\n  - gpu: 1\n", encoding="utf-8")
         for args, words in [
-            (["--nodes", "0"], ["--nodes", '"0"', "1 to 10000"]),
+            (["--nodes", "-1"], ["--nodes", '"0"', "1 to 10000"]),
             (["--nodes", "10001"], ["--nodes", "10000"]),
             (["--nodes", "many"], ["--nodes", '"many"']),
             (["--gpus", "65"], ["--gpus", "64"]),

@@ -31,6 +31,13 @@ constexpr std::array kNodePolicies{
     NodeName{"first", NodePolicy::first, CardPolicy::first},
 };
 
+// Other names for the same, which are understood but not listed: what vgpu-manager calls no policy,
+// and gpu-manager's choice of cards.
+constexpr std::array kOtherNodeNames{
+    NodeName{"none", NodePolicy::first, CardPolicy::first},
+    NodeName{"topology", NodePolicy::binpack, CardPolicy::fragment},
+};
+
 struct CardName {
   std::string_view name;
   CardPolicy policy;
@@ -83,6 +90,13 @@ auto find(const Table& table, std::string_view name) {
                       [&](const auto& row) { return row.name == name; });
 }
 
+const NodeName* find_node(std::string_view name) {
+  const auto known = find(kNodePolicies, name);
+  if (known != kNodePolicies.end()) return &*known;
+  const auto other = find(kOtherNodeNames, name);
+  return other == kOtherNodeNames.end() ? nullptr : &*other;
+}
+
 template <typename Table>
 std::vector<std::string> names_of(const Table& table) {
   std::vector<std::string> names;
@@ -96,24 +110,23 @@ std::vector<std::string> names_of(const Table& table) {
 Result<PolicyChoice> parse_policy(std::string_view text) {
   const auto slash = text.find('/');
   const auto node_text = text.substr(0, slash);
-  const auto node = find(kNodePolicies, node_text);
-  if (node == kNodePolicies.end()) return fail(unknown("policy", node_text, kNodePolicies));
+  const NodeName* node = find_node(node_text);
+  if (node == nullptr) return fail(unknown("policy", node_text, kNodePolicies));
   PolicyChoice choice{.node = node->policy, .card = node->with};
   if (slash == std::string_view::npos) return choice;
-  const auto card_text = text.substr(slash + 1);
-  const auto card = find(kCardPolicies, card_text);
-  if (card == kCardPolicies.end()) return fail(unknown("card policy", card_text, kCardPolicies));
-  choice.card = card->policy;
+  STOWAGE_TRY(card, parse_card_policy(text.substr(slash + 1)));
+  choice.card = card;
   return choice;
 }
 
 Result<NodePolicy> parse_node_policy(std::string_view text) {
-  const auto node = find(kNodePolicies, text);
-  if (node == kNodePolicies.end()) return fail(unknown("node policy", text, kNodePolicies));
+  const NodeName* node = find_node(text);
+  if (node == nullptr) return fail(unknown("node policy", text, kNodePolicies));
   return node->policy;
 }
 
 Result<CardPolicy> parse_card_policy(std::string_view text) {
+  if (text == "none") return CardPolicy::first;
   const auto card = find(kCardPolicies, text);
   if (card == kCardPolicies.end()) return fail(unknown("card policy", text, kCardPolicies));
   return card->policy;

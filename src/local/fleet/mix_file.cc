@@ -219,12 +219,14 @@ class MixReader {
 
 Result<std::vector<NodeGroup>> parse_mix(const std::string& file, const std::string& text) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.empty() || documents.front().IsNull()) {
+    const YAML::Node document = YAML::Load(text);
+    if (!document.IsDefined() || document.IsNull()) {
       return fail(fmt::format("{}: it is empty; write a list \"nodes\"", file));
     }
-    if (documents.size() > 1) return fail(fmt::format("{}: it has several documents", file));
-    return MixReader(file).read(documents.front());
+    if (text.find("\n---", 1) != std::string::npos) {
+      return fail(fmt::format("{}: it has several documents", file));
+    }
+    return MixReader(file).read(document);
   } catch (const YAML::Exception& error) {
     const std::string line = error.mark.is_null() ? "" : fmt::format(":{}", error.mark.line + 1);
     return fail(fmt::format("{}{}: not YAML: {}", file, line, error.msg));
