@@ -119,6 +119,9 @@ class LocalRun {
     if (!options) return end_with(kExitBadInput, options.error().message);
     auto config = local_controller_config(flags_.config, flags_.log_level);
     if (!config) return end_with(kExitBadInput, config.error().message);
+    if (demo && flags_.nodes == "0") {
+      return end_with(kExitBadInput, "--nodes: the demo needs at least one node");
+    }
     if (demo && flags_.no_controller) {
       return end_with(kExitBadInput, "the demo needs the controller: leave out --no-controller");
     }

@@ -11,7 +11,7 @@ from api import wait_until
 from case import Case
 from cluster import free_port
 from kube_scheduler import KubeScheduler, config, extender, moved, shipped
-from objects import CARD_MIB, GPUS, cards_of, condition, node, node_of, pod, wrong_cards
+from objects import CARD_MIB, GPUS, cards_of, node, node_of, pod, wrong_cards
 from subject import REPOSITORY, program
 
 CORE, MEMORY = "stowage.dev/gpu-core", "stowage.dev/gpu-memory"
@@ -289,16 +289,16 @@ class Dialects(ExtenderCase):
 
     def check_nvidia(self):
         """The device plugin chooses the cards, so none are named."""
-        self.add_nodes(node("a1", gpus=8), node("t1", gpus=4, labels={
-            "nvidia.com/gpu.product": "Tesla-T4"}), node("t2", gpus=2, labels={
-                "nvidia.com/gpu.product": "Tesla-T4"}))
+        t4 = {"nvidia.com/gpu.product": "Tesla-T4"}
+        self.add_nodes(node("a1", gpus=8), *(node(name, gpus=8, labels=t4)
+                                             for name in ("t1", "t2")))
         self.apply_example("nvidia-gpu-scheduler")
         value = self.bound("two-t4")
         self.assertIn(node_of(value), ("t1", "t2"))
         self.assertIsNone(annotation(value, GPUS))
         self.assertEqual(self.calls("bind"), 0)
-        t4 = {"nvidia.com/gpu.model": "Tesla T4"}
-        self.add(*(pod(f"p{number}", scheduler=THEIRS, annotations=t4) for number in range(4)))
+        wish = {"nvidia.com/gpu.model": "Tesla T4"}
+        self.add(*(pod(f"p{number}", scheduler=THEIRS, annotations=wish) for number in range(4)))
         used = collections.Counter(node_of(one) for one in self.all_bound(5))
         self.assertNotIn("a1", used)
 

@@ -45,6 +45,8 @@ def moved(text, address):
     if count != 1:
         raise AssertionError(f"{count} extenders in the configuration, not one")
     text = text.replace("leaderElect: true", "leaderElect: false")
+    if "leaderElection:" not in text:
+        text = f"{text}\nleaderElection:\n  leaderElect: false\n"
     return f"{text}\npodMaxBackoffSeconds: {BACKOFF_S}\n"
 
 

@@ -346,7 +346,8 @@ class Flags(unittest.TestCase):
         mix = self.folder / "mix.yaml"
         mix.write_text("nodes:\n  - gpu: 1\n", encoding="utf-8")
         for args, words in [
-            (["--nodes", "-1"], ["--nodes", '"0"', "1 to 10000"]),
+            (["--nodes", "10002"], ["--nodes", '"10002"', "0 to 10000"]),
+            (["demo", "--nodes", "0"], ["--nodes", "at least one"]),
             (["--nodes", "10001"], ["--nodes", "10000"]),
             (["--nodes", "many"], ["--nodes", '"many"']),
             (["--gpus", "65"], ["--gpus", "64"]),
