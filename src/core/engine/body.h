@@ -81,6 +81,8 @@ class Engine::Body {
     bool claimed = false;  // its bind is under way: it no longer runs out
   };
   struct Candidates;  // the nodes of an ask, as the policy sees them
+  // The nodes of these names; invalid where there is none.
+  std::vector<NodeIndex> find_nodes(const std::vector<std::string>& names);
   Candidates look_at(const PodSpec& pod, const std::vector<std::string>& nodes, Try which);
   void hold(const PodSpec& pod, Candidates& candidates, base::Instant until);
   // Takes the guest's cards back, without waking anybody. The node, if there was a hold.
@@ -99,6 +101,7 @@ class Engine::Body {
   std::map<WishKey, std::size_t> wish_planners_;              // positions in planners_
   std::unordered_map<std::string, Guest> guests_;             // lookup only
   std::set<std::pair<base::Instant, std::string>> runs_out_;  // of holds
+  std::vector<NodeIndex> next_asked_;  // by node: which one was asked about after it, last time
   Waiting waiting_;
   std::unordered_map<std::string, Binding> binding_;  // lookup only
   // Binds that failed in a row.

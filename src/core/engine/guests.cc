@@ -61,6 +61,25 @@ struct Engine::Body::Candidates {
   [[nodiscard]] bool fits(NodeIndex node) const { return node.valid() && ranking->feasible(node); }
 };
 
+// Asks name thousands of nodes, mostly in the order of the ask before: where a name was found then
+// is where it is looked for first.
+std::vector<NodeIndex> Engine::Body::find_nodes(const std::vector<std::string>& names) {
+  if (next_asked_.size() < ledger_.node_slots()) next_asked_.resize(ledger_.node_slots());
+  std::vector<NodeIndex> nodes;
+  nodes.reserve(names.size());
+  NodeIndex last;
+  for (const std::string& name : names) {
+    NodeIndex node = last.valid() ? next_asked_[last.at()] : NodeIndex{};
+    if (!node.valid() || ledger_.name(node) != name) {
+      node = ledger_.find_node(name);
+      if (last.valid()) next_asked_[last.at()] = node;
+    }
+    if (node.valid()) last = node;
+    nodes.push_back(node.valid() && ledger_.present(node) ? node : NodeIndex{});
+  }
+  return nodes;
+}
+
 Engine::Body::Candidates Engine::Body::look_at(const PodSpec& pod,
                                                const std::vector<std::string>& nodes, Try which) {
   Candidates all;
@@ -71,12 +90,10 @@ Engine::Body::Candidates Engine::Body::look_at(const PodSpec& pod,
   all.kind = all.planner->arrived(*all.entry, which);
   all.ranking = &all.planner->ranked(*all.entry);
   ++counters_.decisions;
-  all.nodes.reserve(nodes.size());
+  all.nodes = find_nodes(nodes);
   std::vector<NodeIndex> fitting;
-  for (const std::string& name : nodes) {
-    NodeIndex node = ledger_.find_node(name);
-    if (node.valid() && !ledger_.present(node)) node = {};
-    all.nodes.push_back(node);
+  fitting.reserve(all.nodes.size());
+  for (const NodeIndex node : all.nodes) {
     if (all.fits(node)) fitting.push_back(node);
   }
   const auto better = [&](NodeIndex a, NodeIndex b) {

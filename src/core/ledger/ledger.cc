@@ -75,11 +75,13 @@ NodeIndex Ledger::slot_for(const std::string& name) {
     states_.emplace_back();
     nodes_.emplace_back();
     ranks_.push_back(0);
+    names_.emplace_back();
   } else {
     node = free_slots_.back();
     free_slots_.pop_back();
   }
   nodes_[node.at()].spec.name = name;
+  names_[node.at()] = name;
   nodes_by_name_.emplace(name, node);
   quick_.emplace(name, node);
   assign_rank(node);
@@ -92,6 +94,7 @@ void Ledger::drop_slot_if_empty(NodeIndex node) {
   if (slot.present || !slot.pods.empty()) return;
   nodes_by_name_.erase(slot.spec.name);
   quick_.erase(slot.spec.name);
+  names_[node.at()].clear();
   const std::size_t card_room = slot.card_room;
   slot = NodeSlot{};
   slot.card_room = card_room;

@@ -76,6 +76,8 @@ class Ledger {
   PodIndex seen_bound(const PodSpec& pod, std::string_view node, const std::optional<Assignment>&);
 
   [[nodiscard]] NodeIndex find_node(std::string_view name) const;  // invalid if absent
+  // Of the node in this slot, if there is one; quicker to read than its spec.
+  [[nodiscard]] const std::string& name(NodeIndex node) const { return names_[node.at()]; }
   [[nodiscard]] PodIndex find_pod(const std::string& uid) const;
 
   // Slots of nodes, used or not. Unused ones are not schedulable and have no name.
@@ -200,6 +202,7 @@ class Ledger {
   std::vector<CardState> cards_;
   std::vector<NodeSlot> nodes_;
   std::vector<std::uint32_t> ranks_;
+  std::vector<std::string> names_;
   std::vector<NodeIndex> free_slots_;
   std::map<std::string, NodeIndex, std::less<>> nodes_by_name_;
   struct Hash {
