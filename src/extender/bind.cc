@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/explain/render.h"
+#include "core/explain/topology_note.h"
 #include "dialect/dialect.h"
 #include "extender/call.h"
 #include "extender/words.h"
@@ -123,12 +124,18 @@ void Extender::claimed(const CallPtr& call) {
                               .cards = call->claim.place->cards,
                               .unix_nanos = unix_nanos()});
   }
+  // In single-node mode it was told when the cards were chosen.
+  std::string warning;
+  if (options_.mode == Mode::bind) {
+    warning = core::topology_note(call->spec, *node, call->claim.place->cards);
+  }
   ends_.shared.outbox.bind_guest({.ask = {.ns = call->object.ns,
                                           .name = call->object.name,
                                           .uid = call->object.uid,
                                           .node = target,
                                           .annotations = std::move(answer.annotations)},
                                   .labels = std::move(answer.labels),
+                                  .warning = std::move(warning),
                                   .done = [this, alive = alive_, call](const std::string& error) {
                                     if (!*alive) return;
                                     if (error.empty()) guests_.forget(call->object.uid);

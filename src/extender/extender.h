@@ -71,6 +71,7 @@ class Extender {
   void answer_filter(const CallPtr& call);
   void judge_templates(const CallPtr& call) const;
   void tell_refusal(const CallPtr& call, const std::string& text);
+  void warn(const CallPtr& call, std::string reason, std::string note);
   void filter_error(const CallPtr& call, const std::string& error);
   void score_cpu_nodes(const CallPtr& call);
 

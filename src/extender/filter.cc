@@ -7,6 +7,7 @@
 #include "codec/kubernetes.h"
 #include "core/engine/engine.h"
 #include "core/explain/render.h"
+#include "core/explain/topology_note.h"
 #include "dialect/dialect.h"
 #include "extender/call.h"
 #include "extender/words.h"
@@ -185,12 +186,14 @@ void Extender::write_then_answer(const CallPtr& call) {
                                                   .node = *node,
                                                   .cards = place.cards,
                                                   .unix_nanos = unix_nanos()});
+  std::string downgraded = core::topology_note(call->spec, *node, place.cards);
   const codec::MetadataAsk patch{
       .uid = call->object.uid, .annotations = answer.annotations, .labels = {}};
   ends_.shared.pods.write({.ns = call->object.ns, .name = call->object.name}, patch,
-                          [this, alive = alive_, call](const std::string& error) {
+                          [this, alive = alive_, call, downgraded](const std::string& error) {
                             if (!*alive) return;
                             if (error.empty()) {
+                              if (!downgraded.empty()) warn(call, "TopologyDowngraded", downgraded);
                               guests_.visit(call->object.uid).held_on = call->answer.held->node;
                               return answer_filter(call);
                             }
@@ -264,14 +267,18 @@ void Extender::tell_refusal(const CallPtr& call, const std::string& text) {
   if (guest.object.uid.empty()) guest.object = call->object;
   if (guest.told == text) return;
   guest.told = text;
+  warn(call, "FilteringFailed", text);
+}
+
+void Extender::warn(const CallPtr& call, std::string reason, std::string note) {
   ends_.shared.recorder.record({.regarding = {.kind = "Pod",
                                               .ns = call->object.ns,
                                               .name = call->object.name,
                                               .uid = call->object.uid},
                                 .type = kube::EventType::warning,
-                                .reason = "FilteringFailed",
+                                .reason = std::move(reason),
                                 .action = "Filtering",
-                                .note = text});
+                                .note = std::move(note)});
 }
 
 void Extender::score_cpu_nodes(const CallPtr& call) {

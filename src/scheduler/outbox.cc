@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/explain/render.h"
+#include "core/explain/topology_note.h"
 #include "dialect/dialect.h"
 
 namespace stowage::scheduler {
@@ -49,12 +50,15 @@ void Outbox::carry_out(const core::Bind& bind_command) {
                     .node = bind_command.node,
                     .annotations = std::move(answer.annotations)};
   ends_.conditions.forget(ask.uid);
-  bind({.ask = std::move(ask), .labels = std::move(answer.labels)});
+  bind({.ask = std::move(ask),
+        .labels = std::move(answer.labels),
+        .warning = core::topology_note(pod->spec, *node, bind_command.cards)});
 }
 
 void Outbox::bind_guest(GuestBind guest) {
   bind({.ask = std::move(guest.ask),
         .labels = std::move(guest.labels),
+        .warning = std::move(guest.warning),
         .tell_guest = std::move(guest.done)});
 }
 
@@ -96,6 +100,9 @@ void Outbox::bind_ended(Errand& errand, const kube::BindOutcome& outcome) {
       ends_.mailbox.put_reply(core::BindDone{ask.uid});
       if (ends_.log.enabled(base::LogLevel::debug)) {
         ends_.log.debug("pod bound", {{"pod", pod.text()}, {"node", ask.node}});
+      }
+      if (!errand.warning.empty()) {
+        record(pod, kube::EventType::warning, "TopologyDowngraded", errand.warning);
       }
       if (guest) return;  // its scheduler says so itself
       return record(pod, kube::EventType::normal, "Scheduled",

@@ -44,6 +44,7 @@ class Outbox {
   struct GuestBind {
     kube::BindAsk ask;
     dialect::Annotations labels;
+    std::string warning;  // told in an event once the pod is bound
     std::function<void(const std::string& error)> done;
   };
   void bind_guest(GuestBind guest);
@@ -70,6 +71,7 @@ class Outbox {
   struct Errand {
     kube::BindAsk ask;
     dialect::Annotations labels;
+    std::string warning;
     std::function<void(const std::string&)> tell_guest;
     bool guest_told = false;
   };

@@ -77,7 +77,8 @@ void Roster::see_node(const dialect::NodeObject& object) {
   }
   set_memory_unit(entry, reading->vgpu_memory_mib);
   // The engine keeps labels and amounts; here only the cards are looked up again.
-  core::NodeSpec cards{.name = reading->node.name, .cards = reading->node.cards};
+  core::NodeSpec cards{
+      .name = reading->node.name, .cards = reading->node.cards, .links = reading->node.links};
   entry.spec = std::move(cards);
   mailbox_.put_node(core::NodeChanged{std::move(reading->node)});
 

@@ -141,9 +141,10 @@ void Engine::Body::on(const PodSeenBound& e) {
   const PodIndex pod = ledger_.seen_bound(e.pod, e.node, e.cards);
   quotas_.charge(pod, ledger_);
   if (!known.valid()) {  // after a restart this is how the policies learn what runs
-    for (auto& planner : planners_) {
-      if (!planner->learns()) continue;
-      planner->accepted(pod, planner->arrived(planner->entry_for(e.pod), Try::first));
+    for (std::size_t i = 0; i < profiles_; ++i) {
+      Planner& planner = *planners_[i];
+      if (!planner.learns()) continue;
+      planner.accepted(pod, planner.arrived(planner.entry_for(e.pod), Try::first));
     }
   }
   if (ledger_.change_count() == changes) return;
@@ -235,13 +236,16 @@ bool Engine::Body::place(const PodSpec& asked, std::uint64_t arrival, Try which)
   return choice.node.valid();
 }
 
-// Demand is one: the planners of other profiles learn of this pod as well.
+// Demand is one: the planners of other profiles learn of this pod as well. Those of wishes, of
+// which pods can make as many as there are policies, learn from their own pods alone.
 void Engine::Body::teach_others(const PodSpec& pod, PodIndex placed, Try which) {
   if (planners_.size() == 1) return;
-  for (auto& planner : planners_) {
-    if (planner.get() == &planner_of(pod) || !planner->learns()) continue;
-    const std::uint32_t kind = planner->arrived(planner->entry_for(pod), which);
-    if (placed.valid()) planner->accepted(placed, kind);
+  const Planner* own = &planner_of(pod);
+  for (std::size_t i = 0; i < profiles_; ++i) {
+    Planner& planner = *planners_[i];
+    if (&planner == own || !planner.learns()) continue;
+    const std::uint32_t kind = planner.arrived(planner.entry_for(pod), which);
+    if (placed.valid()) planner.accepted(placed, kind);
   }
 }
 
