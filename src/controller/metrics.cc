@@ -149,6 +149,11 @@ void extender_metrics(const std::vector<ExtenderPicture>& extenders, Exposition&
        [](const auto& verb) { return verb.errors; });
   each("stowage_extender_refused_total", "Filter calls that no node passed.",
        [](const auto& verb) { return verb.refused; });
+  out.family("stowage_extender_woken_total", Type::counter,
+             "Refused pods that were touched so that kube-scheduler tries them again.");
+  for (const auto& extender : extenders) {
+    out.sample(extender.counters.woken, {{"extender", extender.name}});
+  }
   each("stowage_extender_seconds_total", "Time from a call's arrival to its answer.",
        [](const auto& verb) { return static_cast<double>(verb.nanos) / 1e9; });
 }

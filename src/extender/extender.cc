@@ -18,7 +18,10 @@ Extender::Extender(ExtenderOptions options, Ends ends)
     : options_(std::move(options)),
       ends_(std::move(ends)),
       guests_(kGuestsMax),
-      alive_(std::make_shared<bool>(true)) {}
+      waker_(ends_.shared.loop),
+      alive_(std::make_shared<bool>(true)) {
+  wake_refused();
+}
 
 Extender::~Extender() { *alive_ = false; }
 

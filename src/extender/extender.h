@@ -3,6 +3,10 @@
 //   body -> decode -> (engine's thread: filter, score, claim, preempt) -> answer
 //                                                    `-> bind, or patch the pod, and then answer
 //
+// kube-scheduler forgets a pod that was refused until something in the cluster changes that it
+// looks at. Room that comes by later (a hold that ran out, a quota that grew, an end that we saw
+// after it asked) is no such thing: then we touch the pod, which makes kube-scheduler try it again.
+//
 // One thread, the loop's, apart from the engine's part. Everything that is a decision is an answer
 // with status 200; an error text is in it where something stands in the way.
 #pragma once
@@ -48,6 +52,7 @@ class Extender {
   };
   struct Counters {
     std::array<VerbCount, kVerbs> verbs;
+    std::uint64_t woken = 0;  // refused pods that were touched because there is room by now
     std::size_t guests = 0;
   };
   [[nodiscard]] Counters counters() const;
@@ -84,6 +89,11 @@ class Extender {
   void preempted(const CallPtr& call);
   [[nodiscard]] std::string bind_obstacle(const Call& call) const;
 
+  // ---- refused pods (wake.cc)
+  void look_again_later(Guest& guest);
+  void wake_refused();
+  void touch(const std::string& uid);
+
   // ---- status (status.cc)
   void status(const CallPtr& call);
 
@@ -103,6 +113,7 @@ class Extender {
   codec::ExtenderDecoder decoder_;
   GuestBook guests_;
   Counters counters_;
+  net::Timer waker_;
   std::shared_ptr<bool> alive_;
 };
 

@@ -166,12 +166,14 @@ void Extender::filtered(const CallPtr& call) {
   guest.held_on.clear();
   if (call->answer.fits.empty()) {
     ++counters_.verbs[static_cast<std::size_t>(Verb::filter)].refused;
+    look_again_later(guest);
     if (call->answer.refusal.nodes > 0) {
       tell_refusal(call, core::sentence(call->answer.refusal));
     }
     return answer_filter(call);
   }
   guest.told.clear();
+  guest.waits = false;
   if (options_.mode == Mode::single_node) return write_then_answer(call);
   answer_filter(call);
 }

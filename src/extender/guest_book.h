@@ -2,6 +2,7 @@
 // alone. Bounded: the one asked about longest ago gives way; it is then read from the API.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <list>
 #include <string>
@@ -18,6 +19,11 @@ struct Guest {
   std::string dialect;  // empty: it asks for no card
   std::string held_on;  // single-node mode: the node that was answered
   std::string told;     // the refusal that was told last
+  // Refused at its last filter: when to look whether there is room by now, and how long to wait
+  // after that.
+  bool waits = false;
+  std::chrono::steady_clock::time_point look_at;
+  std::chrono::seconds pause{1};
 };
 
 class GuestBook {
@@ -31,6 +37,7 @@ class GuestBook {
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   // The newest first.
   [[nodiscard]] const std::list<std::pair<std::string, Guest>>& entries() const { return entries_; }
+  [[nodiscard]] std::list<std::pair<std::string, Guest>>& entries() { return entries_; }
 
  private:
   using Entries = std::list<std::pair<std::string, Guest>>;

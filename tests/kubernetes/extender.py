@@ -4,7 +4,6 @@ import json
 import re
 import ssl
 import subprocess
-import time
 import urllib.error
 import urllib.request
 
@@ -19,7 +18,6 @@ CORE, MEMORY = "stowage.dev/gpu-core", "stowage.dev/gpu-memory"
 EXAMPLES = REPOSITORY / "examples"
 MIGRATE = REPOSITORY / "tests" / "client" / "migrate"
 THEIRS = "default-scheduler"
-TOUCH_EVERY_S = 3
 
 
 def share(name, percent, memory_mib, scheduler=THEIRS, **more):
@@ -45,7 +43,6 @@ class ExtenderCase(Case):
 
     starts_subject = False
     needs_cards = True
-    touched = 0
 
     def setUp(self):
         super().setUp()
@@ -81,24 +78,8 @@ class ExtenderCase(Case):
         return self.start_scheduler(config(extender(address, *(resources or (CORE, MEMORY)),
                                                     **more)))
 
-    def touch(self):
-        """Changes something now and then, as it does in a cluster that lives.
-
-        kube-scheduler tries a pod that was refused again when something changes. It may hear of
-        the change before we do; the pod is then refused once more and waits for the next one.
-        """
-        now = time.monotonic()
-        if now - self.touched < TOUCH_EVERY_S:
-            return
-        self.touched = now
-        for value in self.api.list("/api/v1/nodes"):
-            self.api.patch(f"/api/v1/nodes/{value['metadata']['name']}",
-                           {"metadata": {"annotations": {"test/touched": str(now)}}})
-
     def bound(self, name, timeout=30):
-        self.touched = time.monotonic()
         def has_node():
-            self.touch()
             value = self.pod(name)
             return value if node_of(value) else None
         return wait_until(f"{name} is bound", has_node, timeout,

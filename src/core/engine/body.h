@@ -28,6 +28,7 @@ class Engine::Body {
   Scores score(const FilterAsk& ask, base::Instant now, Commands& out);
   ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
   PreemptAnswer preempt(const PreemptAsk& ask);
+  bool fits_somewhere(const PodSpec& pod);
   std::vector<NodeVerdict> explain(const PodSpec& pod);
   std::string record_decision(const PodSpec& pod);
   Result<Commands> replay(const DecisionRecord& record);

@@ -329,6 +329,7 @@ Scores Engine::score(const FilterAsk& ask, base::Instant now, Commands& out) {
 ClaimAnswer Engine::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
   return body_->claim(ask, now, out);
 }
+bool Engine::fits_somewhere(const PodSpec& pod) { return body_->fits_somewhere(pod); }
 PreemptAnswer Engine::preempt(const PreemptAsk& ask) { return body_->preempt(ask); }
 const Ledger& Engine::ledger() const { return body_->ledger(); }
 std::vector<Engine::NodeVerdict> Engine::explain(const PodSpec& pod) { return body_->explain(pod); }

@@ -44,6 +44,8 @@ class Engine {
   [[nodiscard]] FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
   [[nodiscard]] Scores score(const FilterAsk& ask, base::Instant now, Commands& out);
   [[nodiscard]] ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
+  // Would any node that we know take such a guest now? Cheap; changes nothing but caches.
+  [[nodiscard]] bool fits_somewhere(const PodSpec& pod);
   // Changes nothing.
   [[nodiscard]] PreemptAnswer preempt(const PreemptAsk& ask);
 

@@ -299,6 +299,15 @@ void Engine::Body::on(const PodHeld& e) {
   runs_out_.emplace(e.until, e.pod.uid);
 }
 
+bool Engine::Body::fits_somewhere(const PodSpec& pod) {
+  PodSpec scratch;
+  const PodSpec cards = bounded(cards_of(pod), scratch);
+  Planner& planner = planner_of(cards);
+  Planner::Entry& entry = planner.entry_for(cards);
+  (void)planner.arrived(entry, Try::again);
+  return planner.ranked(entry).feasible() > 0;
+}
+
 PreemptAnswer Engine::Body::preempt(const PreemptAsk& ask) {
   PreemptAnswer answer;
   PodSpec scratch;

@@ -1,0 +1,73 @@
+// Pods that were refused, and for which there is room by now.
+#include <algorithm>
+#include <utility>
+
+#include "core/engine/engine.h"
+#include "extender/call.h"
+
+namespace stowage::extender {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::chrono::seconds kPauseMax{300};  // kube-scheduler tries all pods again by then
+constexpr std::size_t kLookedAtMax = 256;       // each time
+
+constexpr const char* kRetryAnnotation = "stowage.dev/retry-since";
+
+}  // namespace
+
+void Extender::look_again_later(Guest& guest) {
+  if (!guest.waits) guest.pause = std::chrono::seconds{1};
+  guest.waits = true;
+  guest.look_at = steady_clock::now() + guest.pause;
+}
+
+void Extender::wake_refused() {
+  waker_.start(kLookEvery, [this] { wake_refused(); });
+  const auto now = steady_clock::now();
+  auto specs = std::make_shared<std::vector<core::PodSpec>>();
+  for (auto& [uid, guest] : guests_.entries()) {
+    if (!guest.waits || guest.look_at > now) continue;
+    if (ends_.shared.roster.standing(uid) != nullptr) {  // bound, by whomever
+      guest.waits = false;
+      continue;
+    }
+    guest.look_at = now + kLookEvery;
+    specs->push_back(guest.spec);
+    if (specs->size() == kLookedAtMax) break;
+  }
+  if (specs->empty()) return;
+  ends_.shared.mailbox.ask([this, alive = alive_, &loop = ends_.shared.loop,
+                            specs](const scheduler::Mailbox::Hearing& hearing) {
+    auto uids = std::make_shared<std::vector<std::string>>();
+    for (const auto& spec : *specs) {
+      if (hearing.engine.fits_somewhere(spec)) uids->push_back(spec.uid);
+    }
+    if (uids->empty()) return;
+    loop.post([this, alive, uids] {
+      if (!*alive) return;
+      for (const auto& uid : *uids) touch(uid);
+    });
+  });
+}
+
+// kube-scheduler may refuse it again for reasons of its own: the pauses grow.
+void Extender::touch(const std::string& uid) {
+  Guest* guest = guests_.find(uid);
+  if (guest == nullptr || !guest->waits) return;
+  guest->pause = std::min(2 * guest->pause, kPauseMax);
+  guest->look_at = steady_clock::now() + guest->pause;
+  ++counters_.woken;
+  const codec::MetadataAsk patch{
+      .uid = uid,
+      .annotations = {{kRetryAnnotation, std::to_string(unix_nanos() / 1'000'000'000)}},
+      .labels = {}};
+  ends_.shared.pods.write({.ns = guest->object.ns, .name = guest->object.name}, patch,
+                          [this, alive = alive_, uid](const std::string& error) {
+                            if (*alive && !error.empty()) guests_.forget(uid);  // it is gone
+                          });
+}
+
+}  // namespace stowage::extender
