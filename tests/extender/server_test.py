@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import tempfile
+import time
 
 from extender_cluster import (GPUS, Case, Extender, inventory, main, node, pod, uid, wait_until)
 
@@ -353,6 +354,21 @@ class Holds(Native):
         wait_until("the other is placed", lambda: self.on(ours) == on)
         self.assertIn(GPUS, self.annotations(ours))
         self.cluster.wait_free({on: [(0, 16000)]})
+
+    def test_a_refused_pod_is_touched_when_there_is_room(self):
+        """kube-scheduler would not try it again by itself: nothing that it knows has changed."""
+        on = self.make_node()
+        wish = {"stowage.dev/gpu-ids": f"GPU-{on}-0"}
+        one, two = self.make_pod(60, annotations=wish), self.make_pod(60, annotations=wish)
+        self.extender.filter(one, [on])
+        self.assertEqual(self.extender.bind(one, on), "")
+        self.assertEqual(self.extender.filter(two, [on]).nodes, [])
+        time.sleep(2.5)
+        self.assertNotIn("stowage.dev/retry-since", self.annotations(two), "there is no room yet")
+        self.cluster.delete_pod(one)
+        wait_until("it is touched",
+                   lambda: "stowage.dev/retry-since" in self.annotations(two))
+        self.assertEqual(self.extender.filter(two, [on]).nodes, [on])
 
     def test_hold_of_a_deleted_pod_wakes_our_own(self):
         label = {"row": self.fresh()}
