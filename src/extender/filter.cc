@@ -35,7 +35,6 @@ bool constrains_models(const core::PodSpec& pod) {
   });
 }
 
-// Nothing but another node, or other cards, would change it.
 Status validate_names(const std::vector<std::string>& names) {
   constexpr std::size_t kMaxName = 253;
   for (const auto& name : names) {
