@@ -59,8 +59,7 @@ void Extender::handle(Verb verb, net::ServerRequest request,
 
 void Extender::on_engine(const CallPtr& call, Work work,
                          std::function<void(const CallPtr&)> after) {
-  ends_.shared.mailbox.ask([this, alive = alive_, &loop = ends_.shared.loop, call,
-                            work = std::move(work),
+  ends_.shared.mailbox.ask([alive = alive_, &loop = ends_.shared.loop, call, work = std::move(work),
                             after = std::move(after)](const scheduler::Mailbox::Hearing& hearing) {
     work(*call, hearing);
     loop.post([alive, call, after] {
