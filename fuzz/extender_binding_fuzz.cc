@@ -9,7 +9,7 @@ void one(std::string_view input) {
   codec::ExtenderDecoder decoder;
   const auto args = decoder.binding(input);
   if (!good(args)) return;
-  STOWAGE_CHECK(!args->pod_name.empty() && !args->pod_namespace.empty() && !args->node.empty());
+  STOWAGE_CHECK(!args->pod_name.empty() && !args->pod_namespace.empty());
   base::JsonWriter out(base::JsonWriter::Style::compact);
   out.begin_object().key("podname").value(args->pod_name).key("NODE").value(args->node);
   out.key("PodUID").value(args->pod_uid).key("PodNamespace").value(args->pod_namespace);
