@@ -57,7 +57,7 @@ class QuotaBook {
 
   Quotas quotas_;
   std::map<std::string, Held, std::less<>> held_;                 // by namespace
-  std::unordered_map<std::size_t, Charge> charges_;  // lookup only
+  std::unordered_map<std::size_t, Charge> charges_;               // lookup only
   std::map<std::string, std::int64_t, std::less<>> card_memory_;  // the largest card of a model
 };
 
