@@ -57,15 +57,18 @@ void Extender::handle(Verb verb, net::ServerRequest request,
   }
 }
 
+// The call holds the way to answer, which belongs to the loop's thread: the engine's thread gives
+// its share of it away, so that it can never be the one to end it.
 void Extender::on_engine(const CallPtr& call, Work work,
                          std::function<void(const CallPtr&)> after) {
-  ends_.shared.mailbox.ask([alive = alive_, &loop = ends_.shared.loop, call, work = std::move(work),
-                            after = std::move(after)](const scheduler::Mailbox::Hearing& hearing) {
-    work(*call, hearing);
-    loop.post([alive, call, after] {
-      if (*alive) after(call);
-    });
-  });
+  ends_.shared.mailbox.ask(
+      [alive = alive_, &loop = ends_.shared.loop, call = CallPtr(call), work = std::move(work),
+       after = std::move(after)](const scheduler::Mailbox::Hearing& hearing) mutable {
+        work(*call, hearing);
+        loop.post([alive, call = std::move(call), after = std::move(after)] {
+          if (*alive) after(call);
+        });
+      });
 }
 
 void Extender::send(const CallPtr& call, net::HttpResponse response, bool good) {

@@ -271,8 +271,9 @@ void Scheduler::record_decision(const std::string& pod,
     spec = wanting->spec;
   }
   mailbox_.ask([alive = alive_, spec = std::move(spec), done = std::move(done),
-                &loop = client_.loop()](const Mailbox::Hearing& hearing) {
-    loop.post([alive, text = hearing.engine.record_decision(spec), done] {
+                &loop = client_.loop()](const Mailbox::Hearing& hearing) mutable {
+    // `done` is of the loop's thread, and must not end here.
+    loop.post([alive, text = hearing.engine.record_decision(spec), done = std::move(done)] {
       if (*alive) done(text);
     });
   });

@@ -39,7 +39,11 @@ def gpu_node(name, cards, links=None, config=None, slots=40):
             kinds[a][str(b)] = kinds[b][str(a)] = kind if isinstance(kind, list) else [kind]
         notes[V + "node-device-topology"] = json.dumps(
             [{"index": each["id"], "links": kinds[each["id"]]} for each in cards])
-    return node(name, {V + "vgpu-number": slots}, notes)
+    # The kubelet counts all three; what the cards really have is in the register.
+    amounts = {V + "vgpu-number": slots}
+    if slots:
+        amounts.update({V + "vgpu-cores": 100000, V + "vgpu-memory": 10000000})
+    return node(name, amounts, notes)
 
 
 def fixture(name):
