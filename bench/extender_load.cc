@@ -73,7 +73,7 @@ std::string nodes_json(const Settings& settings) {
     std::string images;
     for (int i = 0; static_cast<int>(images.size()) < settings.full_bytes; ++i) {
       images += fmt::format(
-          R"({}{{"names":["registry.local/library/image-{}@sha256:{:064x}"],"sizeBytes":{}}})",
+          R"({}{{"names":["library/image-{}@sha256:{:064x}"],"sizeBytes":{}}})",
           i == 0 ? "" : ",", i, i * 7919, 1000000 + i);
     }
     items += fmt::format(R"({}{{"metadata":{{"name":"{}","labels":{{"zone":"a"}}}},"spec":{{}},)"

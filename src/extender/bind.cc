@@ -112,9 +112,9 @@ void Extender::claimed(const CallPtr& call) {
     return bind_answer(call, fmt::format("pod {} is on its way to node {}", who, target));
   }
   const core::NodeSpec* node = ends_.shared.roster.node(target);
-  if (node == nullptr) {
+  if (node == nullptr || !scheduler::has_cards(*node, call->claim.place->cards)) {
     ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
-    return bind_answer(call, fmt::format("node {} has gone", target));
+    return bind_answer(call, fmt::format("node {} has gone, or has lost cards", target));
   }
   dialect::Answer answer;
   if (core::names_cards(call->claim.place->cards) && options_.mode != Mode::count) {

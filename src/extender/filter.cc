@@ -181,7 +181,11 @@ void Extender::filtered(const CallPtr& call) {
 void Extender::write_then_answer(const CallPtr& call) {
   const core::Place& place = *call->answer.held;
   const core::NodeSpec* node = ends_.shared.roster.node(place.node);
-  if (node == nullptr || !core::names_cards(place.cards)) return answer_filter(call);
+  if (node == nullptr || !scheduler::has_cards(*node, place.cards)) {
+    ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
+    return filter_error(call, fmt::format("node {} has gone, or has lost cards", place.node));
+  }
+  if (!core::names_cards(place.cards)) return answer_filter(call);
   const dialect::Answer answer = dialect::answer({.object = call->object,
                                                   .pod = call->spec,
                                                   .node = *node,

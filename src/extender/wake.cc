@@ -27,16 +27,19 @@ void Extender::look_again_later(Guest& guest) {
 void Extender::wake_refused() {
   waker_.start(kLookEvery, [this] { wake_refused(); });
   const auto now = steady_clock::now();
-  auto specs = std::make_shared<std::vector<core::PodSpec>>();
+  std::vector<Guest*> due;
   for (auto& [uid, guest] : guests_.entries()) {
     if (!guest.waits || guest.look_at > now) continue;
-    if (ends_.shared.roster.standing(uid) != nullptr) {  // bound, by whomever
-      guest.waits = false;
-      continue;
-    }
-    guest.look_at = now + kLookEvery;
-    specs->push_back(guest.spec);
-    if (specs->size() == kLookedAtMax) break;
+    guest.waits = ends_.shared.roster.standing(uid) == nullptr;  // else bound, by whomever
+    if (guest.waits) due.push_back(&guest);
+  }
+  std::sort(due.begin(), due.end(),
+            [](const Guest* a, const Guest* b) { return a->look_at < b->look_at; });
+  if (due.size() > kLookedAtMax) due.resize(kLookedAtMax);
+  auto specs = std::make_shared<std::vector<core::PodSpec>>();
+  for (Guest* guest : due) {
+    guest->look_at = now + kLookEvery;
+    specs->push_back(guest->spec);
   }
   if (specs->empty()) return;
   ends_.shared.mailbox.ask([this, alive = alive_, &loop = ends_.shared.loop,
@@ -64,10 +67,12 @@ void Extender::touch(const std::string& uid) {
       .uid = uid,
       .annotations = {{kRetryAnnotation, std::to_string(unix_nanos() / 1'000'000'000)}},
       .labels = {}};
-  ends_.shared.pods.write({.ns = guest->object.ns, .name = guest->object.name}, patch,
-                          [this, alive = alive_, uid](const std::string& error) {
-                            if (*alive && !error.empty()) guests_.forget(uid);  // it is gone
-                          });
+  ends_.shared.pods.write(
+      {.ns = guest->object.ns, .name = guest->object.name}, patch,
+      [this, alive = alive_, uid, name = guest->spec.name](const std::string& error) {
+        if (!*alive || error.empty()) return;
+        if (ends_.shared.roster.uid_of(name) != uid) guests_.forget(uid);
+      });
 }
 
 }  // namespace stowage::extender

@@ -1,5 +1,6 @@
 #include "scheduler/outbox.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,6 +17,14 @@ constexpr std::chrono::seconds kPauseAfterUnknown{2};
 
 }  // namespace
 
+bool has_cards(const core::NodeSpec& node, const core::Assignment& cards) {
+  return std::all_of(cards.containers.begin(), cards.containers.end(), [&](const auto& shares) {
+    return std::all_of(shares.begin(), shares.end(), [&](const core::CardShare& share) {
+      return share.card < node.cards.size();
+    });
+  });
+}
+
 Outbox::Outbox(Ends ends) : ends_(std::move(ends)), alive_(std::make_shared<bool>(true)) {}
 Outbox::~Outbox() { *alive_ = false; }
 
@@ -30,13 +39,8 @@ void Outbox::carry_out(const core::Bind& bind_command) {
   if (pod == nullptr) return;  // it has gone or is bound: that event is on its way to the engine
   const core::NodeSpec* node = ends_.roster.node(bind_command.node);
   if (node == nullptr) return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
-  // The node may have lost cards since the decision.
-  for (const auto& shares : bind_command.cards.containers) {
-    for (const auto& share : shares) {
-      if (share.card >= node->cards.size()) {
-        return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
-      }
-    }
+  if (!has_cards(*node, bind_command.cards)) {
+    return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
   }
   const auto now = ends_.wall_clock().time_since_epoch();
   dialect::Answer answer = dialect::answer({.object = pod->object,

@@ -92,6 +92,8 @@ class Engine::Body {
   // Where a pod is that needs no place any more; empty if it does.
   [[nodiscard]] std::string settled_on(const std::string& uid) const;
   void expire_holds();
+  [[nodiscard]] bool still_there(const Guest& guest) const;
+  void wake_after(NodeIndex left, const std::string& pod_name);
   bool try_first(const std::string& group);
 
   Ledger ledger_;

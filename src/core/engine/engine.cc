@@ -169,7 +169,10 @@ void Engine::Body::on(const BindDone& e) {
 }
 
 void Engine::Body::on(const BindFailed& e) {
-  if (guests_.contains(e.uid)) return wake(let_go(e.uid));
+  if (const auto guest = guests_.find(e.uid); guest != guests_.end()) {
+    const std::string name = guest->second.pod.name;
+    return wake_after(let_go(e.uid), name);
+  }
   const auto found = binding_.find(e.uid);
   if (found == binding_.end()) return;
   const Binding failed = std::move(found->second);

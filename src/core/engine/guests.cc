@@ -144,11 +144,27 @@ std::string Engine::Body::settled_on(const std::string& uid) const {
   return pod.valid() ? ledger_.spec(ledger_.pod(pod).node).name : "";
 }
 
+// False if the node has other cards by now, or the same in other places, than when they were held.
+bool Engine::Body::still_there(const Guest& guest) const {
+  const PodIndex pod = ledger_.find_pod(guest.pod.uid);
+  if (!pod.valid() || !ledger_.present(ledger_.pod(pod).node)) return false;
+  const PodRecord& record = ledger_.pod(pod);
+  if (!names_cards(guest.place.cards)) return true;
+  return record.orphans.empty() && record.charges == footprint(guest.pod, guest.place.cards);
+}
+
+void Engine::Body::wake_after(NodeIndex left, const std::string& pod_name) {
+  if (!left.valid()) return;
+  wake(left);
+  wake_namespace(pod_name);
+}
+
 void Engine::Body::expire_holds() {
   while (!runs_out_.empty() && runs_out_.begin()->first <= now_) {
     const std::string uid = runs_out_.begin()->second;
+    const std::string name = guests_.at(uid).pod.name;
     ++counters_.holds_expired;
-    wake(let_go(uid));
+    wake_after(let_go(uid), name);
   }
 }
 
@@ -215,7 +231,9 @@ Scores Engine::Body::score(const FilterAsk& ask, base::Instant now, Commands& ou
   const std::string settled = settled_on(ask.pod.uid);
   if (!settled.empty()) {
     const auto there = std::find(ask.nodes.begin(), ask.nodes.end(), settled);
-    if (there != ask.nodes.end()) scores[static_cast<std::size_t>(there - ask.nodes.begin())] = 10;
+    if (there != ask.nodes.end()) {
+      scores[static_cast<std::size_t>(there - ask.nodes.begin())] = kMaxScore;
+    }
     return scores;
   }
   const NodeIndex left = let_go(ask.pod.uid);
@@ -253,7 +271,9 @@ ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands
   now_ = now;
   ClaimAnswer answer;
   const auto guest = guests_.find(ask.pod.uid);
-  if (guest != guests_.end() && guest->second.place.node == ask.node) {
+  if (guest != guests_.end() && !guest->second.claimed && !still_there(guest->second)) {
+    wake_after(let_go(ask.pod.uid), ask.pod.name);
+  } else if (guest != guests_.end() && guest->second.place.node == ask.node) {
     answer.place = guest->second.place;
     answer.again = guest->second.claimed;
     if (!answer.again) runs_out_.erase({guest->second.until, ask.pod.uid});

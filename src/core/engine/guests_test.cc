@@ -223,6 +223,46 @@ TEST_F(Guests, APromiseOfCardsThatAreTakenIsIgnored) {
   EXPECT_TRUE(engine_.ledger().audit().empty());
 }
 
+TEST_F(Guests, AHoldOnCardsThatMovedIsJudgedAgain) {
+  start("binpack", {node("a").cards(2)});
+  PodSpec p = pod("p").gpus(1).card_id("a/1");
+  ASSERT_EQ(fits(p), "a");
+  NodeSpec turned = node("a").cards(2);
+  std::swap(turned.cards[0], turned.cards[1]);  // the same cards in other places
+  (void)tell(NodeChanged{turned});
+  const auto place = claim(p, "a").place;
+  ASSERT_TRUE(place.has_value());
+  EXPECT_EQ(place->cards.containers[0][0].card, 0U) << "where a/1 is now";
+  EXPECT_TRUE(engine_.ledger().audit().empty());
+}
+
+TEST_F(Guests, AHoldOnACardThatIsGoneIsNoHold) {
+  start("binpack", {node("a").cards(2)});
+  PodSpec p = pod("p").gpus(1).card_id("a/1");
+  ASSERT_EQ(fits(p), "a");
+  (void)tell(NodeChanged{node("a").cards(1)});
+  EXPECT_FALSE(claim(p, "a").place.has_value());
+  EXPECT_EQ(engine_.counters().held, 0U);
+  EXPECT_TRUE(engine_.ledger().audit().empty());
+}
+
+TEST_F(Guests, AHoldThatRunsOutGivesItsQuotaToPodsThatWait) {
+  start("binpack", {node("a").cards(2), node("b").cards(2)});
+  Quotas quotas;
+  quotas.namespaces["team"].limits = {{.model = "*", .cards = 1}};
+  (void)tell(QuotaChanged{quotas});
+  PodSpec guest = pod("guest").gpus(1).card_id("a/0");
+  guest.name = "team/guest";
+  ASSERT_EQ(fits(guest), "a");
+  PodSpec ours = pod("ours").gpus(1).card_id("b/1");
+  ours.name = "team/ours";
+  (void)tell(PodPending{ours});
+  now_ = in(31);
+  const Commands bound = tell(Tick{.parked = false});
+  ASSERT_EQ(bound.size(), 1U);
+  EXPECT_EQ(std::get<Bind>(bound[0]).node, "b");
+}
+
 // ---- by number ----------------------------------------------------------------------------------
 
 PodSpec counted(const std::string& uid, int cards) {
@@ -360,7 +400,7 @@ RC_GTEST_PROP(GuestsProperty, NothingIsGivenTwiceAndNothingLeaks,
     if (dice.one_in(4)) p = counted(uid, 1);
     const std::string on = names[dice.below(3)];
     Commands out;
-    switch (what % 9) {
+    switch (what % 10) {
       case 0:
       case 1: {
         const auto keep = static_cast<Keep>(dice.below(3));
@@ -376,6 +416,13 @@ RC_GTEST_PROP(GuestsProperty, NothingIsGivenTwiceAndNothingLeaks,
       case 5: out = engine.handle(BindDone{uid}, now); break;
       case 6: out = engine.handle(PodGone{uid}, now); break;
       case 7: out = engine.handle(PodPending{p}, now); break;
+      case 8: {
+        NodeSpec changed = node(on).cards(2);
+        if (dice.one_in(2)) std::swap(changed.cards[0], changed.cards[1]);
+        if (dice.one_in(3)) changed.cards.pop_back();
+        out = engine.handle(NodeChanged{changed}, now);
+        break;
+      }
       default: out = engine.handle(Tick{}, now); break;
     }
     now.ns += 7;
