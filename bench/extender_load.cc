@@ -72,9 +72,8 @@ std::string nodes_json(const Settings& settings) {
     if (settings.full_bytes == 0) continue;
     std::string images;
     for (int i = 0; static_cast<int>(images.size()) < settings.full_bytes; ++i) {
-      images += fmt::format(
-          R"({}{{"names":["library/image-{}@sha256:{:064x}"],"sizeBytes":{}}})",
-          i == 0 ? "" : ",", i, i * 7919, 1000000 + i);
+      images += fmt::format(R"({}{{"names":["library/image-{}@sha256:{:064x}"],"sizeBytes":{}}})",
+                            i == 0 ? "" : ",", i, i * 7919, 1000000 + i);
     }
     items += fmt::format(R"({}{{"metadata":{{"name":"{}","labels":{{"zone":"a"}}}},"spec":{{}},)"
                          R"("status":{{"images":[{}]}}}})",
