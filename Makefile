@@ -86,12 +86,21 @@ fuzz: setup ## search for inputs that break a reader, FUZZ_SECONDS=60 for each
 kube-test: build ## run the controller against a real Kubernetes control plane, built once with Go
 	@echo "== kube-test"
 	@$(PYTHON) tests/kubernetes/smoke_test.py
+	@$(PYTHON) tests/kubernetes/conformance_test.py
+
+.PHONY: kube-bench
+kube-bench: build ## race kube-scheduler on a real control plane, results in bench/results/
+	@cmake --build --preset release -j $(JOBS) --target stowage_kube_load
+	@mkdir -p bench/results
+	$(PYTHON) bench/kube_race.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_kube_load
 
 .PHONY: bench
 bench: build ## run the benchmarks (engine, controller, extender), results in bench/results/
-	@cmake --build --preset release -j $(JOBS) --target stowage_bench stowage_extender_load
+	@cmake --build --preset release -j $(JOBS) --target stowage_bench stowage_rules_bench \
+		stowage_extender_load
 	@mkdir -p bench/results
 	$(RELEASE)/bench/stowage_bench --out bench/results/latest.json
+	$(RELEASE)/bench/stowage_rules_bench --out bench/results/rules.json
 	$(PYTHON) bench/cluster_bench.py $(RELEASE)/stowage --out bench/results/cluster.json
 	$(PYTHON) bench/extender_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_extender_load \
 		--out bench/results/extender.json

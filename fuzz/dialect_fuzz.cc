@@ -48,7 +48,7 @@ void read_line(std::string_view line, Objects& out) {
       put(containers.back().limits, key, value);
       break;
     case 'a': out.pod.annotations[key] = value; break;
-    case 'l': out.pod.labels[key] = value; break;
+    case 'l': out.pod.around.labels[key] = value; break;
     case 'A': out.node.annotations[key] = value; break;
     case 'L': out.node.labels[key] = value; break;
     case 'R':

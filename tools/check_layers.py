@@ -60,6 +60,7 @@ IN_HEADERS = {
     "fmt/format.h": ["base"],
     "tl/expected.hpp": ["base"],
     "boost/asio/executor_work_guard.hpp": ["net"],
+    "boost/asio/generic/stream_protocol.hpp": ["net"],
     "boost/asio/io_context.hpp": ["net"],
     "boost/asio/ip/tcp.hpp": ["net"],
     "boost/asio/signal_set.hpp": ["net"],

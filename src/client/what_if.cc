@@ -50,7 +50,10 @@ std::string not_for_us(const dialect::PodObject& pod) {
 std::vector<core::PolicyOptions> policies_of(const std::vector<scheduler::Profile>& profiles) {
   std::vector<core::PolicyOptions> policies;
   policies.reserve(profiles.size());
-  for (const auto& profile : profiles) policies.push_back(profile.policy);
+  for (const auto& profile : profiles) {
+    policies.push_back(profile.policy);
+    policies.back().picker_candidates = 0;  // nobody is asked in a rehearsal
+  }
   return policies;
 }
 

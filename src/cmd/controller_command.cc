@@ -11,6 +11,7 @@
 #include "cmd/exit.h"
 #include "controller/config.h"
 #include "controller/controller.h"
+#include "controller/yaml_reader.h"
 #include "kube/kubeconfig.h"
 #include "net/address.h"
 #include "net/event_loop.h"
@@ -55,14 +56,31 @@ Result<controller::Config> config_of(const ControllerFlags& flags) {
   return config;
 }
 
+std::string picker_of(const scheduler::Profile& profile) {
+  if (!profile.picker) return {};
+  return fmt::format(", asks {} about {} candidates for {}", profile.picker->url,
+                     profile.policy.picker_candidates,
+                     controller::to_text(profile.picker->timeout));
+}
+
+std::string room_of(const controller::Config& config) {
+  const core::EngineOptions& engine = config.engine;
+  std::string text = fmt::format("preemption  {}\n", engine.preemption ? "yes" : "no");
+  if (engine.patience_ns <= 0) return text + "reservation no\n";
+  return text + fmt::format("reservation after {}, one per {} nodes, for {}\n",
+                            controller::to_text(std::chrono::nanoseconds{engine.patience_ns}),
+                            engine.nodes_per_room,
+                            controller::to_text(std::chrono::nanoseconds{engine.room_ns}));
+}
+
 std::string summary_of(const controller::Config& config) {
   std::string text = fmt::format("listen      {}\nlog         {}\n", config.listen,
                                  base::to_word(config.log.level));
   for (const auto& profile : config.profiles) {
-    text += fmt::format("profile     {:<24} {}{}{}\n", profile.name,
-                        core::to_text(profile.policy.choice),
-                        profile.policy.hold_back ? ", holds back" : "",
-                        profile.reading.floor_whole_cards ? ", floors whole cards" : "");
+    text += fmt::format(
+        "profile     {:<24} {}{}{}{}\n", profile.name, core::to_text(profile.policy.choice),
+        profile.policy.hold_back ? ", holds back" : "",
+        profile.reading.floor_whole_cards ? ", floors whole cards" : "", picker_of(profile));
   }
   for (const auto& extender : config.extenders) {
     text += fmt::format(
@@ -70,6 +88,7 @@ std::string summary_of(const controller::Config& config) {
         extender.tls ? "https" : "http", extender.listen, extender::to_word(extender.mode),
         core::to_text(extender.policies.back().policy.choice), extender.hold.count());
   }
+  text += room_of(config);
   if (config.quota.enabled) {
     text += fmt::format("quota       ConfigMaps {} and {} in {}\n", config.quota.gpu_quota,
                         config.quota.stowage_quota, config.quota.ns);

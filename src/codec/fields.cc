@@ -33,13 +33,20 @@ Status read_strings(JsonValue& value, std::vector<std::string>& out) {
 
 namespace {
 
-Status read_owners(JsonValue& value, std::vector<std::string>& kinds) {
-  kinds.clear();
+Status read_owners(JsonValue& value, Metadata& out) {
+  out.owner_kinds.clear();
+  out.controller_uid.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
-    std::string& kind = kinds.emplace_back();
-    return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
-      return key == "kind" ? read(field, kind) : Status();
-    });
+    std::string& kind = out.owner_kinds.emplace_back();
+    std::string uid;
+    bool controls = false;
+    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "kind") return read(field, kind);
+      if (key == "uid") return read(field, uid);
+      return key == "controller" ? read(field, controls) : Status();
+    }));
+    if (controls && out.controller_uid.empty()) out.controller_uid = std::move(uid);
+    return {};
   });
 }
 
@@ -54,7 +61,7 @@ Status read_metadata(JsonValue& value, Metadata& out) {
     if (key == "creationTimestamp") return read(field, out.created);
     if (key == "labels") return read_texts(field, out.labels);
     if (key == "annotations") return read_texts(field, out.annotations);
-    if (key == "ownerReferences") return read_owners(field, out.owner_kinds);
+    if (key == "ownerReferences") return read_owners(field, out);
     if (key == "deletionTimestamp") out.deleting = true;
     return {};
   });

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "codec/json_in.h"
+#include "core/model/around.h"
 #include "dialect/objects.h"
 
 namespace stowage::codec {
@@ -30,17 +31,25 @@ struct Metadata {
   core::Labels labels;
   dialect::Annotations annotations;
   std::vector<std::string> owner_kinds;
+  std::string controller_uid;  // of the owner that controls it; empty: none
 };
 [[nodiscard]] Status read_metadata(JsonValue& value, Metadata& out);
 
 // The fields of a pod, to their end.
 [[nodiscard]] Result<dialect::PodObject> read_pod(JsonFields& fields);
 
-// spec.affinity and spec.tolerations. What can not be expressed goes to `unsupported`, in words.
-[[nodiscard]] Status read_affinity(JsonValue& value, core::NodeRules& rules,
-                                   std::vector<std::string>& unsupported);
+// What can not be expressed goes to `unsupported`, in words.
+using Unsupported = std::vector<std::string>;
+[[nodiscard]] Status read_node_affinity(JsonValue& value, core::NodeRules& rules,
+                                        Unsupported& unsupported);
 [[nodiscard]] Status read_tolerations(JsonValue& value, core::NodeRules& rules,
-                                      std::vector<std::string>& unsupported);
+                                      Unsupported& unsupported);
 [[nodiscard]] Status read_taints(JsonValue& value, std::vector<core::Taint>& taints);
+// A NodeSelector: one of its terms.
+[[nodiscard]] Status read_node_selector(JsonValue& value, std::vector<core::NodeTerm>& terms,
+                                        Unsupported& unsupported);
+// A LabelSelector that is there: matchLabels and matchExpressions.
+[[nodiscard]] Status read_label_selector(JsonValue& value, core::LabelSelector& out,
+                                         Unsupported& unsupported);
 
 }  // namespace stowage::codec

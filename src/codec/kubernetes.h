@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "codec/json_in.h"
+#include "core/model/event.h"
 #include "dialect/objects.h"
 
 namespace stowage::codec {
@@ -50,11 +51,24 @@ struct StatusObject {
   friend bool operator==(const StatusObject&, const StatusObject&) = default;
 };
 
+// One of the objects that rules of scheduling speak of, besides nodes and pods.
+struct ThingObject {
+  std::string name;  // as the thing itself has it: "namespace/name" where it has a namespace
+  std::string resource_version;
+  core::Thing thing;
+  friend bool operator==(const ThingObject&, const ThingObject&) = default;
+};
+
 // Keeps one parser and its buffers. Not thread-safe: one for each thread or connection.
 class Decoder {
  public:
   [[nodiscard]] Result<dialect::PodObject> pod(std::string_view json);
   [[nodiscard]] Result<dialect::NodeObject> node(std::string_view json);
+  // An object of that kind. What can not be expressed (an unknown operator of a selector, an amount
+  // that no machine has) is an error: a thing that is half understood would be a guess.
+  [[nodiscard]] Result<ThingObject> thing(core::ThingKind kind, std::string_view json);
+  // Its name alone, of an object that may be unreadable otherwise.
+  [[nodiscard]] Result<std::string> thing_name(core::ThingKind kind, std::string_view json);
   [[nodiscard]] Result<ListPage> list(std::string_view json);
   [[nodiscard]] Result<WatchEvent> watch_event(std::string_view json);
   [[nodiscard]] Result<StatusObject> status(std::string_view json);

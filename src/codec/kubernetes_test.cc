@@ -59,7 +59,7 @@ TEST(DecodePod, ReadsACapturedPod) {
 
 TEST(DecodePod, ReadsEveryFieldThatSchedulingLooksAt) {
   const auto pod = pod_of(file("pod_full.json"));
-  EXPECT_EQ(pod.labels, (core::Labels{{"app", "train"}, {"job-name", "train"}}));
+  EXPECT_EQ(pod.around.labels, (core::Labels{{"app", "train"}, {"job-name", "train"}}));
   EXPECT_EQ(pod.annotations.at("note"), "a \"quoted\" w\xC3\xB6rd\n");
   EXPECT_EQ(pod.scheduler, "stowage");
   EXPECT_EQ(pod.priority, 1000);
@@ -170,11 +170,44 @@ TEST(DecodePod, QuantitiesMayBeNumbers) {
 TEST(DecodePod, ReadsWhatTheKubeletHasGiven) {
   const auto pod = pod_of(R"({"status":{"containerStatuses":[{"ready":true,"name":"c",
     "allocatedResources":{"cpu":"2","memory":"1Gi"},
-    "resources":{"limits":{"cpu":"9"},"requests":{"cpu":"3"}}},{"name":"ghost"}]},
-    "spec":{"containers":[{"name":"b"},{"name":"c","resources":{"requests":{"cpu":"1"}}}]}})");
-  EXPECT_TRUE(pod.containers[0].given.empty());
-  EXPECT_EQ(pod.containers[1].given,
+    "resources":{"limits":{"cpu":"9"},"requests":{"cpu":"3"}}},{"name":"ghost"},
+    {"name":"old","allocatedResources":{"cpu":"8"}}],
+    "initContainerStatuses":[{"name":"side","resources":{"requests":{"cpu":"4"}}},
+                             {"name":"init","resources":{"requests":{"cpu":"5"}}}]},
+    "spec":{"nodeName":"n","initContainers":[{"name":"init"},
+            {"name":"side","restartPolicy":"Always"}],
+            "containers":[{"name":"b"},{"name":"c","resources":{"requests":{"cpu":"1"}}},
+                          {"name":"old"}]}})");
+  EXPECT_TRUE(pod.containers[0].given.empty()) << "a plain init container is not resized";
+  EXPECT_EQ(pod.containers[1].given, (dialect::Quantities{{"cpu", quantity("4")}}));
+  EXPECT_TRUE(pod.containers[2].given.empty());
+  EXPECT_EQ(pod.containers[3].given,
             (dialect::Quantities{{"cpu", quantity("3")}, {"memory", quantity("1Gi")}}));
+  EXPECT_FALSE(pod.containers[3].only_given);
+  EXPECT_TRUE(pod.containers[4].given.empty()) << "without resources the kubelet says nothing";
+}
+
+TEST(DecodePod, AResizeThatIsInfeasibleLeavesWhatWasGiven) {
+  const char* text = R"({{"status":{{"conditions":[
+    {{"type":"PodResizePending","status":"True","reason":"{}"}}],
+    "containerStatuses":[{{"name":"c","resources":{{"requests":{{"cpu":"3"}}}}}}]}},
+    "spec":{{{}"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"9"}}}}}}]}}}})";
+  const char* on_node = R"("nodeName":"n",)";
+  EXPECT_TRUE(
+      pod_of(fmt::format(fmt::runtime(text), "Infeasible", on_node)).containers[0].only_given);
+  EXPECT_FALSE(
+      pod_of(fmt::format(fmt::runtime(text), "Deferred", on_node)).containers[0].only_given);
+  const auto unbound = pod_of(fmt::format(fmt::runtime(text), "Infeasible", ""));
+  EXPECT_FALSE(unbound.containers[0].only_given);
+  EXPECT_TRUE(unbound.containers[0].given.empty()) << "nobody can have given it anything";
+}
+
+TEST(DecodePod, ReadsRequestsOfThePodAsAWholeAndWhenItStarted) {
+  const auto pod = pod_of(R"({"spec":{"resources":{"limits":{"cpu":"9"},"requests":{"cpu":"2",
+    "hugepages-2Mi":"4Mi"}}},"status":{"startTime":"2026-11-15T07:35:46Z"}})");
+  EXPECT_EQ(pod.pod_requests,
+            (dialect::Quantities{{"cpu", quantity("2")}, {"hugepages-2Mi", quantity("4Mi")}}));
+  EXPECT_EQ(pod.started, "2026-11-15T07:35:46Z");
 }
 
 TEST(DecodePod, NamesThePlaceOfWhatIsWrong) {
@@ -220,31 +253,25 @@ TEST(DecodePod, ListsTheHardRulesThatAreNotSupported) {
     const char* spec;
     const char* words;  // empty: supported, or only a wish
   } rows[] = {
-      {R"("affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}})",
-       "required pod affinity"},
-      {R"("affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[]}})", ""},
-      {R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}})",
-       "required pod anti-affinity"},
-      {R"("affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{}]}})",
-       ""},
-      {R"("topologySpreadConstraints":[
-         {"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}])",
-       "topology spread over \"zone\""},
-      {R"("topologySpreadConstraints":[{"topologyKey":"zone"}])", "topology spread over \"zone\""},
-      {R"("topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}])", ""},
-      {R"("containers":[{"ports":[{"hostPort":8080},{"containerPort":1}]}])", "host port 8080"},
-      {R"("containers":[{"ports":[{"hostPort":0}]}])", ""},
-      {R"("initContainers":[{"ports":[{"hostPort":53}]}])", "host port 53"},
-      {R"("volumes":[{"persistentVolumeClaim":{"claimName":"c"},"name":"data"}])",
-       "volume \"data\", a persistent volume claim"},
-      {R"("volumes":[{"name":"x","ephemeral":{}}])", "volume \"x\", an ephemeral volume claim"},
-      {R"("volumes":[{"name":"x","rbd":{}}])", "volume \"x\", an RBD image"},
-      {R"("volumes":[{"name":"x","emptyDir":{}},{"name":"y","configMap":{}}])", ""},
       {R"("resourceClaims":[{"name":"gpu"}])", "resource claims"},
       {R"("resourceClaims":[])", ""},
       {R"("containers":[{"resources":{"claims":[{"name":"gpu"}]}}])", "resource claims"},
-      {R"("resources":{"requests":{"cpu":"1"}})", "pod-level resources"},
-      {R"("resources":{})", ""},
+      {R"("resources":{"requests":{"cpu":"1"}})", ""},
+      {R"("affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+         {"labelSelector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}}]}})",
+       "label selector operator \"Gt\""},
+      {R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+         {"namespaceSelector":{"matchExpressions":[{"key":"a"}]}}]}})",
+       "label selector operator \"\""},
+      {R"("affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,
+         "podAffinityTerm":{"labelSelector":{"matchExpressions":[{"operator":"Near"}]}}}]}})",
+       ""},
+      {R"("topologySpreadConstraints":[{"labelSelector":{"matchExpressions":[{"operator":"Near"}]},
+         "topologyKey":"zone"}])",
+       "label selector operator \"Near\""},
+      {R"("topologySpreadConstraints":[{"labelSelector":{"matchExpressions":[{"operator":"Near"}]},
+         "whenUnsatisfiable":"ScheduleAnyway"}])",
+       ""},
       {R"("schedulingGroup":{"podGroupName":"g"})", "a scheduling group"},
       {R"("workloadRef":{"name":"w"})", "a workload reference"},
       {R"("tolerations":[{"key":"a","operator":"Gt","value":"3"}])", "toleration operator \"Gt\""},

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "codec/around.h"
 #include "codec/fields.h"
 #include "codec/kubernetes.h"
 
@@ -20,22 +21,15 @@ struct Parts {
   PodObject pod;
   std::vector<ContainerObject> init;
   std::vector<ContainerObject> app;
+  AroundParts around;
+  std::vector<std::vector<core::HostPort>> init_ports;  // of each container
+  std::vector<std::vector<core::HostPort>> app_ports;
   std::map<std::string, dialect::Quantities> given;  // by name of the container
+  bool infeasible = false;                           // so is the resize that is asked for
 };
 
 void add_once(std::vector<std::string>& list, std::string words) {
   if (std::find(list.begin(), list.end(), words) == list.end()) list.push_back(std::move(words));
-}
-
-Status read_ports(JsonValue& value, PodObject& pod) {
-  return each_element(value, [&](JsonValue& element) -> Status {
-    return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
-      if (key != "hostPort") return {};
-      STOWAGE_TRY(port, field.integer());
-      if (port != 0) add_once(pod.unsupported, fmt::format("host port {}", port));
-      return {};
-    });
-  });
 }
 
 Status read_resources(JsonValue& value, ContainerObject& container, PodObject& pod) {
@@ -49,14 +43,20 @@ Status read_resources(JsonValue& value, ContainerObject& container, PodObject& p
 
 Status read_containers(JsonValue& value, bool init, Parts& parts) {
   auto& containers = init ? parts.init : parts.app;
+  auto& ports = init ? parts.init_ports : parts.app_ports;
   containers.clear();
+  ports.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
     ContainerObject& container = containers.emplace_back();
+    auto& own_ports = ports.emplace_back();
     container.init = init;
     return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
       if (key == "name") return read(field, container.name);
       if (key == "resources") return read_resources(field, container, parts.pod);
-      if (key == "ports") return read_ports(field, parts.pod);
+      if (key == "ports") {
+        own_ports.clear();
+        return read_host_ports(field, own_ports);
+      }
       if (key == "restartPolicy" && init) {
         STOWAGE_TRY(policy, field.text());
         container.sidecar = policy == "Always";
@@ -66,45 +66,10 @@ Status read_containers(JsonValue& value, bool init, Parts& parts) {
   });
 }
 
-// The kinds of volumes that bind a pod to some nodes, or that two pods may not share.
-const char* bound_volume(std::string_view kind) {
-  if (kind == "persistentVolumeClaim") return "a persistent volume claim";
-  if (kind == "ephemeral") return "an ephemeral volume claim";
-  if (kind == "gcePersistentDisk") return "a GCE persistent disk";
-  if (kind == "awsElasticBlockStore") return "an AWS EBS volume";
-  if (kind == "iscsi") return "an iSCSI disk";
-  if (kind == "rbd") return "an RBD image";
-  return nullptr;
-}
-
-Status read_volumes(JsonValue& value, PodObject& pod) {
-  return each_element(value, [&](JsonValue& element) -> Status {
-    std::string name;
-    const char* kind = nullptr;
-    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
-      if (key == "name") return read(field, name);
-      if (const char* bound = bound_volume(key)) kind = bound;
-      return {};
-    }));
-    if (kind != nullptr) add_once(pod.unsupported, fmt::format("volume \"{}\", {}", name, kind));
-    return {};
-  });
-}
-
-Status read_spread(JsonValue& value, PodObject& pod) {
-  return each_element(value, [&](JsonValue& element) -> Status {
-    bool hard = true;  // what DoNotSchedule means, and the default
-    std::string domain;
-    STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
-      if (key == "topologyKey") return read(field, domain);
-      if (key == "whenUnsatisfiable") {
-        STOWAGE_TRY(word, field.text());
-        hard = word != "ScheduleAnyway";
-      }
-      return {};
-    }));
-    if (hard) add_once(pod.unsupported, fmt::format("topology spread over \"{}\"", domain));
-    return {};
+// Requests of the pod as a whole.
+Status read_pod_resources(JsonValue& value, PodObject& pod) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    return key == "requests" ? read_quantities(field, pod.pod_requests) : Status();
   });
 }
 
@@ -154,19 +119,25 @@ Status read_spec_field(std::string_view key, JsonValue& field, Parts& parts) {
   }
   if (key == "nodeSelector") return read_texts(field, pod.rules.selector);
   if (key == "tolerations") return read_tolerations(field, pod.rules, pod.unsupported);
-  if (key == "affinity") return read_affinity(field, pod.rules, pod.unsupported);
+  if (key == "affinity") {
+    return read_affinity(field, pod.rules, parts.around, pod.unsupported);
+  }
   if (key == "overhead") return read_quantities(field, pod.overhead);
   if (key == "schedulingGates") return read_gates(field, pod);
-  if (key == "volumes") return read_volumes(field, pod);
-  if (key == "topologySpreadConstraints") return read_spread(field, pod);
-  if (key == "resources") return refuse_if_any(field, "pod-level resources", pod);
+  if (key == "volumes") return read_volumes(field, parts.around);
+  if (key == "topologySpreadConstraints") {
+    return read_spread(field, parts.around, pod.unsupported);
+  }
+  if (key == "resources") return read_pod_resources(field, pod);
   if (key == "resourceClaims") return refuse_if_any(field, "resource claims", pod);
   if (key == "schedulingGroup") return refuse_if_any(field, "a scheduling group", pod);
   if (key == "workloadRef") return refuse_if_any(field, "a workload reference", pod);
   return {};
 }
 
-Status read_conditions(JsonValue& value, PodObject& pod) {
+Status read_conditions(JsonValue& value, Parts& parts) {
+  PodObject& pod = parts.pod;
+  parts.infeasible = false;
   pod.unscheduled_reason.clear();
   pod.unscheduled_message.clear();
   pod.unscheduled_since.clear();
@@ -188,6 +159,7 @@ Status read_conditions(JsonValue& value, PodObject& pod) {
       *out = text;
       return {};
     }));
+    if (type == "PodResizePending") parts.infeasible = reason == "Infeasible";
     if (type == "PodScheduled" && status == "False") {
       pod.unscheduled_reason.assign(reason);
       pod.unscheduled_message.assign(message);
@@ -197,33 +169,60 @@ Status read_conditions(JsonValue& value, PodObject& pod) {
   });
 }
 
-// What the kubelet says that a container has: the larger of the two ways in which it says it.
+// What the kubelet says that a container has: the larger of the two ways in which it says it. The
+// newer way (resources) is what tells that it says anything at all.
 Status read_given(JsonValue& value, Parts& parts) {
   std::string name;
   dialect::Quantities allocated;
   dialect::Quantities current;
+  bool said = false;
   STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     if (key == "name") return read(field, name);
     if (key == "allocatedResources") return read_quantities(field, allocated);
     if (key != "resources") return {};
+    said = true;
     return each_field(field, [&](std::string_view kind, JsonValue& amounts) -> Status {
       return kind == "requests" ? read_quantities(amounts, current) : Status();
     });
   }));
+  if (!said) return {};
   for (const auto& [resource, quantity] : current) {
     auto& amount = allocated[resource];
     amount = std::max(amount, quantity);
   }
-  if (!allocated.empty()) parts.given[name] = std::move(allocated);
+  parts.given[name] = std::move(allocated);
   return {};
+}
+
+// A pod that has no node was given nothing yet, and plain init containers are never resized.
+void put_given(Parts& parts) {
+  if (parts.pod.node.empty()) return;
+  for (ContainerObject& container : parts.pod.containers) {
+    const auto given = parts.given.find(container.name);
+    if (given == parts.given.end() || (container.init && !container.sidecar)) continue;
+    container.given = std::move(given->second);
+    container.only_given = parts.infeasible;
+  }
+}
+
+void put_ports(Parts& parts) {
+  auto& ports = parts.pod.around.ports;
+  const auto put = [&](std::vector<core::HostPort>& from) {
+    std::move(from.begin(), from.end(), std::back_inserter(ports));
+  };
+  for (std::size_t i = 0; i < parts.init.size(); ++i) {
+    if (parts.init[i].sidecar) put(parts.init_ports[i]);  // others end before the app begins
+  }
+  for (auto& from : parts.app_ports) put(from);
 }
 
 Status read_status(JsonValue& value, Parts& parts) {
   PodObject& pod = parts.pod;
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     if (key == "phase") return read(field, pod.phase);
+    if (key == "startTime") return read(field, pod.started);
     if (key == "nominatedNodeName") return read(field, pod.nominated);
-    if (key == "conditions") return read_conditions(field, pod);
+    if (key == "conditions") return read_conditions(field, parts);
     if (key == "containerStatuses" || key == "initContainerStatuses") {
       return each_element(field,
                           [&](JsonValue& element) -> Status { return read_given(element, parts); });
@@ -232,16 +231,17 @@ Status read_status(JsonValue& value, Parts& parts) {
   });
 }
 
-void take(Metadata& meta, PodObject& pod) {
+void take(Metadata& meta, Parts& parts) {
+  PodObject& pod = parts.pod;
   pod.ns = std::move(meta.ns);
   pod.name = std::move(meta.name);
   pod.uid = std::move(meta.uid);
   pod.resource_version = std::move(meta.resource_version);
-  pod.labels = std::move(meta.labels);
   pod.annotations = std::move(meta.annotations);
   pod.deleting = meta.deleting;
   pod.created = std::move(meta.created);
   pod.owner_kinds = std::move(meta.owner_kinds);
+  pod.around = settle(std::move(parts.around), std::move(meta.labels), {pod.ns, pod.name});
 }
 
 }  // namespace
@@ -259,13 +259,11 @@ Result<PodObject> read_pod(JsonFields& fields) {
     if (key == "status") return read_status(field, parts);
     return {};
   }));
-  take(meta, parts.pod);
+  take(meta, parts);
+  put_ports(parts);
   parts.pod.containers = std::move(parts.init);
   std::move(parts.app.begin(), parts.app.end(), std::back_inserter(parts.pod.containers));
-  for (ContainerObject& container : parts.pod.containers) {
-    const auto given = parts.given.find(container.name);
-    if (given != parts.given.end()) container.given = std::move(given->second);
-  }
+  put_given(parts);
   return std::move(parts.pod);
 }
 

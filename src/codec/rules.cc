@@ -1,5 +1,7 @@
-// Node affinity, tolerations and taints.
+// Selectors of nodes and of labels, tolerations and taints.
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,7 +14,8 @@ using core::NodeTerm;
 using core::Requirement;
 using core::TaintEffect;
 using core::Toleration;
-using Unsupported = std::vector<std::string>;
+
+constexpr std::size_t kMaxShown = 64;  // of a word that is not understood
 
 std::optional<Requirement::Op> requirement_op(std::string_view word) {
   if (word == "In") return Requirement::Op::in;
@@ -31,8 +34,9 @@ std::optional<TaintEffect> taint_effect(std::string_view word) {
   return std::nullopt;
 }
 
-// Whether the expressions speak of labels or of the node's own fields.
-enum class Subject : std::uint8_t { labels, fields };
+// What the expressions speak of: labels of nodes, the node's own fields, or labels of whatever a
+// label selector selects, which knows fewer operators.
+enum class Subject : std::uint8_t { nodes, fields, labels };
 
 Status read_requirements(JsonValue& value, Subject subject, std::vector<Requirement>& out,
                          Unsupported& unsupported) {
@@ -46,11 +50,17 @@ Status read_requirements(JsonValue& value, Subject subject, std::vector<Requirem
       if (key == "values") return read_strings(field, requirement.values);
       return {};
     }));
-    const auto known = requirement_op(op);
-    if (!known) unsupported.push_back(fmt::format("node affinity operator \"{}\"", op));
+    auto known = requirement_op(op);
+    if (subject == Subject::labels && (op == "Gt" || op == "Lt")) known.reset();
+    if (!known) {
+      unsupported.push_back(fmt::format(
+          "{} operator \"{}\"", subject == Subject::labels ? "label selector" : "node affinity",
+          op.substr(0, kMaxShown)));
+    }
     requirement.op = known.value_or(Requirement::Op::in);
     if (subject == Subject::fields && requirement.key != "metadata.name") {
-      unsupported.push_back(fmt::format("node affinity to the field \"{}\"", requirement.key));
+      unsupported.push_back(
+          fmt::format("node affinity to the field \"{}\"", requirement.key.substr(0, kMaxShown)));
     }
     return {};
   });
@@ -59,22 +69,12 @@ Status read_requirements(JsonValue& value, Subject subject, std::vector<Requirem
 Status read_term(JsonValue& value, NodeTerm& out, Unsupported& unsupported) {
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     if (key == "matchExpressions") {
-      return read_requirements(field, Subject::labels, out.labels, unsupported);
+      return read_requirements(field, Subject::nodes, out.labels, unsupported);
     }
     if (key == "matchFields") {
       return read_requirements(field, Subject::fields, out.fields, unsupported);
     }
     return {};
-  });
-}
-
-Status read_required(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
-  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key != "nodeSelectorTerms") return {};
-    auto& terms = rules.required.emplace();
-    return each_element(field, [&](JsonValue& element) -> Status {
-      return read_term(element, terms.emplace_back(), unsupported);
-    });
   });
 }
 
@@ -90,30 +90,6 @@ Status read_preferred(JsonValue& value, core::NodeRules& rules) {
       return {};
     }));
     if (not_understood.empty()) rules.preferred.push_back(std::move(preferred));
-    return {};
-  });
-}
-
-Status read_node_affinity(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
-  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
-      rules.required.emplace();
-      return read_required(field, rules, unsupported);
-    }
-    if (key == "preferredDuringSchedulingIgnoredDuringExecution") {
-      return read_preferred(field, rules);
-    }
-    return {};
-  });
-}
-
-// Pods near or away from pods: the hard kind is not supported, the soft kind is not needed.
-Status read_pod_affinity(JsonValue& value, const char* words, Unsupported& unsupported) {
-  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key != "requiredDuringSchedulingIgnoredDuringExecution") return {};
-    STOWAGE_TRY(terms, field.elements());
-    STOWAGE_TRY(any, terms.next());
-    if (any) unsupported.emplace_back(words);
     return {};
   });
 }
@@ -145,17 +121,43 @@ Status read_toleration(JsonValue& value, core::NodeRules& rules, Unsupported& un
 
 }  // namespace
 
-Status read_affinity(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
+Status read_node_selector(JsonValue& value, std::vector<NodeTerm>& terms,
+                          Unsupported& unsupported) {
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "nodeAffinity") return read_node_affinity(field, rules, unsupported);
-    if (key == "podAffinity") {
-      return read_pod_affinity(field, "required pod affinity", unsupported);
+    if (key != "nodeSelectorTerms") return {};
+    terms.clear();
+    return each_element(field, [&](JsonValue& element) -> Status {
+      return read_term(element, terms.emplace_back(), unsupported);
+    });
+  });
+}
+
+Status read_node_affinity(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
+      return read_node_selector(field, rules.required.emplace(), unsupported);
     }
-    if (key == "podAntiAffinity") {
-      return read_pod_affinity(field, "required pod anti-affinity", unsupported);
+    if (key == "preferredDuringSchedulingIgnoredDuringExecution") {
+      return read_preferred(field, rules);
     }
     return {};
   });
+}
+
+Status read_label_selector(JsonValue& value, core::LabelSelector& out, Unsupported& unsupported) {
+  core::Labels equal;
+  std::vector<Requirement> expressions;
+  STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "matchLabels") return read_texts(field, equal);
+    if (key != "matchExpressions") return {};
+    return read_requirements(field, Subject::labels, expressions, unsupported);
+  }));
+  out = {};
+  for (auto& [key, label] : equal) {
+    out.all.push_back({.key = key, .op = Requirement::Op::in, .values = {std::move(label)}});
+  }
+  std::move(expressions.begin(), expressions.end(), std::back_inserter(out.all));
+  return {};
 }
 
 Status read_tolerations(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {

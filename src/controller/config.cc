@@ -19,6 +19,30 @@ constexpr const char* kApiVersion = "stowage.dev/v1alpha1";
 constexpr const char* kKind = "ControllerConfig";
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
 
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+void read_picker(YamlMap& map, scheduler::Profile& profile) {
+  map.map("picker", [&](YamlMap& picker) {
+    scheduler::PickerOptions options;
+    picker.text("url", options.url);
+    if (options.url.empty()) {
+      picker.refuse("url", "where is it? e.g. http://127.0.0.1:8900/pick or unix:/run/picker.sock");
+    } else if (auto url = scheduler::parse_picker_url(options.url); !url) {
+      picker.refuse("url", url.error().message);
+    }
+    picker.duration("timeout", {.min = milliseconds{1}, .max = seconds{10}}, options.timeout);
+    std::uint32_t candidates = 16;
+    picker.whole("candidates", {.min = 2, .max = 1000}, candidates);
+    auto in_flight = static_cast<std::uint32_t>(options.in_flight_max);
+    picker.whole("maxInFlight", {.min = 1, .max = 1024}, in_flight);
+    options.in_flight_max = in_flight;
+    profile.policy.picker_candidates = static_cast<std::int32_t>(candidates);
+    profile.picker = std::move(options);
+  });
+}
+
 // A built-in profile may be named alone; any other needs a policy.
 scheduler::Profile read_profile(YamlMap& map) {
   scheduler::Profile profile;
@@ -44,6 +68,7 @@ scheduler::Profile read_profile(YamlMap& map) {
   }
   map.boolean("holdBack", profile.policy.hold_back);
   map.boolean("floorWholeCards", profile.reading.floor_whole_cards);
+  read_picker(map, profile);
   return profile;
 }
 
@@ -142,6 +167,24 @@ void read_quota(YamlMap& root, Config& config) {
   });
 }
 
+void read_room(YamlMap& root, Config& config) {
+  root.boolean("preemption", config.engine.preemption);
+  root.map("reservation", [&](YamlMap& map) {
+    std::chrono::nanoseconds patience{config.engine.patience_ns};
+    map.duration("patience", {.min = seconds{0}, .max = hours{168}}, patience);
+    config.engine.patience_ns = patience.count();
+    auto nodes = static_cast<std::uint32_t>(config.engine.nodes_per_room);
+    map.whole("nodesPerReservation", {.min = 1, .max = 1'000'000}, nodes);
+    config.engine.nodes_per_room = static_cast<std::int32_t>(nodes);
+    std::chrono::nanoseconds limit{config.engine.room_ns};
+    map.duration("limit", {.min = seconds{1}, .max = hours{168}}, limit);
+    config.engine.room_ns = limit.count();
+  });
+  root.map("volumes", [&](YamlMap& map) {
+    map.duration("bindTimeout", {.min = seconds{1}, .max = hours{24}}, config.volume_timeout);
+  });
+}
+
 template <typename T>
 void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::string_view),
                T& value) {
@@ -172,6 +215,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   read_profiles(root, config);
   read_extenders(root, config);
   read_quota(root, config);
+  read_room(root, config);
   root.text("listen", config.listen);
   root.map("api", [&](YamlMap& map) {
     map.number("callsPerSecond", {.min = 0, .max = 1e6}, config.api.calls_per_second);

@@ -1,6 +1,7 @@
 // The controller's configuration: one YAML file, read strictly. docs/configuration.md describes it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "core/engine/engine.h"
 #include "extender/options.h"
 #include "scheduler/profile.h"
 #include "scheduler/quota_source.h"
@@ -19,6 +21,8 @@ struct Config {
 
   std::vector<extender::ExtenderOptions> extenders;  // none unless they are named
   scheduler::QuotaOptions quota;
+  core::EngineOptions engine{.patience_ns = 60'000'000'000};  // preemption, reservations
+  std::chrono::nanoseconds volume_timeout = std::chrono::seconds{600};
 
   std::string listen = "127.0.0.1:10360";  // health, metrics and debugging
 

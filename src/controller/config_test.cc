@@ -4,6 +4,7 @@
 
 #include "controller/controller.h"
 #include "controller/exposition.h"
+#include "controller/yaml_reader.h"
 #include "net/address.h"
 
 namespace stowage::controller {
@@ -27,6 +28,9 @@ TEST(Config, AnEmptyFileHasTheBuiltInProfiles) {
   EXPECT_EQ(names, (std::vector<std::string>{"stowage", "toyscheduler", "alnair-cost-saving",
                                              "alnair-high-performance", "gpu-scheduler"}));
   EXPECT_EQ(config->listen, "127.0.0.1:10360");
+  EXPECT_TRUE(config->engine.preemption);
+  EXPECT_EQ(config->engine.patience_ns, 60'000'000'000) << "a minute";
+  EXPECT_EQ(config->volume_timeout, std::chrono::minutes{10});
 }
 
 TEST(Config, EverythingCanBeSaid) {
@@ -39,6 +43,11 @@ TEST(Config, EverythingCanBeSaid) {
       "- name: mine\n"
       "  policy: fgd/spread\n"
       "  holdBack: true\n"
+      "  picker: {url: 'http://127.0.0.1:8900/pick', timeout: 20ms, candidates: 8, "
+      "maxInFlight: 5}\n"
+      "preemption: false\n"
+      "reservation: {patience: 5m, nodesPerReservation: 10, limit: 2h}\n"
+      "volumes: {bindTimeout: 30s}\n"
       "listen: 0.0.0.0:9000\n"
       "api: {callsPerSecond: 100, burst: 10, bindsInFlight: 7}\n"
       "events: {perSecond: 5, burst: 6}\n"
@@ -50,6 +59,18 @@ TEST(Config, EverythingCanBeSaid) {
   EXPECT_EQ(core::to_text(config->profiles[0].policy.choice), "tightest");
   EXPECT_EQ(core::to_text(config->profiles[1].policy.choice), "fgd/spread");
   EXPECT_TRUE(config->profiles[1].policy.hold_back);
+  EXPECT_FALSE(config->profiles[0].picker);
+  EXPECT_EQ(config->profiles[0].policy.picker_candidates, 0);
+  ASSERT_TRUE(config->profiles[1].picker);
+  EXPECT_EQ(config->profiles[1].picker->url, "http://127.0.0.1:8900/pick");
+  EXPECT_EQ(config->profiles[1].picker->timeout, std::chrono::milliseconds{20});
+  EXPECT_EQ(config->profiles[1].picker->in_flight_max, 5U);
+  EXPECT_EQ(config->profiles[1].policy.picker_candidates, 8);
+  EXPECT_FALSE(config->engine.preemption);
+  EXPECT_EQ(config->engine.patience_ns, 300'000'000'000);
+  EXPECT_EQ(config->engine.nodes_per_room, 10);
+  EXPECT_EQ(config->engine.room_ns, 7'200'000'000'000);
+  EXPECT_EQ(config->volume_timeout, std::chrono::seconds{30});
   EXPECT_EQ(config->listen, "0.0.0.0:9000");
   EXPECT_EQ(config->api.binds_in_flight, 7U);
   EXPECT_EQ(config->api.calls_per_second, 100);
@@ -96,6 +117,27 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
        "c.yaml:1: apiVersion: this program reads stowage.dev/v1alpha1"},
       {"a log level", "log:\n  level: loud\n",
        "c.yaml:2: log.level: unknown log level \"loud\": debug, info, warn or error"},
+      {"a picker without an address", "profiles: [{name: stowage, picker: {timeout: 1s}}]\n",
+       "c.yaml:1: profiles[0].picker.url: where is it? e.g. http://127.0.0.1:8900/pick or "
+       "unix:/run/picker.sock"},
+      {"a picker by https", "profiles: [{name: stowage, picker: {url: 'https://a'}}]\n",
+       "c.yaml:1: profiles[0].picker.url: a picker is called by http:// or unix:, beside the "
+       "controller; https:// is not possible"},
+      {"one candidate", "profiles: [{name: stowage, picker: {url: 'unix:/p', candidates: 1}}]\n",
+       "c.yaml:1: profiles[0].picker.candidates: expected a number from 2 to 1000, found \"1\""},
+      {"a time without a unit", "reservation: {patience: 60}\n",
+       "c.yaml:1: reservation.patience: expected a time from 0s to 168h, e.g. 50ms, 60s, 10m or "
+       "1h, found \"60\""},
+      {"a time that is too long", "volumes: {bindTimeout: 25h}\n",
+       "c.yaml:1: volumes.bindTimeout: expected a time from 1s to 24h, e.g. 50ms, 60s, 10m or 1h, "
+       "found \"25h\""},
+      {"a time that is a list", "reservation: {limit: [1h]}\n",
+       "c.yaml:1: reservation.limit: expected a time from 1s to 168h, e.g. 50ms, 60s, 10m or 1h, "
+       "found a list"},
+      {"a key of a reservation", "reservation: {patient: 1s}\n",
+       "c.yaml:1: reservation.patient: unknown key; did you mean \"patience\"?"},
+      {"preemption that is no truth", "preemption: 1\n",
+       "c.yaml:1: preemption: expected true or false, found \"1\""},
       {"two documents", "{}\n---\n{}\n", "c.yaml: more than one YAML document"},
       {"a text", "hello\n", "c.yaml: expected a mapping of keys, found \"hello\""},
   };
@@ -103,6 +145,24 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
   EXPECT_TRUE(error_of("a: [\n").starts_with("c.yaml:")) << error_of("a: [\n");
   EXPECT_NE(error_of("profiles: [{name: x, policy: dual-prise}]\n").find("dual-pri"),
             std::string::npos);
+}
+
+TEST(Duration, IsANumberWithAUnit) {
+  using std::chrono::nanoseconds;
+  EXPECT_EQ(parse_duration("50ms"), nanoseconds{50'000'000});
+  EXPECT_EQ(parse_duration("0"), nanoseconds{0});
+  EXPECT_EQ(parse_duration("0s"), nanoseconds{0});
+  EXPECT_EQ(parse_duration("1h"), nanoseconds{3'600'000'000'000});
+  for (const char* bad : {"", "s", "5", "-1s", "1.5s", " 1s", "1s ", "1d", "1m30s", "ms",
+                          "99999999999999999999h", "1000000000h"}) {
+    EXPECT_FALSE(parse_duration(bad)) << bad;
+  }
+  for (const char* same : {"50ms", "0s", "60s", "90s", "10m", "2h"}) {
+    const std::string text = to_text(*parse_duration(same));
+    EXPECT_EQ(parse_duration(text), parse_duration(same)) << text;
+  }
+  EXPECT_EQ(to_text(std::chrono::seconds{90}), "90s");
+  EXPECT_EQ(to_text(std::chrono::seconds{60}), "1m");
 }
 
 TEST(Config, AFileThatIsNotThereIsSaid) {

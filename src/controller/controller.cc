@@ -26,6 +26,8 @@ scheduler::SchedulerOptions scheduler_options(const Config& config) {
   scheduler::SchedulerOptions options;
   options.profiles = config.profiles;
   options.quota = config.quota;
+  options.engine = config.engine;
+  options.claims.limit = config.volume_timeout;
   for (const auto& extender : config.extenders) {
     for (const auto& entry : extender.policies) options.guest_policies.push_back(entry.policy);
   }

@@ -49,6 +49,75 @@ void engine_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
   }
 }
 
+void room_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
+  const auto& counters = picture.engine.counters;
+  const auto& outbox = picture.outbox;
+  out.gauge("stowage_rooms", "Pods that have room kept for them on a node.",
+            as_double(counters.rooms));
+  out.counter("stowage_rooms_opened_total", "Times that room was begun to be kept for a pod.",
+              counters.rooms_opened);
+  out.counter("stowage_preemptions_total", "Times that room was taken from less important pods.",
+              counters.preemptions);
+  out.counter("stowage_evictions_decided_total", "Pods that were told to go.", counters.evicted);
+  out.family("stowage_evictions_total", Type::counter,
+             "Evictions asked of the API server, by outcome.");
+  out.sample(outbox.evictions.deleted, {{"outcome", "deleted"}});
+  out.sample(outbox.evictions.gone, {{"outcome", "gone"}});
+  out.sample(outbox.evictions.failed, {{"outcome", "failed"}});
+  out.family("stowage_nominations_total", Type::counter,
+             "Writes of nominatedNodeName, by outcome.");
+  out.sample(outbox.nominations.written, {{"outcome", "written"}});
+  out.sample(outbox.nominations.failed, {{"outcome", "failed"}});
+  out.gauge("stowage_shapes_waiting_for_others",
+            "Groups of waiting pods that other pods or volumes can help.",
+            as_double(counters.by_others));
+  out.gauge("stowage_binds_waiting_for_volumes", "Pods whose volume claims are being bound.",
+            as_double(outbox.claims.waiting));
+  out.family("stowage_volume_binds_total", Type::counter,
+             "Pods whose volume claims had to be bound first, by outcome.");
+  out.sample(outbox.claims.bound, {{"outcome", "bound"}});
+  out.sample(outbox.claims.failed - outbox.claims.timed_out, {{"outcome", "failed"}});
+  out.sample(outbox.claims.timed_out, {{"outcome", "timed_out"}});
+}
+
+void picker_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
+  const auto& pickers = picture.outbox.pickers;
+  if (pickers.empty()) return;
+  out.family("stowage_picker_places_total", Type::counter,
+             "Places of profiles with a picker: its own, or left to the policy (also if the picker "
+             "chose a node that was no good by then).");
+  out.sample(picture.engine.counters.picked, {{"by", "picker"}});
+  out.sample(picture.engine.counters.not_picked, {{"by", "policy"}});
+  const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
+    out.family(name, type, help);
+    for (const auto& [profile, counters] : pickers) {
+      out.sample(value(counters), {{"profile", profile}});
+    }
+  };
+  using Counters = scheduler::Picker::Counters;
+  each("stowage_picker_asked_total", Type::counter, "Questions sent to the picker.",
+       [](const Counters& c) { return c.asked; });
+  each("stowage_picker_picked_total", Type::counter, "Answers that named a node.",
+       [](const Counters& c) { return c.picked; });
+  out.family("stowage_picker_fallbacks_total", Type::counter,
+             "Pods left to the policy, by profile and reason.");
+  for (const auto& [profile, counters] : pickers) {
+    for (std::size_t why = 0; why < scheduler::kNotPicked; ++why) {
+      out.sample(counters.not_picked[why],
+                 {{"profile", profile},
+                  {"reason", scheduler::to_word(static_cast<scheduler::NotPicked>(why))}});
+    }
+  }
+  each("stowage_picker_seconds_total", Type::counter, "Time from question to good answer.",
+       [](const Counters& c) { return static_cast<double>(c.nanos_sum) / 1e9; });
+  each("stowage_picker_answers_total", Type::counter, "Answers in stowage_picker_seconds_total.",
+       [](const Counters& c) { return c.answers; });
+  each("stowage_picker_seconds_max", Type::gauge, "The slowest good answer since the start.",
+       [](const Counters& c) { return static_cast<double>(c.nanos_max) / 1e9; });
+  each("stowage_picker_paused", Type::gauge, "1 while the picker is left alone after failures.",
+       [](const Counters& c) { return c.paused ? 1.0 : 0.0; });
+}
+
 void mailbox_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
   out.family("stowage_mailbox_events", Type::gauge, "Events that wait for the engine, by lane.");
   out.sample(as_double(picture.mailbox.replies), {{"lane", "replies"}});
@@ -166,6 +235,8 @@ std::string render_metrics(const MetricsInput& input) {
   out.sample(1.0, {{"version", std::string(base::kVersion)}});
   out.gauge("stowage_ready", "1 once the first lists are in.", input.ready ? 1 : 0);
   engine_metrics(input.scheduler, out);
+  room_metrics(input.scheduler, out);
+  picker_metrics(input.scheduler, out);
   guest_metrics(input.scheduler, out);
   extender_metrics(input.extenders, out);
   mailbox_metrics(input.scheduler, out);

@@ -1,7 +1,10 @@
 #include "controller/yaml_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -25,9 +28,16 @@ struct YamlMap::Shared {
 
 namespace {
 
+struct Unit {
+  std::string_view name;
+  std::int64_t nanos;
+};
+constexpr std::array<Unit, 4> kUnits{
+    {{"h", 3'600'000'000'000}, {"m", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}}};
+
 std::string kind_of(const YAML::Node& node) {
   switch (node.Type()) {
-    case YAML::NodeType::Undefined: return "nothing";
+    case YAML::NodeType::Undefined:
     case YAML::NodeType::Null: return "nothing";
     case YAML::NodeType::Scalar: return fmt::format("\"{}\"", node.Scalar());
     case YAML::NodeType::Sequence: return "a list";
@@ -116,6 +126,30 @@ std::unique_ptr<YamlMap::Node> YamlMap::child(const std::string& key) {
   return nullptr;
 }
 
+std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
+  std::int64_t count = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || count < 0 || count > 1'000'000'000) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(stop - text.data()));
+  if (unit.empty() && count == 0) return std::chrono::nanoseconds{0};
+  for (const Unit& known : kUnits) {
+    if (known.name != unit) continue;
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    if (count > kMost / known.nanos) return std::nullopt;
+    return std::chrono::nanoseconds{count * known.nanos};
+  }
+  return std::nullopt;
+}
+
+std::string to_text(std::chrono::nanoseconds duration) {
+  for (const Unit& unit : kUnits) {
+    if (duration.count() != 0 && duration.count() % unit.nanos == 0) {
+      return fmt::format("{}{}", duration.count() / unit.nanos, unit.name);
+    }
+  }
+  return duration.count() == 0 ? "0s" : fmt::format("{}ns", duration.count());
+}
+
 bool YamlMap::has(const std::string& key) { return child(key) != nullptr; }
 
 void YamlMap::text(const std::string& key, std::string& value) {
@@ -162,6 +196,19 @@ void YamlMap::whole(const std::string& key, const Range& range, std::uint32_t& v
     return refuse(key, fmt::format("expected a whole number, found {}", read));
   }
   value = static_cast<std::uint32_t>(read);
+}
+
+void YamlMap::duration(const std::string& key, const DurationRange& range,
+                       std::chrono::nanoseconds& value) {
+  const auto node = child(key);
+  if (!node) return;
+  const auto read = node->yaml.IsScalar() ? parse_duration(node->yaml.Scalar()) : std::nullopt;
+  if (!read || *read < range.min || *read > range.max) {
+    return problem(*node, key,
+                   fmt::format("expected a time from {} to {}, e.g. 50ms, 60s, 10m or 1h, found {}",
+                               to_text(range.min), to_text(range.max), kind_of(node->yaml)));
+  }
+  value = *read;
 }
 
 void YamlMap::map(const std::string& key, const std::function<void(YamlMap&)>& read) {

@@ -2,9 +2,11 @@
 // or the error says where and what to write. The first error sticks; later reads do nothing.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +30,18 @@ class YamlMap {
     double min = 0;
     double max = 0;
   };
+  struct DurationRange {
+    std::chrono::nanoseconds min{};
+    std::chrono::nanoseconds max{};
+  };
   // Each reads the key if it is there, and notes it as known.
   void text(const std::string& key, std::string& value);
   void boolean(const std::string& key, bool& value);
   void number(const std::string& key, const Range& range, double& value);
   void whole(const std::string& key, const Range& range, std::uint32_t& value);
+  // "50ms", "60s", "10m", "1h"; a number alone is refused, unless it is 0.
+  void duration(const std::string& key, const DurationRange& range,
+                std::chrono::nanoseconds& value);
   void map(const std::string& key, const std::function<void(YamlMap&)>& read);
   void list(const std::string& key, const std::function<void(YamlMap&)>& read);
   [[nodiscard]] bool has(const std::string& key);  // known from now on
@@ -54,5 +63,9 @@ class YamlMap {
   std::string path_;                // "profiles[0]"
   std::vector<std::string> known_;
 };
+
+// As duration() reads and problems name them; unset if the text is none.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
+[[nodiscard]] std::string to_text(std::chrono::nanoseconds duration);
 
 }  // namespace stowage::controller

@@ -22,6 +22,7 @@ std::string owner(const PodObject& pod, const ContainerObject& container) {
 }
 
 Quantities asked(const ContainerObject& container) {
+  if (container.only_given) return container.given;
   Quantities amounts = container.requests;
   amounts.insert(container.limits.begin(), container.limits.end());
   for (const auto& [resource, quantity] : container.given) {

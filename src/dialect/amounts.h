@@ -17,7 +17,8 @@ namespace stowage::dialect {
 [[nodiscard]] std::string owner(const PodObject& pod, const ContainerObject& container);
 
 // The amounts that a container asks for: its requests, and its limits where there is no request, as
-// the API server fills them in; more where it has been given more.
+// the API server fills them in; more where it has been given more, and what it has been given alone
+// where it will never get what it asks for.
 [[nodiscard]] Quantities asked(const ContainerObject& container);
 // The same of one resource, which is not one that can be resized.
 [[nodiscard]] std::optional<base::Quantity> asked(const ContainerObject& container,

@@ -33,7 +33,7 @@ std::string key_of(std::string_view text, const std::string& ns) {
 
 std::string gang_of(const PodObject& object) {
   for (const std::string_view label : kLabels) {
-    const std::string* text = find(object.labels, label);
+    const std::string* text = find(object.around.labels, label);
     if (text == nullptr) continue;
     if (auto key = key_of(*text, object.ns); !key.empty()) return key;
   }

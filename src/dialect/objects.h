@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "core/model/around.h"
 #include "core/model/rules.h"
 
 namespace stowage::dialect {
@@ -24,9 +25,12 @@ struct ContainerObject {
   bool sidecar = false;  // an init container with restartPolicy Always
   Quantities requests;   // as the API server has defaulted them
   Quantities limits;
-  // What the kubelet has given to the container already, which may be more than it asks for while
-  // it is being resized.
+  // Of a pod on a node: what the kubelet has given to the container already, which may be more than
+  // it asks for while it is being resized.
   Quantities given;
+  // The kubelet will never give what is asked for now (a resize that is infeasible): what it has
+  // given is all that counts, except for cards, which are not resized.
+  bool only_given = false;
   friend bool operator==(const ContainerObject&, const ContainerObject&) = default;
 };
 
@@ -35,7 +39,6 @@ struct PodObject {
   std::string name;
   std::string uid;
   std::string resource_version;
-  core::Labels labels;
   Annotations annotations;
   bool deleting = false;                 // has a deletionTimestamp
   std::string created;                   // creationTimestamp, as written
@@ -44,16 +47,19 @@ struct PodObject {
   std::string scheduler;  // spec.schedulerName
   std::string node;       // spec.nodeName
   std::string phase;      // status.phase
+  std::string started;    // status.startTime, as written; empty: not yet
   std::string nominated;  // status.nominatedNodeName
   std::int32_t priority = 0;
   bool has_priority = false;    // spec.priority is there
   bool never_preempts = false;  // preemptionPolicy: Never
   std::vector<std::string> gates;
   core::NodeRules rules;
+  core::Around around;                      // its labels, and what it demands besides the node
   std::vector<ContainerObject> containers;  // init containers first, in their order
+  Quantities pod_requests;                  // spec.resources.requests: of the pod as a whole
   Quantities overhead;
   // Things the pod uses that are hard rules of scheduling and that no field above expresses, in
-  // words for a person, e.g. "inter-pod affinity" or "host port 8080". Never placed by guess.
+  // words for a person, e.g. "resource claims". Never placed by guess.
   std::vector<std::string> unsupported;
   // The PodScheduled condition, if it is False.
   std::string unscheduled_reason;

@@ -4,6 +4,7 @@
 #include "dialect/amounts.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
+#include "dialect/times.h"
 #include "dialect/wishes.h"
 
 namespace stowage::dialect {
@@ -39,6 +40,35 @@ Status add_all(const std::string& who, const Quantities& quantities, core::Resou
     STOWAGE_TRY_VOID(add_amount(who, resource, quantity, out));
   }
   return {};
+}
+
+// Of the pod as a whole: CPU, memory and huge pages, nothing else.
+Status add_pod_requests(const PodObject& pod, core::PodSpec& spec) {
+  const std::string who = fmt::format("pod {}", spec.name);
+  for (const auto& [resource, quantity] : pod.pod_requests) {
+    const bool pages = resource.starts_with("hugepages-");
+    if (resource != "cpu" && resource != "memory" && !pages) continue;
+    core::Resources amount;
+    STOWAGE_TRY_VOID(add_amount(who, resource, quantity, amount));
+    if (resource == "cpu") {
+      spec.pod_cpu_milli = amount.cpu_milli;
+    } else if (resource == "memory") {
+      spec.pod_memory_bytes = amount.memory_bytes;
+    } else {
+      spec.pod_hugepages[resource] = amount.extended[resource];
+    }
+  }
+  return {};
+}
+
+// What decides who gives way to whom.
+void put_standing(const PodObject& pod, core::PodSpec& spec) {
+  spec.never_preempts = pod.never_preempts;
+  spec.leaving = pod.deleting;
+  spec.stays = pod.annotations.contains("kubernetes.io/config.mirror");
+  spec.nominated = pod.nominated;
+  const auto started = parse_moment(pod.started);
+  spec.since = started ? *started : parse_moment(pod.created).value_or(0);
 }
 
 core::Phase phase_of(const ContainerObject& container) {
@@ -88,7 +118,9 @@ Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) 
   core::PodSpec spec{.uid = pod.uid,
                      .name = fmt::format("{}/{}", pod.ns, pod.name),
                      .priority = pod.priority,
-                     .rules = pod.rules};
+                     .rules = pod.rules,
+                     .around = pod.around};
+  put_standing(pod, spec);
   if (reading) {
     spec.needs = std::move(reading->needs);
     spec.naming = reading->naming;
@@ -108,6 +140,7 @@ Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) 
     if (reading) out.gpu = std::move(reading->asks[i]);
   }
   STOWAGE_TRY_VOID(add_all(fmt::format("pod {} overhead", spec.name), pod.overhead, spec.overhead));
+  STOWAGE_TRY_VOID(add_pod_requests(pod, spec));
   STOWAGE_TRY_VOID(core::validate(spec));
   return spec;
 }

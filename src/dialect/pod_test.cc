@@ -352,6 +352,55 @@ TEST(PodToSpec, CountsWhatAContainerHasWhileItIsMadeSmaller) {
             (core::Resources{.cpu_milli = 3000, .memory_bytes = std::int64_t{4} << 30}));
 }
 
+TEST(PodToSpec, AResizeThatIsInfeasibleCountsWhatTheContainerHas) {
+  auto c = container("c", {{"cpu", "9"}, {"example.com/fpga", "2"}, {"nvidia.com/gpu", "1"}});
+  c.given = testing::quantities({{"cpu", "3"}, {"memory", "1Gi"}});
+  c.only_given = true;
+  const auto spec = to_spec(pod({c}), {});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->containers[0].resources,
+            (core::Resources{.cpu_milli = 3000, .memory_bytes = std::int64_t{1} << 30}));
+  EXPECT_EQ(spec->containers[0].gpu.count, 1) << "cards are not resized";
+}
+
+TEST(PodToSpec, TakesTheRequestsOfThePodAsAWhole) {
+  auto object = pod({container("c", {{"cpu", "1"}})});
+  object.pod_requests = testing::quantities(
+      {{"cpu", "2500m"}, {"memory", "1Gi"}, {"hugepages-2Mi", "4Mi"}, {"example.com/fpga", "7"}});
+  const auto spec = to_spec(object, {});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->pod_cpu_milli, 2500);
+  EXPECT_EQ(spec->pod_memory_bytes, std::int64_t{1} << 30);
+  EXPECT_EQ(spec->pod_hugepages, (std::map<std::string, std::int64_t>{{"hugepages-2Mi", 4 << 20}}));
+  object.pod_requests = testing::quantities({{"memory", "0"}});
+  EXPECT_EQ(to_spec(object, {})->pod_cpu_milli, std::nullopt);
+  EXPECT_EQ(to_spec(object, {})->pod_memory_bytes, 0);
+  object.pod_requests = testing::quantities({{"cpu", "-1"}});
+  EXPECT_EQ(error_of(object), "pod ml/train: cpu is -1; write zero or more");
+}
+
+TEST(PodToSpec, SaysWhoGivesWayToWhom) {
+  auto object = pod({container("c", {})});
+  object.created = "1970-01-01T00:00:05Z";
+  const auto plain = to_spec(object, {});
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_FALSE(plain->never_preempts || plain->leaving || plain->stays);
+  EXPECT_EQ(plain->since, 5 * std::int64_t{1'000'000'000}) << "not started yet";
+  object.started = "1970-01-01T00:00:07Z";
+  object.never_preempts = true;
+  object.deleting = true;
+  object.nominated = "n3";
+  object.annotations["kubernetes.io/config.mirror"] = "x";
+  object.around.labels = {{"app", "web"}};
+  object.around.ports = {{.protocol = "TCP", .port = 80}};
+  const auto spec = to_spec(object, {});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_TRUE(spec->never_preempts && spec->leaving && spec->stays);
+  EXPECT_EQ(spec->since, 7 * std::int64_t{1'000'000'000});
+  EXPECT_EQ(spec->nominated, "n3");
+  EXPECT_EQ(spec->around, object.around);
+}
+
 TEST(PodToSpec, RefusesAbsurdAmountsAndNamesThem) {
   EXPECT_EQ(error_of(pod({container("c", {{"memory", "1e30"}})})),
             "pod ml/train container \"c\": memory is 100000000000000000000000000000 or more; no "

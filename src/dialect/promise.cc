@@ -31,7 +31,7 @@ const std::string* annotation(const PodObject& object, const Dialect& dialect,
 
 bool failed(const PodObject& object, const Dialect& dialect) {
   if (dialect.phase_label.empty()) return false;
-  const std::string* phase = find(object.labels, dialect.phase_label);
+  const std::string* phase = find(object.around.labels, dialect.phase_label);
   return phase != nullptr && *phase == "failed";
 }
 

@@ -83,7 +83,7 @@ TEST(Promise, CountsUntilItIsBroken) {
   };
   for (const Row& row : rows) {
     auto object = vgpu_pod();
-    if (*row.phase != '\0') object.labels["nvidia.com/assigned-phase"] = row.phase;
+    if (*row.phase != '\0') object.around.labels["nvidia.com/assigned-phase"] = row.phase;
     object.unscheduled_reason = row.reason;
     object.unscheduled_since = row.since;
     if (!row.made.empty()) object.annotations["nvidia.com/predicate-time"] = row.made;
@@ -160,9 +160,9 @@ TEST(Promise, OfVcudaIsReadInBothSpellings) {
     EXPECT_FALSE(promise_of(object, two_cards()));
     object.annotations[domain + "predicate-time"] = std::to_string(kRecent);
     EXPECT_TRUE(promise_of(object, two_cards()));
-    object.labels["tydic.io/bind-phase"] = "failed";
+    object.around.labels["tydic.io/bind-phase"] = "failed";
     EXPECT_EQ(promise_of(object, two_cards()).has_value(), !fork);
-    object.labels.clear();
+    object.around.labels.clear();
     object.annotations[domain + "predicate-gpu-idx-0"] = "7";
     EXPECT_FALSE(promise_of(object, two_cards()));
     // 150 percent are one card, all of it.
@@ -212,11 +212,9 @@ TEST(Gang, IsNamedByLabelsAnnotationsAndOwners) {
        ""},
   };
   for (const auto& row : rows) {
-    PodObject object{.ns = "team-a",
-                     .name = "p",
-                     .labels = row.labels,
-                     .annotations = row.annotations,
-                     .owner_kinds = row.owners};
+    PodObject object{
+        .ns = "team-a", .name = "p", .annotations = row.annotations, .owner_kinds = row.owners};
+    object.around.labels = row.labels;
     EXPECT_EQ(gang_of(object), row.key) << row.name;
   }
 }

@@ -69,8 +69,8 @@ std::string Extender::bind_obstacle(const Call& call) const {
     return fmt::format("pod {}/{} is on node {} already", pod.ns, pod.name, pod.node);
   }
   if (options_.mode != Mode::single_node) return {};
-  const auto phase = pod.labels.find("nvidia.com/assigned-phase");
-  if (phase != pod.labels.end() && phase->second == "failed") {
+  const auto phase = pod.around.labels.find("nvidia.com/assigned-phase");
+  if (phase != pod.around.labels.end() && phase->second == "failed") {
     return fmt::format("device pre allocation check failed, unable to bind to node \"{}\"", node);
   }
   const auto promised = dialect::promised_node(pod);
@@ -126,7 +126,7 @@ void Extender::claimed(const CallPtr& call) {
   }
   // In single-node mode it was told when the cards were chosen.
   std::string warning;
-  if (options_.mode == Mode::bind) {
+  if (options_.mode == Mode::bind || options_.mode == Mode::choose) {
     warning = core::topology_note(call->spec, *node, call->claim.place->cards);
   }
   ends_.shared.outbox.bind_guest({.ask = {.ns = call->object.ns,

@@ -137,7 +137,8 @@ void Extender::filter(const CallPtr& call) {
   const bool dry = call->verb == Verb::dry_run;
   const bool single = options_.mode == Mode::single_node;
   call->ask.pod = call->spec;
-  call->ask.keep = dry ? core::Keep::nothing : single ? core::Keep::one : core::Keep::hold;
+  const bool one = single || options_.mode == Mode::choose;
+  call->ask.keep = dry ? core::Keep::nothing : one ? core::Keep::one : core::Keep::hold;
   if (single && !dry && !keep_promise(call)) return;
   const std::int64_t hold = std::chrono::nanoseconds(options_.hold).count();
   on_engine(
@@ -222,6 +223,9 @@ void Extender::answer_filter(const CallPtr& call) {
   const std::string unknown = unknown_node_phrase(call->dialect);
   result.failed.reserve(call->answer.refused.size());
   for (const auto& refused : call->answer.refused) {
+    // That another node is better needs no words for each node: they would cost more than the rest.
+    const bool fits = refused.reason.code == core::ReasonCode::none && !refused.unknown;
+    if (fits && options_.mode == Mode::choose) continue;
     std::string& phrase = phrases[static_cast<std::size_t>(refused.reason.code)];
     if (phrase.empty() && !refused.unknown) {
       phrase = refused.reason.code == core::ReasonCode::none

@@ -13,7 +13,8 @@ struct ModeName {
   std::string_view word;
   Mode mode;
 };
-constexpr std::array kModes{ModeName{"bind", Mode::bind}, ModeName{"singleNode", Mode::single_node},
+constexpr std::array kModes{ModeName{"bind", Mode::bind}, ModeName{"choose", Mode::choose},
+                            ModeName{"singleNode", Mode::single_node},
                             ModeName{"count", Mode::count}};
 
 core::PolicyOptions policy(std::string_view text) {
@@ -98,7 +99,7 @@ Result<Mode> parse_mode(std::string_view word) {
   for (const auto& row : kModes) {
     if (row.word == word) return row.mode;
   }
-  return fail(fmt::format("unknown mode \"{}\"; write bind, singleNode or count", word));
+  return fail(fmt::format("unknown mode \"{}\"; write bind, choose, singleNode or count", word));
 }
 
 const char* to_word(Mode mode) {

@@ -16,8 +16,9 @@
 namespace stowage::extender {
 
 enum class Mode : std::uint8_t {
-  bind,  // kube-scheduler calls our bind: soft hold at filter, reserved at bind, and the cards
-         // are written with the binding
+  bind,    // kube-scheduler calls our bind: soft hold at filter, reserved at bind, and the cards
+           // are written with the binding
+  choose,  // the same, but filter answers the best node alone: kube-scheduler scores nothing
   single_node,  // filter answers one node, reserves it and writes the cards before it answers; a
                 // bind may follow or not
   count,        // another vendor's device plugin picks the cards: numbers only, nothing is written

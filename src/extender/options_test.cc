@@ -49,11 +49,11 @@ TEST(Preset, AllHaveADifferentNameAndAPolicyForEveryDialect) {
 }
 
 TEST(Mode, IsReadAndWritten) {
-  for (const char* word : {"bind", "singleNode", "count"}) {
+  for (const char* word : {"bind", "choose", "singleNode", "count"}) {
     EXPECT_STREQ(to_word(parse_mode(word).value()), word);
   }
   EXPECT_EQ(parse_mode("single").error().message,
-            "unknown mode \"single\"; write bind, singleNode or count");
+            "unknown mode \"single\"; write bind, choose, singleNode or count");
 }
 
 TEST(Words, AreThoseThatPeopleOfEachSystemKnow) {

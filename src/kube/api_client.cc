@@ -28,6 +28,7 @@ CallError from_net(net::CallError error) {
 // A stream that may have to wait for a credential, or to be opened a second time with a new one.
 struct OpenStream {
   std::string target;
+  std::string accept;
   ApiClient::StreamOptions options;
   ApiClient::StreamHandler handler;
   std::uint64_t generation = 0;
@@ -112,9 +113,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
       pump_after(rate_timer, bucket.wait(now));
       return std::nullopt;
     }
-    if (lanes.empty(Lane::events) || events_in_flight >= options.events_in_flight_max) {
-      return std::nullopt;
-    }
+    if (lanes.empty(Lane::events) || !event_may_go(now)) return std::nullopt;
     if (now < events_paused_until) {
       pump_after(events_timer, events_paused_until - now);
       return std::nullopt;
@@ -123,6 +122,16 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     if (bucket.take(now, reserve)) return Lane::events;
     pump_after(rate_timer, bucket.wait(now, reserve));
     return std::nullopt;
+  }
+
+  bool event_may_go(SteadyTime now) {
+    if (events_in_flight >= options.events_in_flight_max) return false;
+    if (events_in_flight < options.events_beside_binds_max) return true;
+    if (binds_in_flight != 0) return false;
+    const SteadyTime quiet = last_bind + options.events_quiet;
+    if (last_bind == SteadyTime{} || now >= quiet) return true;
+    pump_after(events_timer, quiet - now);
+    return false;
   }
 
   void pump_after(net::Timer& timer, net::Duration pause) {
@@ -135,6 +144,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     call->generation = credential.generation;
     ++in_flight;
     if (call->call.lane == Lane::events) ++events_in_flight;
+    if (call->call.lane == Lane::bind) ++binds_in_flight;
     // A deadline that has passed is left to the HTTP client, which ends the call as timed out.
     const net::Duration left = std::max<net::Duration>(call->deadline - now, net::Duration{1});
     net::HttpRequest request = session->request_for(call->call, credential);
@@ -148,6 +158,10 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
   void replied(const CallPtr& call, tl::expected<net::HttpResponse, net::CallError> result) {
     --in_flight;
     if (call->call.lane == Lane::events) --events_in_flight;
+    if (call->call.lane == Lane::bind) {
+      --binds_in_flight;
+      last_bind = steady_now();
+    }
     count(call->call.method, result ? result->status : 0);
     if (!result) {
       call->done(tl::unexpected(from_net(std::move(result).error())));
@@ -272,7 +286,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     }
     open->generation = credential->generation;
     open->reopening = false;
-    const ApiCall call{.target = open->target};
+    const ApiCall call{.target = open->target, .accept = open->accept};
     open->stream = session->http().open(session->request_for(call, *credential), open->options,
                                         wrap(weak_open));
   }
@@ -350,6 +364,8 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
   bool fetching = false;
   std::size_t in_flight = 0;
   std::size_t events_in_flight = 0;
+  std::size_t binds_in_flight = 0;
+  SteadyTime last_bind{};  // when one was answered
   ApiCounters counters;
 };
 
@@ -369,9 +385,10 @@ void ApiClient::call(ApiCall call, net::Duration deadline, Done done) {
 }
 
 std::unique_ptr<ApiClient::Stream> ApiClient::open(std::string target, const StreamOptions& options,
-                                                   StreamHandler handler) {
+                                                   StreamHandler handler, std::string accept) {
   auto open = std::make_shared<OpenStream>();
   open->target = std::move(target);
+  open->accept = std::move(accept);
   open->options = options;
   open->handler = std::move(handler);
   body_->connect(open);

@@ -25,8 +25,9 @@
 namespace stowage::kube {
 
 // Who goes first when calls wait. The lane `lease` is for the few calls that keep us leader: the
-// rate limit does not hold them up. `events` uses only capacity that nobody else wants, and its
-// oldest waiting calls are dropped when there are too many.
+// rate limit does not hold them up. `events` uses only capacity that nobody else wants: while binds
+// are under way a trickle, so that a burst of binds has the server for itself and no event waits
+// for ever. Its oldest waiting calls are dropped when there are too many.
 enum class Lane : std::uint8_t { lease, bind, normal, events };
 inline constexpr std::size_t kLaneCount = 4;
 
@@ -35,6 +36,7 @@ struct ApiCall {
   std::string target;  // path and query, encoded
   std::string body;
   std::string content_type = "application/json";  // of the body, if there is one
+  std::string accept = "application/json";        // what the reply may be
   Lane lane = Lane::normal;
 };
 
@@ -54,6 +56,9 @@ struct ApiClientOptions {
   std::size_t in_flight_max = 128;
   // Of those, how many `events` may use, and only while no other call waits.
   std::size_t events_in_flight_max = 16;
+  // And how many beside binds: while one is in flight, and so long after the last one was.
+  std::size_t events_beside_binds_max = 1;
+  net::Duration events_quiet = std::chrono::milliseconds{100};
   std::size_t waiting_max = 100'000;  // per lane; beyond: refused at once
   std::size_t events_waiting_max = 1'000;
   double calls_per_second = 0;  // 0: no limit; the server's own flow control answers 429
@@ -112,7 +117,8 @@ class ApiClient {
   };
   // A GET whose response goes on, outside of the lanes and limits. Credentials as for call().
   [[nodiscard]] std::unique_ptr<Stream> open(std::string target, const StreamOptions& options,
-                                             StreamHandler handler);
+                                             StreamHandler handler,
+                                             std::string accept = "application/json");
 
   [[nodiscard]] net::EventLoop& loop();
   [[nodiscard]] const ClientConfig& config() const;

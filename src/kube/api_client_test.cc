@@ -212,6 +212,24 @@ TEST_F(ApiClientTest, EventsUseOnlyTheirShareAndTheOldestAreDropped) {
   EXPECT_EQ(server_.held().size(), 1U);
 }
 
+TEST_F(ApiClientTest, EventsTrickleWhileBindsAreUnderWayAndGoOnWhenItIsQuiet) {
+  server_.script("GET", "/b", {server_.hold()});
+  server_.script("GET", "/e", {server_.hold()});
+  const auto client = server_.client({.events_quiet = milliseconds{20}});
+  get(*client, "/b", Lane::bind);
+  for (int i = 0; i < 5; ++i) get(*client, "/e", Lane::events);
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.held().size() == 2; }));
+  testing::run_for(loop_, milliseconds{40});
+  EXPECT_EQ(server_.seen("GET", "/e").size(), 1U);
+
+  const bool bind_first = server_.seen().at(0).path == "/b";
+  server_.held().at(bind_first ? 1 : 0)->send({200, {}, "{}"});
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.held().size() == 3; })) << "they starve";
+
+  server_.held().at(bind_first ? 0 : 1)->send({200, {}, "{}"});
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.seen("GET", "/e").size() == 5; }));
+}
+
 TEST_F(ApiClientTest, EventsPauseWhileTheServerIsTooBusy) {
   server_.script("GET", "/n", {reply(429, "{}", {{"Retry-After", "30"}})});
   server_.script("GET", "/e", {reply(200)});

@@ -1,6 +1,7 @@
 #include "kube/event_recorder.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -35,6 +36,22 @@ struct Series {
   WallTime when{};    // it happened last
 };
 
+// An event that the server does not have yet. Owns all it needs: its series may be forgotten while
+// it waits.
+struct Unwritten {
+  std::string key;
+  std::uint64_t id = 0;
+  EventAsk ask;
+  WallTime when{};
+  std::string name;  // given with the first attempt and kept, so that none is written twice
+  std::uint32_t attempts = 0;
+};
+
+bool may_try_again(const tl::expected<ApiReply, CallError>& reply) {
+  if (!reply) return !reply.error().shed;
+  return reply->status >= 500 || reply->status == 429;
+}
+
 std::string object_key(const EventObject& object) {
   return fmt::format("{}\n{}\n{}\n{}", object.kind, object.ns, object.name, object.uid);
 }
@@ -58,7 +75,9 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
         series(options.series_max),
         objects(options.series_max),
         bucket(options.per_second, options.burst),
-        timer(client.loop()) {}
+        timer(client.loop()),
+        rests(options.rest_min, options.rest_max, 1),
+        rest_timer(client.loop()) {}
 
   void record(EventAsk ask) {
     ++counters.asked;
@@ -73,7 +92,8 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
       queue_patch(key, *known);
       return;
     }
-    if (!object_may_speak(ask.regarding, now) || !bucket.take(now)) {
+    const bool limited = ask.type != EventType::normal;
+    if (!object_may_speak(ask.regarding, now) || (limited && !bucket.take(now))) {
       ++counters.dropped;
       return;
     }
@@ -84,6 +104,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     fresh.when = options.wall_clock();
     Series& kept = series.put(key, std::move(fresh));
     create(key, kept);
+    pump();
   }
 
   bool object_may_speak(const EventObject& object, SteadyTime now) {
@@ -98,10 +119,33 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
   }
 
   void create(const std::string& key, Series& each) {
-    // Two events of one nanosecond must not have one name.
-    last_nanos = std::max(unix_nanos(each.when), last_nanos + 1);
-    each.name = codec::event_name(each.ask.regarding.name, last_nanos);
-    each.written = each.count;
+    each.busy = true;
+    if (unwritten.size() >= options.waiting_max) {
+      ++counters.dropped;
+      forget(unwritten.front());
+      unwritten.pop_front();
+    }
+    unwritten.push_back({.key = key, .id = each.id, .ask = each.ask, .when = each.when});
+  }
+
+  // Gives a few of them to the client, which holds them back while there are binds.
+  void pump() {
+    while (!resting && !unwritten.empty() && calls < options.calls_max) {
+      Unwritten next = std::move(unwritten.front());
+      unwritten.pop_front();
+      write(std::move(next));
+    }
+  }
+
+  void write(Unwritten each) {
+    if (++each.attempts == 1) {
+      // Two events of one nanosecond must not have one name.
+      last_nanos = std::max(unix_nanos(each.when), last_nanos + 1);
+      each.name = codec::event_name(each.ask.regarding.name, last_nanos);
+    } else {
+      ++counters.retried;
+    }
+    const EventObject& object = each.ask.regarding;
     codec::EventRecord record;
     record.name = each.name;
     record.type = each.ask.type == EventType::normal ? codec::EventRecord::Type::normal
@@ -112,66 +156,111 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     record.controller = options.controller;
     record.instance = options.instance;
     record.unix_micros = unix_micros(each.when);
-    record.kind = each.ask.regarding.kind;
-    record.ns = each.ask.regarding.ns;
-    record.object = each.ask.regarding.name;
-    record.uid = each.ask.regarding.uid;
+    record.kind = object.kind;
+    record.ns = object.ns;
+    record.object = object.name;
+    record.uid = object.uid;
     ApiCall call;
     call.method = "POST";
-    call.target = events_path(each.ask.regarding);
+    call.target = events_path(object);
     call.body = codec::event(record);
-    send(key, each, std::move(call));
+    call.lane = Lane::events;
+    ++calls;
+    client.call(std::move(call), options.call_deadline,
+                [weak = weak_from_this(),
+                 each = std::move(each)](const tl::expected<ApiReply, CallError>& reply) mutable {
+                  if (const auto self = weak.lock()) self->written(std::move(each), reply);
+                });
+  }
+
+  void written(Unwritten each, const tl::expected<ApiReply, CallError>& reply) {
+    --calls;
+    const bool there = reply && reply->status == 409 && each.attempts > 1;
+    if (there || (reply && reply->status >= 200 && reply->status < 300)) {
+      ++counters.created;
+      rests.reset();
+      if (Series* known = alive(each.key, each.id)) {
+        known->busy = false;
+        known->created = true;
+        known->name = each.name;
+        known->told = steady_now();
+        known->written = 1;
+        if (known->count > known->written) queue_patch(each.key, *known);
+      }
+    } else if (may_try_again(reply) && each.attempts < options.attempts_max) {
+      unwritten.push_back(std::move(each));
+      rest();
+    } else {
+      failed(reply);
+      forget(each);
+    }
+    pump();
+  }
+
+  // A server that does not answer is left alone for a while.
+  void rest() {
+    if (std::exchange(resting, true)) return;
+    rest_timer.start(rests.next(), [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->resting = false;
+      self->pump();
+    });
+  }
+
+  Series* alive(const std::string& key, std::uint64_t id) {
+    Series* each = series.find(key);
+    return each != nullptr && each->id == id ? each : nullptr;
+  }
+
+  // Without a beginning there is no series: the next time is a first time.
+  void forget(const Unwritten& each) {
+    if (alive(each.key, each.id) != nullptr) series.erase(each.key);
+  }
+
+  void failed(const tl::expected<ApiReply, CallError>& reply) {
+    if (!reply && reply.error().shed) {
+      ++counters.shed;
+      return;
+    }
+    ++counters.failed;
+    counters.last_error = reply ? explain("write an event", *reply)
+                                : fmt::format("cannot write an event: {}", reply.error().message);
   }
 
   void patch(const std::string& key, Series& each) {
+    each.busy = true;
+    each.told = steady_now();
     each.written = each.count;
     ApiCall call;
     call.method = "PATCH";
     call.target = fmt::format("{}/{}", events_path(each.ask.regarding), each.name);
     call.content_type = kMergePatch;
     call.body = codec::event_series_patch(each.count, unix_micros(each.when));
-    send(key, each, std::move(call));
-  }
-
-  void send(const std::string& key, Series& each, ApiCall call) {
-    each.busy = true;
-    each.told = steady_now();
     call.lane = Lane::events;
     client.call(
         std::move(call), options.call_deadline,
         [weak = weak_from_this(), key, id = each.id](const tl::expected<ApiReply, CallError>& r) {
-          if (const auto self = weak.lock()) self->replied(key, id, r);
+          if (const auto self = weak.lock()) self->patched(key, id, r);
         });
   }
 
-  void replied(const std::string& key, std::uint64_t id,
+  void patched(const std::string& key, std::uint64_t id,
                const tl::expected<ApiReply, CallError>& reply) {
-    Series* each = series.find(key);
-    if (each != nullptr && each->id != id) each = nullptr;  // forgotten meanwhile
+    Series* each = alive(key, id);
     if (each != nullptr) each->busy = false;
-    const bool was_created = each != nullptr && each->created;
     if (reply && reply->status >= 200 && reply->status < 300) {
-      ++(was_created ? counters.patched : counters.created);
-      if (each == nullptr) return;
-      each->created = true;
-      if (each->count > each->written) queue_patch(key, *each);
-      return;
-    }
-    if (was_created && reply && reply->status == 404) {
+      ++counters.patched;
+      if (each != nullptr && each->count > each->written) queue_patch(key, *each);
+    } else if (reply && reply->status == 404 && each != nullptr) {
       // The server keeps events for an hour or so; this one starts anew.
       each->created = false;
+      each->count = 1;
       create(key, *each);
-      return;
-    }
-    if (!reply && reply.error().shed) {
-      ++counters.shed;
+      pump();
     } else {
-      ++counters.failed;
-      counters.last_error = reply ? explain("write an event", *reply)
-                                  : fmt::format("cannot write an event: {}", reply.error().message);
+      failed(reply);
     }
-    // Without a beginning there is no series: the next time is a first time.
-    if (each != nullptr && !was_created) series.erase(key);
   }
 
   void queue_patch(const std::string& key, Series& each) {
@@ -221,6 +310,11 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
   TokenBucket bucket;
   net::Timer timer;
   std::set<Due> due;  // patches to come; at most one for each series
+  std::deque<Unwritten> unwritten;
+  std::size_t calls = 0;  // of creations, with the client
+  Backoff rests;
+  net::Timer rest_timer;
+  bool resting = false;
   std::uint64_t last_id = 0;
   std::int64_t last_nanos = 0;
   EventCounters counters;
@@ -237,6 +331,7 @@ void EventRecorder::record(EventAsk ask) { body_->record(std::move(ask)); }
 EventCounters EventRecorder::counters() const {
   EventCounters counters = body_->counters;
   counters.series = body_->series.size();
+  counters.waiting = body_->unwritten.size() + body_->calls;
   return counters;
 }
 

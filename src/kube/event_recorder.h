@@ -1,5 +1,7 @@
-// Events for people (kubectl describe): events.k8s.io/v1. Best effort: what is too much is dropped
-// and counted; nothing here ever delays a bind.
+// Events for people (kubectl describe): events.k8s.io/v1. Nothing here ever delays a bind: events
+// wait while binds are under way, and are written when there is time. An event of type normal is
+// written in the end, tried again where the server did not answer; warnings come in floods and are
+// limited by rate. What is too much is dropped and counted.
 //
 // The same thing said of the same object within `series_gap` becomes a series of one event whose
 // count is patched from time to time.
@@ -38,8 +40,13 @@ struct EventAsk {
 struct EventRecorderOptions {
   std::string controller = "stowage";  // reportingController
   std::string instance;    // reportingInstance, usually the host's name; may not be empty
-  double per_second = 50;  // new events and patches together
+  double per_second = 50;  // new warnings and patches together
   double burst = 200;
+  std::size_t waiting_max = 50'000;  // to be written; beyond: the oldest is dropped
+  std::size_t calls_max = 32;        // given to the client at a time
+  std::uint32_t attempts_max = 5;
+  net::Duration rest_min = std::chrono::seconds{1};  // after a server that did not answer
+  net::Duration rest_max = std::chrono::seconds{30};
   double per_object_burst = 25;  // of different events of one object; then one per
   net::Duration per_object_every = std::chrono::seconds{300};
   net::Duration series_gap = std::chrono::minutes{6};
@@ -56,8 +63,10 @@ struct EventCounters {
   std::uint64_t merged = 0;   // repetitions that went into a count
   std::uint64_t dropped = 0;  // by the limits here
   std::uint64_t shed = 0;     // by the full lane of the client
-  std::uint64_t failed = 0;   // refused by the server, or no reply
-  std::size_t series = 0;     // remembered now
+  std::uint64_t retried = 0;
+  std::uint64_t failed = 0;  // refused by the server, or no reply
+  std::size_t series = 0;    // remembered now
+  std::size_t waiting = 0;   // to be written
   std::string last_error;
 };
 

@@ -28,6 +28,13 @@ EventAsk ask(const std::string& pod, const std::string& note = "no room") {
           .note = note};
 }
 
+EventAsk scheduled(const std::string& pod) {
+  return {.regarding = {.ns = "ns", .name = pod, .uid = "u-" + pod},
+          .reason = "Scheduled",
+          .action = "Binding",
+          .note = "assigned " + pod};
+}
+
 class EventRecorderTest : public ::testing::Test {
  protected:
   EventRecorder& start(EventRecorderOptions options = {}) {
@@ -165,6 +172,49 @@ TEST_F(EventRecorderTest, LimitsTheTotalRateAndEachObject) {
   recorder_->record(ask("q"));
   ASSERT_TRUE(created(4));
   EXPECT_EQ(recorder_->counters().dropped, 7U);
+}
+
+TEST_F(EventRecorderTest, NormalEventsAreAllWrittenWhateverTheRate) {
+  server_.script("POST", kEvents, {reply(201)});
+  start({.per_second = 0.001, .burst = 1, .series_max = 10});
+  for (int i = 0; i < 300; ++i) recorder_->record(scheduled(fmt::format("p{}", i)));
+  ASSERT_TRUE(created(300));
+  EXPECT_EQ(recorder_->counters().dropped, 0U);
+  EXPECT_EQ(recorder_->counters().waiting, 0U);
+}
+
+TEST_F(EventRecorderTest, AnEventIsTriedAgainUnderItsNameUntilTheServerHasIt) {
+  server_.script("POST", kEvents,
+                 {refuse(500, "InternalError", "etcd"), testing::drop(),
+                  refuse(409, "AlreadyExists", "the one before was written")});
+  start({.rest_min = milliseconds{1}}).record(scheduled("p"));
+  ASSERT_TRUE(created(1));
+  const auto posts = server_.seen("POST", kEvents);
+  ASSERT_EQ(posts.size(), 3U);
+  EXPECT_EQ(posts[0].body, posts[2].body);
+  EXPECT_EQ(recorder_->counters().retried, 2U);
+  EXPECT_EQ(recorder_->counters().failed, 0U);
+}
+
+TEST_F(EventRecorderTest, GivesUpOnAnEventThatTheServerNeverTakes) {
+  server_.script("POST", kEvents, {refuse(500, "InternalError", "etcd is away")});
+  start({.attempts_max = 3, .rest_min = milliseconds{1}}).record(scheduled("p"));
+  ASSERT_TRUE(run_until(loop_, [&] { return recorder_->counters().failed == 1; }));
+  EXPECT_EQ(server_.seen("POST", kEvents).size(), 3U);
+  EXPECT_EQ(recorder_->counters().series, 0U);
+  EXPECT_EQ(recorder_->counters().waiting, 0U);
+}
+
+TEST_F(EventRecorderTest, TheOldestThatWaitIsDroppedWhenThereAreTooMany) {
+  server_.script("POST", kEvents, {server_.hold(), reply(201)});
+  start({.waiting_max = 3, .calls_max = 1});
+  for (int i = 0; i < 10; ++i) recorder_->record(scheduled(fmt::format("p{}", i)));
+  EXPECT_EQ(recorder_->counters().dropped, 6U);
+  EXPECT_EQ(recorder_->counters().waiting, 4U);
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.held().size() == 1; }));
+  server_.held()[0]->send({201, {}, "{}"});
+  ASSERT_TRUE(created(4));
+  EXPECT_NE(server_.seen().at(3).body.find("\"p9."), std::string::npos);
 }
 
 TEST_F(EventRecorderTest, RemembersABoundedNumberOfSeries) {

@@ -90,6 +90,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
 
   void take_page(tl::expected<ApiReply, CallError> reply) {
     const std::string what = fmt::format("list {}", options.path);
+    status.code = reply ? reply->status : 0;
     if (!reply) {
       list_failed(fmt::format("cannot {}: {}", what, reply.error().message), {});
       return;
@@ -176,6 +177,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   [[nodiscard]] std::string watch_words() const { return fmt::format("watch {}", options.path); }
 
   void take_head(const ApiReply& head) {
+    status.code = head.status;
     if (head.status == 200) {
       opened = steady_now();
       set_status(ReflectorPhase::live, "");

@@ -32,6 +32,7 @@ struct ReflectorStatus {
   ReflectorPhase phase = ReflectorPhase::syncing;
   bool synced = false;  // at least one list has been delivered completely
   std::string error;    // the last failure, while not live
+  int code = 0;         // HTTP status of the last reply; 0: none came
   SteadyTime since;     // when this phase began
   friend bool operator==(const ReflectorStatus&, const ReflectorStatus&) = default;
 };

@@ -35,7 +35,6 @@ net::HttpClientOptions http_options(const ClientConfig& config, const ApiClientO
 
 net::Headers common_headers(const ClientConfig& config, const ApiClientOptions& options) {
   net::Headers headers;
-  headers.emplace_back("Accept", "application/json");
   headers.emplace_back("User-Agent", options.user_agent.empty()
                                          ? fmt::format("stowage/{}", base::kVersion)
                                          : options.user_agent);
@@ -117,7 +116,8 @@ net::HttpRequest Session::request_for(const ApiCall& call, const Credential& cre
   net::HttpRequest request;
   request.method = call.method;
   request.target = call.target;
-  request.headers.reserve(headers_.size() + 2);
+  request.headers.reserve(headers_.size() + 3);
+  request.headers.emplace_back("Accept", call.accept);
   request.headers.insert(request.headers.end(), headers_.begin(), headers_.end());
   if (!credential.authorization.empty()) {
     request.headers.emplace_back("Authorization", credential.authorization);

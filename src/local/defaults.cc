@@ -164,6 +164,16 @@ void set_defaults(Kind kind, json::object& object) {
     case Kind::storage_class:
       set_default(object, "reclaimPolicy", "Delete");
       return set_default(object, "volumeBindingMode", "Immediate");
+    case Kind::csi_driver: {
+      json::object& spec = make_object(object, "spec");
+      set_default(spec, "attachRequired", true);
+      for (const std::string_view key :
+           {"podInfoOnMount", "requiresRepublish", "seLinuxMount", "storageCapacity"}) {
+        set_default(spec, key, false);
+      }
+      set_default(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+      return set_default(spec, "volumeLifecycleModes", json::array{"Persistent"});
+    }
     case Kind::priority_class:
       return set_default(object, "preemptionPolicy", "PreemptLowerPriority");
     case Kind::node: {

@@ -75,6 +75,15 @@ void each_object(json::object& parent, std::string_view key, const Visit& visit)
   }
 }
 
+void open_host_ports(json::object& container) {
+  each_object(container, "ports", [](json::object& port) {
+    const json::value* number = port.if_contains("containerPort");
+    if (number != nullptr && int_at(port, "hostPort").value_or(0) == 0) {
+      port["hostPort"] = json::value(*number);
+    }
+  });
+}
+
 // What counts for quality of service: the amount of a resource above zero.
 bool positive(const json::object& container, std::string_view list, std::string_view resource) {
   const json::object* amounts = object_at(container, list);
@@ -109,6 +118,10 @@ void default_pod_spec(json::object& spec) {
   each_object(spec, "containers", default_container);
   each_object(spec, "initContainers", default_container);
   each_object(spec, "volumes", default_volume);
+  if (true_at(spec, "hostNetwork")) {  // then a port of a container is one of the host
+    each_object(spec, "containers", open_host_ports);
+    each_object(spec, "initContainers", open_host_ports);
+  }
   if (json::object* resources = object_in(spec, "resources")) copy_limits(*resources);
 }
 

@@ -27,6 +27,22 @@ TEST(Defaults, APodIsCompleted) {
   EXPECT_TRUE(spec.at("volumes").at(0).get_object().contains("emptyDir"));
 }
 
+TEST(Defaults, OnTheHostsNetworkAPortIsOneOfTheHost) {
+  const char* text = R"({"metadata":{"name":"a"},"spec":{"hostNetwork":true,
+      "containers":[{"name":"c","ports":[{"containerPort":80},
+        {"containerPort":81,"hostPort":81}]}]}})";
+  json::object pod = parsed(text);
+  set_defaults(Kind::pod, pod);
+  const json::value& ports = pod.at("spec").at("containers").at(0).at("ports");
+  EXPECT_EQ(ports.at(0).at("hostPort"), 80);
+  EXPECT_EQ(ports.at(1).at("hostPort"), 81);
+  pod = parsed(text);
+  pod.at("spec").get_object().erase("hostNetwork");
+  set_defaults(Kind::pod, pod);
+  EXPECT_FALSE(
+      pod.at("spec").at("containers").at(0).at("ports").at(0).get_object().contains("hostPort"));
+}
+
 TEST(Defaults, AreIdempotent) {
   for (const Resource& resource : all_resources()) {
     json::object once = parsed(R"({"metadata":{"name":"a"}})");

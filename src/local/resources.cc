@@ -108,9 +108,15 @@ constexpr std::array<Resource, kKinds> kTable{{
     {Kind::role, kRbac, "v1", "roles", "role", "Role", kNamespaced},
     {Kind::priority_class, "scheduling.k8s.io", "v1", "priorityclasses", "priorityclass",
      "PriorityClass", kCluster, kUncounted, kPc},
+    {Kind::csi_driver, "storage.k8s.io", "v1", "csidrivers", "csidriver", "CSIDriver", kCluster,
+     kCounted},
     {Kind::csi_node, "storage.k8s.io", "v1", "csinodes", "csinode", "CSINode", kCluster},
+    {Kind::csi_storage_capacity, "storage.k8s.io", "v1", "csistoragecapacities",
+     "csistoragecapacity", "CSIStorageCapacity", kNamespaced},
     {Kind::storage_class, "storage.k8s.io", "v1", "storageclasses", "storageclass", "StorageClass",
      kCluster, kUncounted, kSc},
+    {Kind::volume_attachment, "storage.k8s.io", "v1", "volumeattachments", "volumeattachment",
+     "VolumeAttachment", kCluster, kUncounted, kNone, kNone, kStatus},
 }};
 
 constexpr bool in_order() {

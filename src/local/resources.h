@@ -34,12 +34,15 @@ enum class Kind : std::uint8_t {
   role_binding,
   role,
   priority_class,
+  csi_driver,
   csi_node,
+  csi_storage_capacity,
   storage_class,
+  volume_attachment,
 };
 constexpr std::string_view kEventsGroup = "events.k8s.io";  // a second form of core events
 
-constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::storage_class) + 1;
+constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::volume_attachment) + 1;
 
 struct Resource {
   Kind kind_id = Kind::pod;

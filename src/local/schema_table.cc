@@ -409,15 +409,29 @@ RoleBinding: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta, 2 subjects []Subje
 Role: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta, 2 rules []PolicyRule
 PriorityClass: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta, 2 value i, 3 globalDefault b,
   4 description s, 5 preemptionPolicy s?
+CSIDriver: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta, 2 spec CSIDriverSpec
+CSIDriverSpec: 1 attachRequired b?, 2 podInfoOnMount b?, 3 volumeLifecycleModes []s,
+  4 storageCapacity b?, 5 fsGroupPolicy s?, 6 tokenRequests []TokenRequest, 7 requiresRepublish b?,
+  8 seLinuxMount b?, 9 nodeAllocatableUpdatePeriodSeconds l?
+TokenRequest: 1 audience s, 2 expirationSeconds l?
 CSINode: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta, 2 spec CSINodeSpec
 CSINodeSpec: 1 drivers [name]CSINodeDriver
 CSINodeDriver: 1 name s, 2 nodeID s, 3 topologyKeys []s, 4 allocatable VolumeNodeResources?
 VolumeNodeResources: 1 count i?
+CSIStorageCapacity: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta,
+  2 nodeTopology LabelSelector?, 3 storageClassName s, 4 capacity q?, 5 maximumVolumeSize q?
 StorageClass: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta, 2 provisioner s, 3 parameters {}s,
   4 reclaimPolicy s?, 5 mountOptions []s, 6 allowVolumeExpansion b?, 7 volumeBindingMode s?,
   8 allowedTopologies []TopologySelectorTerm
 TopologySelectorTerm: 1 matchLabelExpressions []TopologySelectorLabelRequirement
 TopologySelectorLabelRequirement: 1 key s, 2 values []s
+VolumeAttachment: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta, 2 spec VolumeAttachmentSpec,
+  3 status VolumeAttachmentStatus
+VolumeAttachmentSpec: 1 attacher s, 2 source VolumeAttachmentSource, 3 nodeName s
+VolumeAttachmentSource: 1 persistentVolumeName s?, 2 inlineVolumeSpec PersistentVolumeSpec?
+VolumeAttachmentStatus: 1 attached b, 2 attachmentMetadata {}s, 3 attachError VolumeError?,
+  4 detachError VolumeError?
+VolumeError: 1 time t, 2 message s, 3 errorCode i?
 Scale: 0 apiVersion s, 0 kind s, 1 metadata ObjectMeta, 2 spec ScaleSpec, 3 status ScaleStatus
 ScaleSpec: 1 replicas i
 ScaleStatus: 1 replicas i, 2 selector s

@@ -109,6 +109,10 @@ constexpr Column kBinding[] = {kName, {"Role"}, kAge};
 constexpr Column kRole[] = {kName, {"Created At"}};
 constexpr Column kPriority[] = {
     kName, {"Value", kNumber}, {"Global-Default"}, kAge, {"PreemptionPolicy"}};
+constexpr Column kCsiDriver[] = {
+    kName, {"AttachRequired"}, {"PodInfoOnMount"}, {"StorageCapacity"}, {"Modes"}, kAge};
+constexpr Column kCapacity[] = {kName, {"StorageClass"}, {"Capacity"}, kAge};
+constexpr Column kAttachment[] = {kName, {"Attacher"}, {"PV"}, {"Node"}, {"Attached"}, kAge};
 constexpr Column kCsiNode[] = {kName, {"Drivers", kNumber}, kAge};
 constexpr Column kStorage[] = {
     kName, {"Provisioner"}, {"ReclaimPolicy"}, {"VolumeBindingMode"}, {"AllowVolumeExpansion"},
@@ -131,6 +135,14 @@ std::string plain(const json::object& object, std::string_view path, std::string
   const json::value* value = find_at(object, path);
   if (value == nullptr) return std::string(none);
   return value->is_string() ? std::string(text_of(*value)) : json::serialize(*value);
+}
+
+std::string joined_at(const json::object& object, std::string_view path) {
+  std::vector<std::string_view> parts;
+  if (const json::array* list = array_at(object, path)) {
+    for (const json::value& one : *list) parts.push_back(text_of(one));
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
 }
 
 std::string access_modes(const json::object& object, std::string_view path) {
@@ -305,8 +317,11 @@ std::span<const TableColumn> columns_of(Kind kind) {
     case Kind::cluster_role:
     case Kind::role: return kRole;
     case Kind::priority_class: return kPriority;
+    case Kind::csi_driver: return kCsiDriver;
     case Kind::csi_node: return kCsiNode;
+    case Kind::csi_storage_capacity: return kCapacity;
     case Kind::storage_class: return kStorage;
+    case Kind::volume_attachment: return kAttachment;
   }
   return kNamespace;
 }
@@ -349,8 +364,24 @@ json::array cells_of(Kind kind, const json::object& object, WallTime now) {
     case Kind::priority_class:
       return {name, number_at(object, "value"), true_at(object, "globalDefault"), age,
               text_at(object, "preemptionPolicy")};
+    case Kind::csi_driver:
+      return {name,
+              true_at(object, "spec.attachRequired"),
+              true_at(object, "spec.podInfoOnMount"),
+              true_at(object, "spec.storageCapacity"),
+              joined_at(object, "spec.volumeLifecycleModes"),
+              age};
     case Kind::csi_node: return {name, size_at(object, "spec.drivers"), age};
+    case Kind::csi_storage_capacity:
+      return {name, text_at(object, "storageClassName"), plain(object, "capacity", "<unset>"), age};
     case Kind::storage_class: return storage_class_cells(object, age);
+    case Kind::volume_attachment:
+      return {name,
+              text_at(object, "spec.attacher"),
+              text_at(object, "spec.source.persistentVolumeName"),
+              text_at(object, "spec.nodeName"),
+              true_at(object, "status.attached"),
+              age};
   }
   return {};
 }

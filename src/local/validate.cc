@@ -255,6 +255,13 @@ void validate_object(Kind kind, const json::object& object, Problems& problems) 
     case Kind::storage_class:
       if (text_at(object, "provisioner").empty()) problems.required("provisioner");
       return;
+    case Kind::csi_storage_capacity:
+      if (text_at(object, "storageClassName").empty()) problems.required("storageClassName");
+      return;
+    case Kind::volume_attachment:
+      if (text_at(object, "spec.attacher").empty()) problems.required("spec.attacher");
+      if (text_at(object, "spec.nodeName").empty()) problems.required("spec.nodeName");
+      return;
     case Kind::lease:
       if (int_at(object, "spec.leaseDurationSeconds").value_or(1) <= 0) {
         problems.invalid("spec.leaseDurationSeconds",

@@ -1,10 +1,12 @@
-// Addresses to listen on, as people write them.
+// Addresses to listen on and to call, as people write them.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
+#include "net/http.h"
 
 namespace stowage::net {
 
@@ -14,5 +16,9 @@ struct ListenAddress {
   std::uint16_t port = 0;
 };
 [[nodiscard]] Result<ListenAddress> parse_listen(const std::string& text);
+
+// A URL (http.h), or "unix:/run/x.sock": then the path of the socket is the host, without a port.
+[[nodiscard]] Result<Url> parse_url_or_socket(std::string_view text);
+[[nodiscard]] bool is_socket_path(std::string_view host);
 
 }  // namespace stowage::net

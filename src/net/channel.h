@@ -1,4 +1,5 @@
-// A stream of bytes over one TCP connection, plain or TLS, to one owner. For src/net alone.
+// A stream of bytes over one connection (TCP, plain or TLS, or a Unix socket), to one owner. For
+// src/net alone.
 //
 //   connecting or accepted -> handshake -> open -> (finishing ->) closed
 //
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "net/event_loop.h"
@@ -62,7 +64,8 @@ class Channel final : public std::enable_shared_from_this<Channel> {
 
   Channel(EventLoop& loop, Owner& owner, ChannelOptions options);
 
-  // Either of them once. The first resolves the name and tries every address.
+  // Either of them once. The first resolves the name and tries every address; a host that begins
+  // with a slash is the path of a Unix socket.
   void connect(const std::string& host, std::uint16_t port);
   void accept(boost::asio::ip::tcp::socket socket);
 
@@ -90,8 +93,8 @@ class Channel final : public std::enable_shared_from_this<Channel> {
   [[nodiscard]] PeerIdentity identity() const;
 
  private:
-  using Socket = boost::asio::ip::tcp::socket;
-  using Endpoint = boost::asio::ip::tcp::endpoint;
+  using Socket = boost::asio::generic::stream_protocol::socket;
+  using Endpoint = boost::asio::generic::stream_protocol::endpoint;
   using ErrorCode = boost::system::error_code;
   enum class State { fresh, connecting, handshake, open, finishing, closed };
 

@@ -7,8 +7,10 @@
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <fmt/format.h>
 
+#include "net/address.h"
 #include "net/channel.h"
 #include "net/deadline.h"
 #include "net/error_text.h"
@@ -26,7 +28,9 @@ constexpr int kKeepIdleSeconds = 30;
 constexpr int kKeepIntervalSeconds = 10;
 constexpr int kKeepCount = 3;
 
-void set_options(tcp::socket& socket) {
+using Stream = boost::asio::generic::stream_protocol;
+
+void set_options(Stream::socket& socket) {
   boost::system::error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   const int on = 1;
@@ -38,9 +42,10 @@ void set_options(tcp::socket& socket) {
 }
 
 // A connection from a port of the ephemeral range to itself: possible where nobody listens.
-bool is_own_echo(const tcp::socket& socket) {
+bool is_own_echo(const Stream::socket& socket) {
   boost::system::error_code error;
   const auto local = socket.local_endpoint(error);
+  if (!error && local.protocol().family() == AF_UNIX) return false;
   return !error && local == socket.remote_endpoint(error) && !error;
 }
 
@@ -50,13 +55,18 @@ void Channel::connect(const std::string& host, std::uint16_t port) {
   state_ = State::connecting;
   host_ = host;
   open_by_ = after(options_.open_timeout);
+  if (is_socket_path(host)) {
+    endpoints_ = {Endpoint(boost::asio::local::stream_protocol::endpoint(host))};
+    connect_next();
+    return;
+  }
   ErrorCode not_an_address;
   const auto address = boost::asio::ip::make_address(host, not_an_address);
   if (not_an_address) {
     resolve(host, port);
     return;
   }
-  endpoints_ = {Endpoint(address, port)};
+  endpoints_ = {Endpoint(tcp::endpoint(address, port))};
   connect_next();
 }
 
@@ -88,7 +98,7 @@ void Channel::resolve(const std::string& host, std::uint16_t port) {
           self->refuse(fmt::format("no address found for this name: {}", error_text(error)));
           return;
         }
-        self->endpoints_.assign(results.begin(), results.end());
+        for (const auto& result : results) self->endpoints_.emplace_back(result.endpoint());
         self->connect_next();
       });
 }
@@ -129,7 +139,7 @@ void Channel::connected(const ErrorCode& error) {
 }
 
 void Channel::accept(boost::asio::ip::tcp::socket socket) {
-  socket_ = std::move(socket);
+  socket_ = Socket(std::move(socket));
   start_open_timer(options_.open_timeout);
   loop_.post([self = shared_from_this()] {
     if (self->state_ == State::fresh) self->begin_session();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "net/address.h"
 #include "net/ascii.h"
 
 namespace stowage::net {
@@ -90,6 +91,7 @@ bool sends_body(const HttpRequest& request) {
 }  // namespace
 
 std::string authority(const Url& url) {
+  if (is_socket_path(url.host)) return "unix:" + url.host;
   const bool ipv6 = url.host.find(':') != std::string::npos;
   return fmt::format("{}{}{}:{}", ipv6 ? "[" : "", url.host, ipv6 ? "]" : "", url.port);
 }
@@ -104,7 +106,11 @@ Result<std::string> request_head(const Url& server, const HttpRequest& request) 
   head += request.target;
   head += " HTTP/1.1\r\nHost: ";
   std::string host = authority(server);
-  if (server.port == (server.tls ? 443 : 80)) host.erase(host.rfind(':'));
+  if (is_socket_path(server.host)) {
+    host = "localhost";
+  } else if (server.port == (server.tls ? 443 : 80)) {
+    host.erase(host.rfind(':'));
+  }
   head += host;
   for (const auto& [name, value] : request.headers) {
     if (is_framing(name) || equals_ignoring_case(name, "host")) continue;

@@ -7,6 +7,9 @@ namespace {
 
 std::string node_key(const std::string& name) { return "n/" + name; }
 std::string pod_key(const std::string& uid) { return "p/" + uid; }
+std::string thing_key(std::size_t kind, const std::string& name) {
+  return std::to_string(kind) + "/" + name;
+}
 
 }  // namespace
 
@@ -38,6 +41,21 @@ void Mailbox::put_pod(core::PodSeenBound event) {
 
 void Mailbox::put_pod(core::PodHeld event) {
   const std::string key = pod_key(event.pod.uid);
+  put_object(key, std::move(event));
+}
+
+void Mailbox::put_pod(core::PodNominated event) {
+  const std::string key = pod_key(event.pod.uid);
+  put_object(key, std::move(event));
+}
+
+void Mailbox::put_thing(const std::string& name, core::ThingChanged event) {
+  const std::string key = thing_key(event.now.index(), name);
+  put_object(key, std::move(event));
+}
+
+void Mailbox::put_thing_gone(core::ThingGone event) {
+  const std::string key = thing_key(static_cast<std::size_t>(event.kind), event.name);
   put_object(key, std::move(event));
 }
 

@@ -1,7 +1,8 @@
 // Where events wait for the engine. Any thread puts, the engine's thread takes.
 //
 //   replies   outcomes of binds, ticks and questions: taken first, in their order
-//   objects   nodes and pods as they are now: the newest state of an object replaces an older one
+//   objects   nodes, pods and things as they are now: the newest state of an object replaces an
+//   older one
 //             that still waits, so that there are never more than there are objects
 //   pending   pods that want a place: by priority, then by arrival; closed until the first lists
 //             are in, and taken only as long as the binds under way allow it
@@ -43,7 +44,11 @@ class Mailbox {
   void put_pod(core::PodPending event);
   void put_pod(core::PodSeenBound event);
   void put_pod(core::PodHeld event);
+  void put_pod(core::PodNominated event);
   void put_pod_gone(const std::string& uid);
+  // `name` as the thing has it.
+  void put_thing(const std::string& name, core::ThingChanged event);
+  void put_thing_gone(core::ThingGone event);
 
   // The lists are in: pods may be placed from now on.
   void open();
@@ -78,7 +83,7 @@ class Mailbox {
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> replies_;
-  std::unordered_map<std::string, Slot> slots_;  // by "n/<name>" or "p/<uid>"
+  std::unordered_map<std::string, Slot> slots_;  // by "n/<name>", "p/<uid>" or "<kind>/<name>"
   std::deque<std::string> objects_;              // keys, by first arrival; stale ones are skipped
   std::map<Turn, std::string> pending_;          // keys
   std::uint64_t turns_ = 0;

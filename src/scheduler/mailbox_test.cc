@@ -23,6 +23,11 @@ std::string text_of(const Mailbox::Message& message) {
   if (const auto* e = std::get_if<core::PodSeenBound>(&event)) return "bound " + e->pod.uid;
   if (const auto* e = std::get_if<core::PodGone>(&event)) return "gone " + e->uid;
   if (const auto* e = std::get_if<core::BindDone>(&event)) return "done " + e->uid;
+  if (const auto* e = std::get_if<core::PodNominated>(&event)) return "nominated " + e->pod.uid;
+  if (const auto* e = std::get_if<core::ThingChanged>(&event)) {
+    return "thing " + std::to_string(e->now.index());
+  }
+  if (const auto* e = std::get_if<core::ThingGone>(&event)) return "no thing " + e->name;
   return "other";
 }
 
@@ -56,6 +61,28 @@ TEST(Mailbox, TheNewestStateOfAnObjectReplacesTheOlder) {
   box.put_node(core::NodeChanged{node("a").cards(3)});
   box.put_node_gone("a");
   EXPECT_EQ(taken(box), "no node a;");
+}
+
+TEST(Mailbox, ThingsOfOneNameAreKeptApartByKind) {
+  Mailbox box;
+  box.put_thing("a", {core::Volume{.name = "a"}});
+  box.put_thing("a", {core::StorageClass{.name = "a"}});
+  box.put_thing("a", {core::Volume{.name = "a", .bytes = 1}});
+  EXPECT_EQ(box.sizes().objects, 2U);
+  box.put_thing_gone({.kind = core::ThingKind::storage_class, .name = "a"});
+  EXPECT_EQ(taken(box), "thing 2;no thing a;");
+  box.put_thing_gone({.kind = core::ThingKind::volume, .name = "a"});
+  box.put_thing("a", {core::Volume{.name = "a"}});
+  EXPECT_EQ(taken(box), "thing 2;");
+}
+
+TEST(Mailbox, ANominationIsReplacedByWhatComesOfIt) {
+  Mailbox box;
+  box.put_pod(core::PodNominated{.pod = pod("p"), .node = "a"});
+  EXPECT_EQ(taken(box), "nominated p;");
+  box.put_pod(core::PodNominated{.pod = pod("p"), .node = "a"});
+  box.put_pod(core::PodSeenBound{.pod = pod("p"), .node = "a", .cards = {}});
+  EXPECT_EQ(taken(box), "bound p;");
 }
 
 TEST(Mailbox, APodMovesBetweenTheLanesAndIsTakenOnce) {

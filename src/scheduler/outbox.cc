@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "codec/picker.h"
 #include "core/explain/render.h"
 #include "core/explain/topology_note.h"
 #include "dialect/dialect.h"
@@ -25,16 +26,84 @@ bool has_cards(const core::NodeSpec& node, const core::Assignment& cards) {
   });
 }
 
-Outbox::Outbox(Ends ends) : ends_(std::move(ends)), alive_(std::make_shared<bool>(true)) {}
+Outbox::Outbox(const Options& options, Ends ends)
+    : ends_(std::move(ends)),
+      evictor_({.roster = ends_.roster,
+                .mailbox = ends_.mailbox,
+                .objects = ends_.objects,
+                .recorder = ends_.recorder,
+                .log = ends_.log,
+                .wall_clock = ends_.wall_clock}),
+      nominator_({.roster = ends_.roster,
+                  .objects = ends_.objects,
+                  .recorder = ends_.recorder,
+                  .log = ends_.log}),
+      claims_(options.claims,
+              {.objects = ends_.objects,
+               .loop = ends_.loop,
+               .claim = ends_.claim,
+               .pod_waits =
+                   [this](const std::string& uid) { return ends_.roster.wanting(uid) != nullptr; },
+               .node_there =
+                   [this](const std::string& name) { return ends_.roster.node(name) != nullptr; },
+               .on_number = ends_.on_claims_waiting}),
+      alive_(std::make_shared<bool>(true)) {
+  for (std::size_t i = 0; i < options.profiles.size(); ++i) {
+    const Profile& profile = options.profiles[i];
+    if (!profile.picker) continue;
+    pickers_.emplace(
+        static_cast<std::uint32_t>(i),
+        std::make_unique<Picker>(ends_.loop, *profile.picker, profile.name, ends_.log));
+  }
+}
+
 Outbox::~Outbox() { *alive_ = false; }
 
-void Outbox::carry_out(core::Commands commands) {
+void Outbox::carry_out(const core::Commands& commands) {
   for (const auto& command : commands) {
     std::visit([this](const auto& c) { carry_out(c); }, command);
   }
 }
 
 void Outbox::carry_out(const core::Bind& bind_command) {
+  if (bind_command.claims.empty()) return bind_pod(bind_command);
+  if (ends_.roster.wanting(bind_command.uid) == nullptr) return;
+  claims_.bind({.uid = bind_command.uid, .node = bind_command.node, .claims = bind_command.claims},
+               [this, bind_command](const std::string& error) {
+                 if (error.empty()) return bind_pod(bind_command);
+                 claims_failed(bind_command, error);
+               });
+}
+
+void Outbox::claims_failed(const core::Bind& bind_command, const std::string& why) {
+  ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
+  const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
+  if (pod == nullptr) return;
+  const dialect::PodObject& object = pod->object;
+  const Name name{.ns = object.ns, .name = object.name, .uid = object.uid};
+  ends_.log.warn("volumes not bound",
+                 {{"pod", name.text()}, {"node", bind_command.node}, {"why", why}});
+  record(name, kube::EventType::warning, "FailedScheduling",
+         fmt::format("the volumes of the pod could not be bound for node {}: {}", bind_command.node,
+                     why));
+}
+
+void Outbox::carry_out(const core::AskPicker& ask) {
+  const auto answer = [this, uid = ask.uid, generation = ask.generation](const std::string& node) {
+    ends_.mailbox.put_reply(core::Picked{.uid = uid, .generation = generation, .node = node});
+  };
+  const Roster::Wanting* pod = ends_.roster.wanting(ask.uid);
+  if (pod == nullptr) return answer("");
+  const auto picker = pickers_.find(pod->spec.profile);
+  if (picker == pickers_.end()) return answer("");
+  Picker::Question question{
+      .json = codec::picker_question({.object = pod->object, .pod = pod->spec, .ask = ask}),
+      .offered = {}};
+  for (const auto& candidate : ask.candidates) question.offered.push_back(candidate.node);
+  picker->second->ask(std::move(question), answer);
+}
+
+void Outbox::bind_pod(const core::Bind& bind_command) {
   const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
   if (pod == nullptr) return;  // it has gone or is bound: that event is on its way to the engine
   const core::NodeSpec* node = ends_.roster.node(bind_command.node);
@@ -189,6 +258,17 @@ void Outbox::record(const Name& pod, kube::EventType type, std::string reason, s
        .reason = std::move(reason),
        .action = std::move(action),
        .note = std::move(note)});
+}
+
+Outbox::Counters Outbox::counters() const {
+  Counters counters = counters_;
+  counters.evictions = evictor_.counters();
+  counters.nominations = nominator_.counters();
+  counters.claims = claims_.counters();
+  for (const auto& [number, picker] : pickers_) {
+    counters.pickers.emplace(picker->profile(), picker->counters());
+  }
+  return counters;
 }
 
 void Outbox::tell(const Notice& notice) {

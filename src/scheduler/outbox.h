@@ -1,5 +1,5 @@
-// Carries out what the engine commands, and tells it what came of it: binds, conditions, events.
-// One thread, the loop's.
+// Carries out what the engine commands, and tells it what came of it: binds, conditions, events,
+// evictions, nominations, questions to the outside picker. One thread, the loop's.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,20 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "core/model/event.h"
 #include "kube/binder.h"
 #include "kube/condition_writer.h"
 #include "kube/event_recorder.h"
+#include "kube/object_access.h"
 #include "kube/pod_access.h"
+#include "scheduler/claim_binder.h"
+#include "scheduler/evictor.h"
 #include "scheduler/mailbox.h"
+#include "scheduler/nominator.h"
+#include "scheduler/picker.h"
 #include "scheduler/roster.h"
 
 namespace stowage::scheduler {
@@ -31,16 +37,25 @@ class Outbox {
     kube::EventRecorder& recorder;
     kube::ConditionWriter& conditions;
     kube::PodAccess& pods;
+    kube::ObjectAccess& objects;
     net::EventLoop& loop;
     base::Log& log;
     kube::WallClock wall_clock;
+    // A volume claim as it is now, by "namespace/name"; null if there is none.
+    std::function<const ClaimView*(const std::string&)> claim;
+    // How many of the pods that are being bound wait for volumes.
+    std::function<void(std::size_t)> on_claims_waiting;
   };
-  explicit Outbox(Ends ends);
+  struct Options {
+    ClaimBinderOptions claims;
+    const std::vector<Profile>& profiles;  // for their pickers
+  };
+  Outbox(const Options& options, Ends ends);
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  void carry_out(core::Commands commands);
+  void carry_out(const core::Commands& commands);
   // Binds a pod of another scheduler, whose cards are claimed. The engine is told how it ends, and
   // `done` with an error or an empty text as soon as there is an answer; if that leaves it open
   // whether the pod is bound, the bind is seen to an end all the same.
@@ -52,13 +67,19 @@ class Outbox {
   };
   void bind_guest(GuestBind guest);
   void tell(const Notice& notice);
+  // To be called whenever a volume claim appears, changes or goes.
+  void claim_changed(const std::string& claim) { claims_.claim_changed(claim); }
 
   struct Counters {
     std::uint64_t refused = 0;  // refusals told, the engine's and ours
     std::uint64_t unknown = 0;  // binds that were asked for again because nobody knew their end
     std::map<std::string, std::uint64_t> refused_by;  // by the word of the dominant reason
+    Evictor::Counters evictions;
+    Nominator::Counters nominations;
+    ClaimBinder::Counters claims;
+    std::map<std::string, Picker::Counters> pickers;  // by profile
   };
-  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] Counters counters() const;
 
  private:
   struct Name {
@@ -71,6 +92,12 @@ class Outbox {
   void carry_out(const core::Bind& bind);
   void carry_out(const core::Refuse& refuse);
   void carry_out(const core::Reject& reject);
+  void carry_out(const core::Evict& evict) { evictor_.evict(evict); }
+  void carry_out(const core::Nominate& nominate) { nominator_.nominate(nominate); }
+  void carry_out(const core::AskPicker& ask);
+  // The pod is bound now, or refused, by what is known of it and of the node at this moment.
+  void bind_pod(const core::Bind& bind);
+  void claims_failed(const core::Bind& bind, const std::string& why);
   struct Errand {
     kube::BindAsk ask;
     dialect::Annotations labels;
@@ -87,7 +114,11 @@ class Outbox {
 
   Ends ends_;
   Counters counters_;
-  std::map<std::uint64_t, net::Timer> pauses_;  // of binds that are asked for again
+  Evictor evictor_;
+  Nominator nominator_;
+  ClaimBinder claims_;
+  std::map<std::uint32_t, std::unique_ptr<Picker>> pickers_;  // by profile
+  std::map<std::uint64_t, net::Timer> pauses_;                // of binds that are asked for again
   std::uint64_t pause_count_ = 0;
   std::shared_ptr<bool> alive_;
 };

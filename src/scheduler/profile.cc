@@ -1,6 +1,7 @@
 #include "scheduler/profile.h"
 
 #include "base/check.h"
+#include "net/address.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -14,6 +15,15 @@ Profile make(std::string name, std::string_view policy) {
 }
 
 }  // namespace
+
+Result<net::Url> parse_picker_url(std::string_view text) {
+  STOWAGE_TRY(url, net::parse_url_or_socket(text));
+  if (url.tls) {
+    return fail(
+        "a picker is called by http:// or unix:, beside the controller; https:// is not possible");
+  }
+  return url;
+}
 
 std::vector<Profile> built_in_profiles() {
   std::vector<Profile> profiles{

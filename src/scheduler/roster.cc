@@ -38,6 +38,20 @@ core::PodSpec readable_part(dialect::PodObject object) {
   return spec;
 }
 
+// The spec has these too, and pods that wait may be many.
+void strip(dialect::PodObject& object) {
+  object.rules = {};
+  object.around = {};
+}
+
+// Leaves both as they are.
+bool same_but_nominated(const core::PodSpec& old, core::PodSpec& now) {
+  std::string nominated = std::exchange(now.nominated, old.nominated);
+  const bool same = old == now;
+  now.nominated = std::move(nominated);
+  return same;
+}
+
 }  // namespace
 
 Roster::Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice on_notice,
@@ -162,8 +176,14 @@ void Roster::see_pod(dialect::PodObject object) {
 // A pod that somebody else schedules. The extender may hold cards for it, so its end is told.
 void Roster::see_guest(PodEntry& entry, const dialect::PodObject& object) {
   entry.told = true;
-  if (!promise_profile_ || entry.promise == object.resource_version) return;
+  if (promise_profile_) see_promise(entry, object);
+  if (!entry.promised) see_nomination(entry, object);
+}
+
+void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
+  if (entry.promise == object.resource_version) return;
   entry.promise = object.resource_version;
+  entry.promised = false;
   const auto node_name = dialect::promised_node(object);
   const core::NodeSpec* on = node_name ? node(*node_name) : nullptr;
   if (on == nullptr) return;
@@ -175,10 +195,25 @@ void Roster::see_guest(PodEntry& entry, const dialect::PodObject& object) {
   if (!promise) return;
   spec->profile = *promise_profile_;
   const std::int64_t left = promise->until_unix_nanos - now;
+  entry.promised = true;
+  entry.nominated.clear();  // the promise says more
   mailbox_.put_pod(core::PodHeld{.pod = std::move(*spec),
                                  .node = promise->node,
                                  .cards = promise->cards,
                                  .until = {clock_.now().ns + left}});
+}
+
+// Its scheduler has made room for it on a node, or is about to bind it there: others keep off.
+void Roster::see_nomination(PodEntry& entry, const dialect::PodObject& object) {
+  if (object.nominated.empty()) {
+    if (!entry.nominated.empty()) mailbox_.put_pod_gone(object.uid);
+    entry.nominated.clear();
+    return;
+  }
+  auto spec = dialect::to_spec(object, reading({.floor_whole_cards = true}));
+  if (!spec) spec = readable_part(object);
+  entry.nominated = object.nominated;
+  mailbox_.put_pod(core::PodNominated{.pod = std::move(*spec), .node = object.nominated});
 }
 
 void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
@@ -202,11 +237,17 @@ void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
     return notify(Notice::Kind::refused, object, spec.error().message);
   }
   spec->profile = number;
+  strip(object);
   if (!entry.wanting) {
     entry.wanting = std::make_unique<Wanting>();
     ++wanting_;
-  } else if (entry.wanting->spec == *spec) {
-    entry.wanting->object = std::move(object);  // its status changed, nothing that we look at
+  } else if (same_but_nominated(entry.wanting->spec, *spec)) {
+    // Its status changed, nothing that the engine looks at; but somebody else may have nominated
+    // it. Not in the lane of objects: the pod may still wait there to be asked about.
+    if (entry.wanting->spec.nominated != spec->nominated) {
+      mailbox_.put_reply(core::PodNominated{.pod = *spec, .node = spec->nominated});
+    }
+    *entry.wanting = {.object = std::move(object), .spec = std::move(*spec)};
     return;
   }
   entry.told = true;
@@ -247,6 +288,7 @@ void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpe
   mailbox_.put_pod(
       core::PodSeenBound{.pod = spec, .node = object.node, .cards = cards ? *cards : std::nullopt});
   if (node != nullptr) return;
+  strip(object);
   homeless_[object.node].insert(object.uid);
   entry.wanting =
       std::make_unique<Wanting>(Wanting{.object = std::move(object), .spec = std::move(spec)});
@@ -257,6 +299,8 @@ void Roster::forget(PodEntry& entry, const std::string& uid) {
   entry.wanting.reset();
   if (entry.told) mailbox_.put_pod_gone(uid);
   entry.told = false;
+  entry.promised = false;
+  entry.nominated.clear();
 }
 
 void Roster::lose_pod(const std::string& uid) {
@@ -337,6 +381,11 @@ const core::NodeSpec* Roster::node(const std::string& name) const {
 std::string Roster::uid_of(const std::string& pod) const {
   const auto found = uids_.find(pod);
   return found == uids_.end() ? std::string() : found->second;
+}
+
+std::string Roster::name_of(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? std::string() : found->second.name;
 }
 
 Roster::Sizes Roster::sizes() const {

@@ -5,8 +5,9 @@
 //   any pod on a node                                -> PodSeenBound, with the cards it names
 //   ended or deleted                                 -> PodGone
 //   pod of another scheduler, unbound                -> PodHeld if it carries a promise of cards
-//   that
-//                                                       still counts; PodGone when it goes
+//                                                       that still counts, else PodNominated if it
+//                                                       is nominated to a node; PodGone when it
+//                                                       goes, or is no longer nominated
 //   ours, but it cannot be read or uses a rule that is not supported -> a notice, no event
 //
 // One thread. Lists are bracketed: what a list does not name is gone.
@@ -70,13 +71,15 @@ class Roster {
 
   // A pod that wants a place, or is being bound; null if there is none. Valid until the next call.
   struct Wanting {
-    dialect::PodObject object;
+    dialect::PodObject object;  // without rules and around: the spec has them
     core::PodSpec spec;
   };
   [[nodiscard]] const Wanting* wanting(const std::string& uid) const;
   [[nodiscard]] const core::NodeSpec* node(const std::string& name) const;
   // By "namespace/name"; empty if unknown.
   [[nodiscard]] std::string uid_of(const std::string& pod) const;
+  // "namespace/name" of a pod, wherever it is; empty if unknown.
+  [[nodiscard]] std::string name_of(const std::string& uid) const;
   [[nodiscard]] const Profile& profile_of(const core::PodSpec& pod) const {
     return profiles_[pod.profile];
   }
@@ -118,6 +121,8 @@ class Roster {
     std::uint64_t seen_in = 0;
     bool told = false;                   // the engine knows of it
     std::string promise;                 // resource version of the pod whose promise was told
+    bool promised = false;               // it had one that counts
+    std::string nominated;               // of another scheduler's pod: the node that was told
     std::unique_ptr<Standing> standing;  // while it is on a node
     std::unique_ptr<Wanting> wanting;    // while it is unbound, or its node is not known
   };
@@ -125,6 +130,8 @@ class Roster {
   [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
   void see_wanting(PodEntry& entry, dialect::PodObject object);
   void see_guest(PodEntry& entry, const dialect::PodObject& object);
+  void see_promise(PodEntry& entry, const dialect::PodObject& object);
+  void see_nomination(PodEntry& entry, const dialect::PodObject& object);
   void see_bound(PodEntry& entry, dialect::PodObject object);
   void tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec);
   void forget(PodEntry& entry, const std::string& uid);

@@ -52,6 +52,9 @@ std::string event_text(const core::Event& event) {
     return "bound " + e->pod.uid + " " + e->node + " cards " + cards_text(e->cards);
   }
   if (const auto* e = std::get_if<core::PodGone>(&event)) return "gone " + e->uid;
+  if (const auto* e = std::get_if<core::PodNominated>(&event)) {
+    return "nominated " + e->pod.uid + " " + e->node;
+  }
   return "other";
 }
 
@@ -118,6 +121,85 @@ TEST_F(RosterTest, AStatusThatChangesIsNoNewWish) {
   EXPECT_EQ(roster_.wanting("p")->object.unscheduled_reason, "Unschedulable");
   roster_.see_pod(pod_object("p", "2"));
   EXPECT_EQ(events(), "pending p profile 0;");
+}
+
+TEST_F(RosterTest, APodOfOursIsNotAskedForAgainBecauseItIsNominated) {
+  roster_.see_pod(pod_object("p"));
+  EXPECT_EQ(events(), "pending p profile 0;");
+  auto nominated = pod_object("p");
+  nominated.nominated = "n1";
+  roster_.see_pod(nominated);
+  EXPECT_EQ(events(), "nominated p n1;");
+  EXPECT_EQ(roster_.wanting("p")->spec.nominated, "n1");
+  EXPECT_EQ(roster_.wanting("p")->object.nominated, "n1");
+  nominated.around.labels = {{"app", "web"}};
+  roster_.see_pod(nominated);
+  EXPECT_EQ(events(), "pending p profile 0;") << "others may look at its labels";
+}
+
+TEST_F(RosterTest, APodThatWasNominatedBeforeARestartBringsThatAlong) {
+  auto pod = pod_object("p");
+  pod.nominated = "n1";
+  roster_.see_pod(pod);
+  const auto taken = mailbox_.take(10);
+  const auto& pending = std::get<core::PodPending>(std::get<core::Event>(taken->at(0)));
+  EXPECT_EQ(pending.pod.nominated, "n1");
+}
+
+TEST_F(RosterTest, WhatAPodDemandsIsKeptOnceAndToldToTheEngine) {
+  auto pod = pod_object("p");
+  pod.around.ports = {{.protocol = "TCP", .port = 80}};
+  pod.rules.selector = {{"a", "b"}};
+  roster_.see_pod(pod);
+  const auto* wanting = roster_.wanting("p");
+  EXPECT_EQ(wanting->spec.around, pod.around);
+  EXPECT_EQ(wanting->spec.rules, pod.rules);
+  EXPECT_EQ(wanting->object.around, core::Around{});
+  EXPECT_EQ(wanting->object.rules, core::NodeRules{});
+}
+
+TEST_F(RosterTest, NominationsOfOthersAreToldAndTakenBack) {
+  auto theirs = pod_object("t");
+  theirs.scheduler = "default-scheduler";
+  roster_.see_pod(theirs);
+  EXPECT_EQ(events(), "");
+  theirs.nominated = "n1";
+  roster_.see_pod(theirs);
+  EXPECT_EQ(events(), "nominated t n1;");
+  theirs.nominated = "n2";
+  roster_.see_pod(theirs);
+  EXPECT_EQ(events(), "nominated t n2;");
+  theirs.nominated = "";
+  roster_.see_pod(theirs);
+  EXPECT_EQ(events(), "gone t;");
+  roster_.see_pod(theirs);
+  EXPECT_EQ(events(), "") << "once";
+}
+
+TEST_F(RosterTest, ANominatedPodOfOthersEndsOrIsBoundLikeAnyOther) {
+  auto theirs = pod_object("t", "1e30");  // what makes no sense to us still takes room
+  theirs.scheduler = "default-scheduler";
+  theirs.nominated = "n1";
+  roster_.see_pod(theirs);
+  EXPECT_EQ(events(), "nominated t n1;");
+  auto leaving = theirs;
+  leaving.deleting = true;
+  roster_.see_pod(leaving);
+  EXPECT_EQ(events(), "gone t;");
+  auto other = pod_object("o");
+  other.scheduler = "default-scheduler";
+  other.nominated = "n1";
+  roster_.see_pod(other);
+  other.node = "n1";
+  roster_.see_pod(other);
+  EXPECT_EQ(events(), "bound o n1 cards unknown;") << "the newest state counts";
+  roster_.lose_pod("o");
+  EXPECT_EQ(events(), "gone o;");
+  auto gated = pod_object("g");
+  gated.nominated = "n1";
+  gated.gates = {"wait"};
+  roster_.see_pod(gated);
+  EXPECT_EQ(events(), "");
 }
 
 TEST_F(RosterTest, ABoundPodKeepsTheCardsThatItNames) {
@@ -194,12 +276,12 @@ TEST_F(RosterTest, WhatAListDoesNotNameIsGone) {
 
 TEST_F(RosterTest, APodThatCannotBePlacedAsItIsWrittenIsTold) {
   auto odd = pod_object("odd");
-  odd.unsupported = {"host port 80"};
+  odd.unsupported = {"resource claims"};
   roster_.see_pod(odd);
   EXPECT_EQ(events(), "");
   ASSERT_EQ(notices_.size(), 1U);
   EXPECT_EQ(notices_[0].kind, Notice::Kind::refused);
-  EXPECT_NE(notices_[0].text.find("host port 80"), std::string::npos);
+  EXPECT_NE(notices_[0].text.find("resource claims"), std::string::npos);
   notices_.clear();
   roster_.see_pod(pod_object("absurd", "1e30"));
   EXPECT_EQ(notices(), "0 absurd;");

@@ -15,7 +15,7 @@ std::int64_t now_ns() { return Runner::now().ns; }
 }  // namespace
 
 Runner::Runner(Options options, Mailbox& mailbox, Output output)
-    : engine_(std::move(options.profiles)),
+    : engine_(std::move(options.profiles), options.engine),
       binds_max_(options.binds_max),
       mailbox_(mailbox),
       output_(std::move(output)) {}
@@ -34,9 +34,16 @@ void Runner::start() {
   thread_ = std::thread([this] { run(); });
 }
 
+void Runner::set_slow_binds(std::size_t count) {
+  const std::size_t before = slow_binds_.exchange(count);
+  // The engine's thread may wait for the very place that is free now.
+  if (count > before) mailbox_.ask([](const Mailbox::Hearing& /*unused*/) {});
+}
+
 void Runner::run() {
   while (true) {
-    const std::size_t binding = engine_.counters().binding;
+    const std::size_t under_way = engine_.counters().binding;
+    const std::size_t binding = under_way - std::min(under_way, slow_binds_.load());
     const std::size_t room = binds_max_ > binding ? binds_max_ - binding : 0;
     auto batch = mailbox_.take(std::min(room, kPendingPerBatch));
     if (!batch) return;

@@ -1,9 +1,11 @@
 // The engine on a thread of its own: takes events from the mailbox, hands commands on.
 //
 // Back-pressure: while as many binds are under way as `binds_max`, pods that want a place stay in
-// the mailbox, where a more urgent one can still overtake them.
+// the mailbox, where a more urgent one can still overtake them. Binds that wait for volumes, which
+// may take minutes, do not count.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <mutex>
@@ -21,6 +23,7 @@ class Runner {
   struct Options {
     std::vector<core::PolicyOptions> profiles;
     std::size_t binds_max = 1024;
+    core::EngineOptions engine;
   };
   Runner(Options options, Mailbox& mailbox, Output output);
   ~Runner();  // closes the mailbox and waits for the thread
@@ -28,6 +31,9 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
 
   void start();
+
+  // Any thread: so many of the binds under way wait for something slow.
+  void set_slow_binds(std::size_t count);
 
   // The engine's clock.
   [[nodiscard]] static base::Instant now();
@@ -51,6 +57,7 @@ class Runner {
   std::size_t binds_max_;
   Mailbox& mailbox_;
   Output output_;
+  std::atomic<std::size_t> slow_binds_{0};
   std::thread thread_;
   mutable std::mutex mutex_;  // of picture_
   Picture picture_;

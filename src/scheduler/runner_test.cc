@@ -73,5 +73,20 @@ TEST(Runner, StopsDecidingWhileTooManyBindsAreUnderWay) {
   EXPECT_EQ(std::get<core::Bind>(out.wait_for(3)[2]).uid, "urgent") << "it overtook pod 3";
 }
 
+TEST(Runner, BindsThatWaitForSomethingSlowDoNotHoldOthersUp) {
+  Mailbox mailbox;
+  Collector out;
+  Runner runner({.profiles = {policy("binpack")}, .binds_max = 1}, mailbox,
+                [&](core::Commands commands) { out.add(std::move(commands)); });
+  mailbox.put_node(core::NodeChanged{node("a").cards(8)});
+  for (const char* uid : {"1", "2", "3"}) mailbox.put_pod(core::PodPending{pod(uid).gpus(1)});
+  mailbox.open();
+  runner.start();
+  EXPECT_EQ(out.wait_for(1).size(), 1U);
+  runner.set_slow_binds(1);
+  EXPECT_EQ(out.wait_for(2).size(), 2U);
+  EXPECT_EQ(mailbox.sizes().pending, 1U);
+}
+
 }  // namespace
 }  // namespace stowage::scheduler

@@ -111,6 +111,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       recorder_(client, options_.events),
       conditions_(client),
       pod_access_(client),
+      objects_(client),
       roster_(
           options_.profiles, mailbox_, [this](const Notice& notice) { outbox_->tell(notice); },
           roster_clock()),
@@ -118,15 +119,21 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       pod_sink_(std::make_unique<PodSink>(*this)),
       ticker_(client.loop()),
       alive_(std::make_shared<bool>(true)) {
-  outbox_ = std::make_unique<Outbox>(Outbox::Ends{.roster = roster_,
-                                                  .mailbox = mailbox_,
-                                                  .binder = binder_,
-                                                  .recorder = recorder_,
-                                                  .conditions = conditions_,
-                                                  .pods = pod_access_,
-                                                  .loop = client.loop(),
-                                                  .log = log,
-                                                  .wall_clock = kube::system_wall_clock()});
+  outbox_ = std::make_unique<Outbox>(
+      Outbox::Options{.claims = options_.claims, .profiles = options_.profiles},
+      Outbox::Ends{
+          .roster = roster_,
+          .mailbox = mailbox_,
+          .binder = binder_,
+          .recorder = recorder_,
+          .conditions = conditions_,
+          .pods = pod_access_,
+          .objects = objects_,
+          .loop = client.loop(),
+          .log = log,
+          .wall_clock = kube::system_wall_clock(),
+          .claim = [this](const std::string& name) { return things_->claim(name); },
+          .on_claims_waiting = [this](std::size_t pods) { runner_->set_slow_binds(pods); }});
   nodes_ = std::make_unique<kube::Reflector>(
       client, watching(options_.reflector, "/api/v1/nodes", ""), *node_sink_);
   pods_ = std::make_unique<kube::Reflector>(
@@ -140,14 +147,23 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
                                                         .log = log,
                                                         .on_synced = [this] { open_if_ready(); }});
   }
+  things_ = std::make_unique<ThingSource>(
+      ThingOptions{.reflector = options_.reflector},
+      ThingSource::Ends{
+          .client = client,
+          .mailbox = mailbox_,
+          .log = log,
+          .on_synced = [this] { open_if_ready(); },
+          .on_claim_changed = [this](const std::string& claim) { outbox_->claim_changed(claim); }});
   const auto carry_out = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
-    loop.post([this, alive, commands = std::move(commands)]() mutable {
-      if (*alive) outbox_->carry_out(std::move(commands));
+    loop.post([this, alive, commands = std::move(commands)] {
+      if (*alive) outbox_->carry_out(commands);
     });
   };
-  runner_ = std::make_unique<Runner>(
-      Runner::Options{.profiles = policies_of(options_), .binds_max = options_.binds_max}, mailbox_,
-      carry_out);
+  runner_ = std::make_unique<Runner>(Runner::Options{.profiles = policies_of(options_),
+                                                     .binds_max = options_.binds_max,
+                                                     .engine = options_.engine},
+                                     mailbox_, carry_out);
 }
 
 Scheduler::~Scheduler() {
@@ -169,6 +185,7 @@ void Scheduler::start() {
   started_ = last_answer_ = steady_clock::now();
   runner_->start();
   if (quota_) quota_->start();
+  things_->start();
   nodes_->start();
   tick();
 }
@@ -185,7 +202,8 @@ void Scheduler::pods_listed() {
 }
 
 void Scheduler::open_if_ready() {
-  if (opened_ || stopping_ || !pods_in_ || (quota_ && !quota_->synced())) return;
+  if (opened_ || stopping_ || !pods_in_ || !things_->synced()) return;
+  if (quota_ && !quota_->synced()) return;
   opened_ = true;
   mailbox_.open();
   const auto sizes = roster_.sizes();
@@ -224,6 +242,7 @@ std::string Scheduler::trouble() const {
   };
   std::string text = of("nodes", *nodes_);
   if (text.empty()) text = of("pods", *pods_);
+  if (text.empty()) text = things_->trouble();
   return text.empty() && quota_ ? quota_->trouble() : text;
 }
 
@@ -232,7 +251,10 @@ void Scheduler::tick() {
   if (stopping_) return;
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
-  if (opened_ && (counters.resting > 0 || counters.held > 0 || flush)) {
+  // Also for rooms that run out, and for pods whose patience does: only those that wait have any.
+  const bool time_matters = counters.resting > 0 || counters.held > 0 || counters.rooms > 0 ||
+                            counters.by_others > 0 || counters.waiting > 0;
+  if (opened_ && time_matters) {
     mailbox_.put_reply(core::Tick{.parked = flush});
   }
   if (!asked_) {
@@ -255,6 +277,7 @@ void Scheduler::stop(net::Duration grace, std::function<void()> done) {
   nodes_->stop();
   pods_->stop();
   if (quota_) quota_->stop();
+  things_->stop();
   mailbox_.close();
   log_.info("stopping", {{"binds", fmt::format("{}", binder_.counters().in_flight)}});
   binder_.drain(grace, std::move(done));
@@ -291,6 +314,7 @@ Scheduler::Picture Scheduler::picture() const {
           .nodes = nodes_->counters(),
           .pods = pods_->counters(),
           .quota = quota_ ? quota_->counters() : QuotaSource::Counters{},
+          .things = things_->counters(),
           .engine_silent_seconds = silent.count()};
 }
 

@@ -1,4 +1,5 @@
-// The standalone scheduler: watches nodes and pods, lets the engine decide, binds.
+// The standalone scheduler: watches nodes, pods and what rules speak of, lets the engine decide,
+// binds.
 //
 //   reflectors -> Roster -> Mailbox -> Runner (the engine's thread) -> Outbox -> API -> reflectors
 //
@@ -17,6 +18,7 @@
 #include "kube/binder.h"
 #include "kube/condition_writer.h"
 #include "kube/event_recorder.h"
+#include "kube/object_access.h"
 #include "kube/pod_access.h"
 #include "kube/reflector.h"
 #include "scheduler/outbox.h"
@@ -24,6 +26,7 @@
 #include "scheduler/quota_source.h"
 #include "scheduler/roster.h"
 #include "scheduler/runner.h"
+#include "scheduler/thing_source.h"
 
 namespace stowage::scheduler {
 
@@ -36,6 +39,8 @@ struct SchedulerOptions {
   // Policies for pods that others schedule (src/extender): profiles of the engine after ours.
   std::vector<core::PolicyOptions> guest_policies;
   QuotaOptions quota;
+  core::EngineOptions engine;
+  ClaimBinderOptions claims;
 };
 
 class Scheduler {
@@ -81,6 +86,7 @@ class Scheduler {
     kube::ReflectorCounters nodes;
     kube::ReflectorCounters pods;
     QuotaSource::Counters quota;
+    ThingSource::Counters things;
     double engine_silent_seconds = 0;  // since the engine's thread last answered
   };
   [[nodiscard]] Picture picture() const;
@@ -106,11 +112,13 @@ class Scheduler {
   kube::EventRecorder recorder_;
   kube::ConditionWriter conditions_;
   kube::PodAccess pod_access_;
+  kube::ObjectAccess objects_;
   std::unique_ptr<Outbox> outbox_;
   Roster roster_;
   std::unique_ptr<NodeSink> node_sink_;
   std::unique_ptr<PodSink> pod_sink_;
   std::unique_ptr<QuotaSource> quota_;
+  std::unique_ptr<ThingSource> things_;
   std::unique_ptr<kube::Reflector> nodes_;
   std::unique_ptr<kube::Reflector> pods_;
   net::Timer ticker_;

@@ -24,8 +24,9 @@ from api import Api, wait_until
 
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent.parent / "deploy"
 TMPFS = pathlib.Path("/dev/shm")
-# Neither is of use without kubelets: nobody makes service accounts or declares nodes ready.
-ADMISSION_OFF = "ServiceAccount,TaintNodesByCondition"
+# None is of use without kubelets and controllers: nobody makes service accounts, declares nodes
+# ready or removes the finalizers of volumes.
+ADMISSION_OFF = "ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection"
 CONTROLLERS = ("deployment-controller,replicaset-controller,job-controller,"
                "garbage-collector-controller")
 

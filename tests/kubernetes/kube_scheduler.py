@@ -69,16 +69,18 @@ class KubeScheduler:
         self.config = pathlib.Path(cluster.folder) / f"kube-scheduler-{free_port()}.yaml"
         self.config.write_text(text, encoding="utf-8")
 
-    def spawn(self, *flags):
+    def spawn(self, *flags, name="kube-scheduler"):
         self.port = free_port()
+        program = self.cluster.binaries / "kube-scheduler"
         self.process = self.cluster.spawn(
-            "kube-scheduler", f"--config={self.config}", "--bind-address=127.0.0.1",
-            f"--secure-port={self.port}", f"--cert-dir={self.cluster.folder}", *flags)
+            name, f"--config={self.config}", "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}", f"--cert-dir={self.cluster.folder}", *flags,
+            program=program)
         return self
 
-    def start(self):
-        """Until it has seen what there is, so that nothing is left to chance."""
-        self.spawn()
+    def start(self, name="kube-scheduler"):
+        """Until it has seen what there is, so that nothing is left to chance. name: of its log."""
+        self.spawn(name=name)
         wait_until("kube-scheduler is ready", self.ready, timeout=60,
                    details=lambda: self.process.tail(5))
         return self

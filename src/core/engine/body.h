@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -12,16 +13,19 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/beyond.h"
 #include "core/engine/engine.h"
 #include "core/engine/planner.h"
 #include "core/engine/waiting.h"
+#include "core/peers/peers.h"
 #include "core/quota/book.h"
+#include "core/volumes/volume_book.h"
 
 namespace stowage::core {
 
 class Engine::Body {
  public:
-  explicit Body(std::vector<PolicyOptions> profiles);
+  Body(std::vector<PolicyOptions> profiles, EngineOptions options);
 
   Commands handle(const Event& event, base::Instant now);
   FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
@@ -34,14 +38,19 @@ class Engine::Body {
   Result<Commands> replay(const DecisionRecord& record);
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
   [[nodiscard]] Counters counters() const;
+  [[nodiscard]] std::vector<std::string> audit();
 
  private:
   using Try = Planner::Try;
-  struct Binding {  // a bind command whose reply has not come yet
+  // A bind command whose reply has not come yet, or a place that is picked outside.
+  struct Binding {
     PodSpec pod;
     std::uint64_t arrival = 0;
+    std::uint64_t generation = 0;    // set: the picker was asked
+    std::vector<std::string> picks;  // among which it may choose
   };
 
+  // ---- events (engine.cc, things.cc)
   void on(const NodeChanged& e);
   void on(const NodeGone& e);
   void on(const PodPending& e);
@@ -52,27 +61,105 @@ class Engine::Body {
   void on(const PodHeld& e);
   void on(const QuotaChanged& e);
   void on(const Tick& e);
+  void on(const PodNominated& e);
+  void on(const ThingChanged& e);
+  void on(const ThingGone& e);
+  void on(const EvictFailed& e);
+  void on(const Picked& e);
   void reject(const std::string& subject, std::string why);
   [[nodiscard]] Status acceptable(const PodSpec& pod) const;
   // The planner of the pod's profile, or one made for its own wish.
   Planner& planner_of(const PodSpec& pod);
   // The pod with what the quota of its namespace leaves it, if there is one: then in `scratch`.
   const PodSpec& bounded(const PodSpec& pod, PodSpec& scratch) const;
+  [[nodiscard]] Beyond beyond(const PodSpec& pod) {
+    return {pod, {.ledger = &ledger_, .peers = &peers_, .volumes = &volumes_}};
+  }
 
-  // Finds a place for the pod, reserves it and asks for the bind; or parks the pod and says why.
+  // ---- placing (place.cc)
+  // Finds a place for the pod, reserves it and asks for the bind; or parks the pod and says why. A
+  // pod that is parked already stays so if there is no place.
   bool place(const PodSpec& pod, std::uint64_t arrival, Try which);
+  struct Attempt;  // one decision under way
+  // What rules beyond the shape of the pod say about a node, also if those come who have room kept
+  // there.
+  [[nodiscard]] ReasonCode check(const Attempt& attempt, NodeIndex node);
+  [[nodiscard]] ReasonCode check_with_rooms(const PodSpec& pod, NodeIndex node);
+  [[nodiscard]] Planner::Heed heed(const Attempt& attempt);
+  Planner::Choice choose(Attempt& attempt);
+  void settle(Attempt& attempt, NodeIndex node);
+  void refuse(Attempt& attempt, bool held_back);
+  [[nodiscard]] Refusal refusal_of(Attempt& attempt, bool held_back);
+  void park(const Attempt& attempt);
+  [[nodiscard]] std::string group_key(const PodSpec& pod, bool beyond);
   void teach_others(const PodSpec& pod, PodIndex placed, Try which);
+  // Tells everybody but the ledger that a pod is on a node.
+  void seat(PodIndex pod, const PodSpec& spec);
+  void unseat(PodIndex pod);  // the reverse, before the ledger forgets it
   NodeIndex release(PodIndex pod);
-  void park(const PodSpec& pod, std::uint64_t arrival);
-  // There is more room on this node: parked pods that it can hold now are tried. All other nodes
-  // refused them, and nothing has changed there.
+
+  // ---- waking (wake.cc)
+  // There is more room on this node: whoever has room kept on it is served first, then parked pods
+  // that it can hold now. All other nodes refused them, and nothing has changed there.
   void wake(NodeIndex node);
   // Tries parked pods, the most urgent first: those that the node can hold, or all if it is
   // invalid.
   void try_parked(NodeIndex node);
+  [[nodiscard]] bool could_fit(Waiting::Group& group, NodeIndex node);
+  bool try_group(const std::string& key);
   void try_rested();
+  // Groups that rules about pods and volumes stand in the way of, if something has happened that
+  // can help them.
+  void try_beyond();
+  bool may_try_beyond();
   // A pod left a namespace with a quota: others of it may go elsewhere than to the node it left.
   void wake_namespace(const std::string& pod_name);
+
+  struct Clearing;
+
+  // ---- rooms (rooms.cc): what is kept for a pod until all of it is there
+  struct Room {
+    PodSpec pod;
+    std::string node;
+    Assignment target;
+    std::vector<std::string> victims;  // uids of pods that were told to go
+    base::Instant until;
+    bool preempts = false;
+    bool from_api = false;  // somebody else said so, in the pod's status
+    std::string uid;        // of the room in the ledger
+  };
+  void open_room(Room room);
+  // Takes the room's part out of the ledger, or puts it (all that is free of it) in again.
+  NodeIndex lift_room(const std::string& uid);
+  Ledger::Room keep_room(Room& room);
+  NodeIndex close_room(const std::string& uid, bool tell);
+  void serve_rooms(NodeIndex node);
+  // Room on the node that the API says the pod is nominated to, whoever did that.
+  void honour_nomination(const PodSpec& pod, const std::string& node);
+  void expire_rooms();
+  void reserve_for_starving();
+  std::optional<Clearing> nearest_room(const PodSpec& pod, Shape& shape);
+  void close_rooms_on(const std::string& node);
+  [[nodiscard]] bool victims_pending(const Room& room) const;
+
+  // ---- preemption (preemption.cc)
+  // The pods that have to go from the node so that the pod fits, out of `candidates`, those that
+  // had better stay first; `leaving` ones go anyway. Unset: it does not help.
+  std::optional<Clearing> clear(const PodSpec& pod, const Shape& shape, NodeIndex node,
+                                const std::vector<PodIndex>& candidates,
+                                const std::vector<PodIndex>& leaving);
+  void weigh(Clearing& clearing) const;
+  // Evicts pods, or takes room from others, for this one. True: it has its place now.
+  bool make_way(Attempt& attempt, Refusal& refusal);
+  std::optional<Clearing> cheapest_clearing(Attempt& attempt);
+  struct Prospect;
+  std::vector<Prospect> prospects(const Attempt& attempt);
+  struct OnNode;
+  [[nodiscard]] bool may_evict(const PodSpec& pod, const PodRecord& other) const;
+  OnNode less_important(const PodSpec& pod, NodeIndex node);
+  // The pod as it counts in a dry run: of a room all that it is to become.
+  [[nodiscard]] PodRecord as_it_will_be(PodIndex pod) const;
+  [[nodiscard]] std::vector<std::uint8_t> breaks_budget(const std::vector<PodIndex>& pods) const;
 
   // ---- guests (guests.cc)
   struct Guest {
@@ -94,9 +181,15 @@ class Engine::Body {
   void expire_holds();
   [[nodiscard]] bool still_there(const Guest& guest) const;
   void wake_after(NodeIndex left, const std::string& pod_name);
-  bool try_first(const std::string& group);
 
+  // ---- the outside picker (picker.cc)
+  void ask_picker(Attempt& attempt, Binding& binding, NodeIndex reserved);
+
+  EngineOptions options_;
   Ledger ledger_;
+  Peers peers_{ledger_};
+  VolumeBook volumes_;
+  std::map<std::string, Budget> budgets_;
   QuotaBook quotas_;
   std::vector<std::unique_ptr<Planner>> planners_;  // by profile, then those of wishes
   std::size_t profiles_ = 0;
@@ -106,13 +199,36 @@ class Engine::Body {
   std::set<std::pair<base::Instant, std::string>> runs_out_;  // of holds
   std::vector<NodeIndex> next_asked_;  // by node: which one was asked about after it, last time
   Waiting waiting_;
-  std::unordered_map<std::string, Binding> binding_;  // lookup only
+  std::map<std::string, Room> rooms_;                          // by uid of the pod
+  std::unordered_map<std::string, Binding> binding_;           // lookup only
+  std::unordered_map<std::string, base::Instant> refused_at_;  // lookup only
+  std::map<std::int32_t, std::int64_t> priorities_;            // of pods on nodes: how many
   // Binds that failed in a row.
   std::unordered_map<std::string, std::uint32_t> failures_;  // lookup only
+  // Nobody could be evicted for pods of this group as long as the ledger was like that.
+  std::pair<std::string, std::uint64_t> fruitless_;
+  std::uint64_t epoch_ = 0;  // of nodes' labels, namespaces and volumes
+  double rations_ = 0;       // of tries of such groups; filled up as time passes
+  base::Instant rationed_at_{-1'000'000'000};
   std::uint64_t arrivals_ = 0;
+  std::uint64_t generations_ = 0;
   base::Instant now_;
   Counters counters_;
   Commands out_;
+};
+
+// One decision under way.
+struct Engine::Body::Attempt {
+  const PodSpec& asked;
+  const PodSpec& pod;  // bounded by its quota
+  std::uint64_t arrival = 0;
+  Try which = Try::first;
+  Planner& planner;
+  Planner::Entry& entry;
+  std::uint32_t kind = 0;
+  Beyond beyond;
+  std::string prefer;  // a node that is taken if the pod fits there
+  bool asks = true;    // the outside picker, if there is one
 };
 
 }  // namespace stowage::core

@@ -22,9 +22,10 @@ base::Instant rest_until(base::Instant now, std::uint32_t failures) {
 
 }  // namespace
 
-Engine::Body::Body(std::vector<PolicyOptions> profiles) : profiles_(profiles.size()) {
-  for (auto& options : profiles) {
-    planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options)));
+Engine::Body::Body(std::vector<PolicyOptions> profiles, EngineOptions options)
+    : options_(options), profiles_(profiles.size()) {
+  for (auto& policy : profiles) {
+    planners_.push_back(std::make_unique<Planner>(ledger_, std::move(policy)));
   }
 }
 
@@ -32,6 +33,7 @@ Commands Engine::Body::handle(const Event& event, base::Instant now) {
   out_.clear();
   now_ = now;
   std::visit([this](const auto& e) { on(e); }, event);
+  try_beyond();
   return std::exchange(out_, {});
 }
 
@@ -46,11 +48,26 @@ Engine::Counters Engine::Body::counters() const {
   counters.resting = waiting_.resting();
   counters.binding = binding_.size();
   counters.held = guests_.size();
+  counters.rooms = rooms_.size();
+  counters.by_others = waiting_.due().size();
   return counters;
 }
 
+std::vector<std::string> Engine::Body::audit() {
+  std::vector<std::string> wrong = ledger_.audit();
+  for (auto& line : peers_.audit()) wrong.push_back(std::move(line));
+  return wrong;
+}
+
 std::string Engine::Body::record_decision(const PodSpec& pod) {
-  return to_text(planner_of(pod).record(pod));
+  const Beyond more = beyond(pod);
+  Planner::Heed heed;
+  if (more.any()) {
+    heed.allowed = [&](NodeIndex node) {
+      return more.trouble().empty() && more.check(node) == ReasonCode::none;
+    };
+  }
+  return to_text(planner_of(pod).record(pod, heed));
 }
 
 Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
@@ -85,18 +102,31 @@ std::vector<Engine::NodeVerdict> Engine::Body::explain(const PodSpec& unbounded)
   PodSpec scratch;
   const PodSpec& pod = bounded(unbounded, scratch);
   const Shape shape = make_shape(pod, ledger_);
+  const Beyond more = beyond(pod);
   std::vector<NodeVerdict> verdicts;
   for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
     const NodeIndex node(n);
     if (!ledger_.present(node)) continue;
-    verdicts.push_back({ledger_.spec(node).name, planner_of(pod).verdict(shape, node)});
+    Reason reason = planner_of(pod).verdict(shape, node);
+    if (reason.code == ReasonCode::none) {
+      reason.code = more.trouble().empty() ? more.check(node) : ReasonCode::claim;
+    }
+    verdicts.push_back({ledger_.spec(node).name, reason});
   }
   return verdicts;
 }
 
 void Engine::Body::on(const NodeChanged& e) {
   if (auto valid = validate(e.node); !valid) return reject(e.node.name, valid.error().message);
+  const NodeIndex known = ledger_.find_node(e.node.name);
+  const NodeSpec* was = known.valid() && ledger_.present(known) ? &ledger_.spec(known) : nullptr;
+  const bool moved = was == nullptr || was->labels != e.node.labels || was->taints != e.node.taints;
+  if (was != nullptr && was->cards != e.node.cards) close_rooms_on(e.node.name);
   const NodeIndex node = ledger_.upsert_node(e.node);
+  if (moved) {
+    peers_.nodes_changed();
+    ++epoch_;
+  }
   quotas_.node_changed(node, ledger_);
   wake(node);
 }
@@ -106,7 +136,12 @@ void Engine::Body::on(const QuotaChanged& e) {
   try_parked({});
 }
 
-void Engine::Body::on(const NodeGone& e) { ledger_.remove_node(e.name); }
+void Engine::Body::on(const NodeGone& e) {
+  close_rooms_on(e.name);
+  ledger_.remove_node(e.name);
+  peers_.nodes_changed();
+  ++epoch_;
+}
 
 // Everything that a pod may get wrong, in words.
 Status Engine::Body::acceptable(const PodSpec& pod) const {
@@ -122,7 +157,9 @@ void Engine::Body::on(const PodPending& e) {
   const auto rests_until = waiting_.rests_until(e.pod.uid);
   if (came) waiting_.remove(e.pod.uid);
   if (rests_until) return waiting_.rest(e.pod, *came, *rests_until);
+  const NodeIndex left = close_room(e.pod.uid, true);  // it was for what the pod wanted before
   place(e.pod, came ? *came : arrivals_++, came ? Try::again : Try::first);
+  if (left.valid()) wake(left);
 }
 
 void Engine::Body::on(const PodSeenBound& e) {
@@ -134,12 +171,15 @@ void Engine::Body::on(const PodSeenBound& e) {
   binding_.erase(e.pod.uid);
   failures_.erase(e.pod.uid);
   forget_guest(e.pod.uid);
+  refused_at_.erase(e.pod.uid);
+  const NodeIndex room = close_room(e.pod.uid, false);
   const PodIndex known = ledger_.find_pod(e.pod.uid);
   const NodeIndex was_on = known.valid() ? ledger_.pod(known).node : NodeIndex{};
   const std::uint64_t changes = ledger_.change_count();
-  if (known.valid()) quotas_.release(known);
+  if (known.valid()) unseat(known);
   const PodIndex pod = ledger_.seen_bound(e.pod, e.node, e.cards);
   quotas_.charge(pod, ledger_);
+  seat(pod, e.pod);
   if (!known.valid()) {  // after a restart this is how the policies learn what runs
     for (std::size_t i = 0; i < profiles_; ++i) {
       Planner& planner = *planners_[i];
@@ -147,6 +187,7 @@ void Engine::Body::on(const PodSeenBound& e) {
       planner.accepted(pod, planner.arrived(planner.entry_for(e.pod), Try::first));
     }
   }
+  if (room.valid()) wake(room);
   if (ledger_.change_count() == changes) return;
   // It may hold less than we thought, or be elsewhere. And where it is known to be, no pod can be
   // that has whole cards which nobody has named.
@@ -186,7 +227,10 @@ void Engine::Body::on(const BindFailed& e) {
 
 void Engine::Body::on(const PodGone& e) {
   failures_.erase(e.uid);
+  refused_at_.erase(e.uid);
   forget_guest(e.uid);
+  const NodeIndex room = close_room(e.uid, false);
+  if (room.valid()) wake(room);
   if (waiting_.remove(e.uid)) return;
   binding_.erase(e.uid);
   const PodIndex pod = ledger_.find_pod(e.uid);
@@ -198,126 +242,19 @@ void Engine::Body::on(const PodGone& e) {
 
 void Engine::Body::on(const Tick& e) {
   expire_holds();
+  expire_rooms();
   try_rested();
   if (e.parked) try_parked({});
+  reserve_for_starving();
 }
 
 void Engine::Body::reject(const std::string& subject, std::string why) {
   out_.emplace_back(Reject{.subject = subject, .why = std::move(why)});
 }
 
-bool Engine::Body::place(const PodSpec& asked, std::uint64_t arrival, Try which) {
-  PodSpec scratch;
-  const PodSpec& pod = bounded(asked, scratch);
-  Planner& planner = planner_of(pod);
-  Planner::Entry& entry = planner.entry_for(pod);
-  const std::uint32_t kind = planner.arrived(entry, which);
-  ++counters_.decisions;
-  const Planner::Choice choice = planner.choose(entry, kind);
-  PodIndex placed;
-  if (choice.node.valid()) {
-    Assignment cards = planner.cards_on(pod, entry, choice.node);
-    placed = ledger_.reserve(pod, choice.node, cards);
-    quotas_.charge(placed, ledger_);
-    planner.accepted(placed, kind);
-    binding_.emplace(pod.uid, Binding{.pod = asked, .arrival = arrival});
-    ++counters_.bound;
-    out_.emplace_back(
-        Bind{.uid = pod.uid, .node = ledger_.spec(choice.node).name, .cards = std::move(cards)});
-  } else {
-    ++counters_.refused;
-    if (choice.held_back) ++counters_.held_back;
-    if (which == Try::first) {
-      out_.emplace_back(
-          Refuse{.uid = pod.uid, .refusal = planner.refusal(entry, choice.held_back)});
-      planner.refused(kind);
-    }
-    park(asked, arrival);
-  }
-  teach_others(pod, placed, which);
-  planner.work();
-  return choice.node.valid();
-}
-
-// Demand is one: the planners of other profiles learn of this pod as well. Those of wishes, of
-// which pods can make as many as there are policies, learn from their own pods alone.
-void Engine::Body::teach_others(const PodSpec& pod, PodIndex placed, Try which) {
-  if (planners_.size() == 1) return;
-  const Planner* own = &planner_of(pod);
-  for (std::size_t i = 0; i < profiles_; ++i) {
-    Planner& planner = *planners_[i];
-    if (&planner == own || !planner.learns()) continue;
-    const std::uint32_t kind = planner.arrived(planner.entry_for(pod), which);
-    if (placed.valid()) planner.accepted(placed, kind);
-  }
-}
-
-void Engine::Body::park(const PodSpec& pod, std::uint64_t arrival) {
-  std::string group;
-  append_shape_key(pod, group);
-  group += '@';
-  group += std::to_string(pod.profile);
-  if (pod.wish.any()) {
-    group += '/' + std::to_string(static_cast<int>(planner_of(pod).options().choice.node)) + '/' +
-             std::to_string(static_cast<int>(planner_of(pod).options().choice.card));
-  }
-  if (quotas_.limits(pod.name)) group += '#' + std::string(namespace_of(pod.name));
-  waiting_.park(group, pod, arrival);
-}
-
-NodeIndex Engine::Body::release(PodIndex pod) {
-  const NodeIndex node = ledger_.pod(pod).node;
-  for (auto& planner : planners_) planner->departed(pod);
-  quotas_.release(pod);
-  ledger_.release(pod);
-  return node;
-}
-
-void Engine::Body::wake_namespace(const std::string& pod_name) {
-  if (quotas_.limits(pod_name) && !waiting_.groups().empty()) try_parked({});
-}
-
-void Engine::Body::wake(NodeIndex node) {
-  if (!waiting_.groups().empty() && ledger_.present(node)) try_parked(node);
-}
-
-void Engine::Body::try_parked(NodeIndex node) {
-  const auto could_fit = [&](const Waiting::Group& group) {
-    const PodSpec& pod = group.begin()->second;
-    return !node.valid() || planner_of(pod).fits_on(pod, node);
-  };
-  std::map<Waiting::Place, std::string> line;  // the first of each group, and its key
-  for (const auto& [key, group] : waiting_.groups()) {
-    if (could_fit(group)) line.emplace(group.begin()->first, key);
-  }
-  while (!line.empty()) {
-    const std::string key = std::move(line.begin()->second);
-    line.erase(line.begin());
-    // Others may have taken the room, or it is kept for others: then the next group has its turn.
-    if (!could_fit(waiting_.groups().at(key)) || !try_first(key)) continue;
-    const auto group = waiting_.groups().find(key);
-    if (group != waiting_.groups().end()) line.emplace(group->second.begin()->first, key);
-  }
-}
-
-void Engine::Body::try_rested() {
-  while (auto rested = waiting_.take_rested(now_)) {
-    place(rested->pod, rested->arrival, Try::again);
-  }
-}
-
-bool Engine::Body::try_first(const std::string& group_key) {
-  const auto group = waiting_.groups().find(group_key);
-  const std::uint64_t arrival = group->second.begin()->first.arrival;
-  const PodSpec pod = group->second.begin()->second;
-  waiting_.remove(pod.uid);
-  return place(pod, arrival, Try::again);
-}
-
-Engine::Engine(PolicyOptions options)
-    : body_(std::make_unique<Body>(std::vector<PolicyOptions>{std::move(options)})) {}
-Engine::Engine(std::vector<PolicyOptions> profiles)
-    : body_(std::make_unique<Body>(std::move(profiles))) {}
+Engine::Engine(PolicyOptions options) : Engine(std::vector<PolicyOptions>{std::move(options)}) {}
+Engine::Engine(std::vector<PolicyOptions> profiles, EngineOptions options)
+    : body_(std::make_unique<Body>(std::move(profiles), options)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -336,6 +273,7 @@ bool Engine::fits_somewhere(const PodSpec& pod) { return body_->fits_somewhere(p
 PreemptAnswer Engine::preempt(const PreemptAsk& ask) { return body_->preempt(ask); }
 const Ledger& Engine::ledger() const { return body_->ledger(); }
 std::vector<Engine::NodeVerdict> Engine::explain(const PodSpec& pod) { return body_->explain(pod); }
+std::vector<std::string> Engine::audit() { return body_->audit(); }
 Engine::Counters Engine::counters() const { return body_->counters(); }
 std::string Engine::record_decision(const PodSpec& pod) { return body_->record_decision(pod); }
 Result<Commands> Engine::replay(const DecisionRecord& record) { return body_->replay(record); }

@@ -27,10 +27,20 @@ namespace stowage::core {
 
 struct DecisionRecord;
 
+struct EngineOptions {
+  bool preemption = true;
+  // A pod that waits this long for several cards of one node has room kept for it; 0: never.
+  std::int64_t patience_ns = 0;
+  std::int32_t nodes_per_room = 100;         // one such room at a time for so many nodes
+  std::int64_t room_ns = 3'600'000'000'000;  // how long room is kept before others have a turn
+  std::int64_t preempt_room_ns = 600'000'000'000;  // the same while victims go
+};
+
 class Engine {
  public:
   explicit Engine(PolicyOptions options);
-  explicit Engine(std::vector<PolicyOptions> profiles);  // PodSpec::profile is a position here
+  // PodSpec::profile is a position in `profiles`.
+  explicit Engine(std::vector<PolicyOptions> profiles, EngineOptions options = {});
   ~Engine();
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -75,8 +85,18 @@ class Engine {
     std::size_t shapes = 0;            // shapes of pods in the cache now
     std::size_t held = 0;              // guests that hold cards and are not bound yet
     std::uint64_t holds_expired = 0;
+    std::size_t rooms = 0;  // pods that have room kept for them now
+    std::uint64_t rooms_opened = 0;
+    std::uint64_t preemptions = 0;
+    std::uint64_t evicted = 0;     // pods that were told to go
+    std::size_t by_others = 0;     // groups of parked pods that other pods or volumes can help
+    std::uint64_t picked = 0;      // places that the outside picker chose
+    std::uint64_t not_picked = 0;  // and those that it left to the policy, or chose in vain
   };
   [[nodiscard]] Counters counters() const;
+
+  // Recounts everything that is kept incrementally; one line per difference. For tests.
+  [[nodiscard]] std::vector<std::string> audit();
 
   // Takes over a record's state and decides. Requires: a fresh engine with the record's options.
   [[nodiscard]] Result<Commands> replay(const DecisionRecord& record);

@@ -39,7 +39,7 @@ PolicyOptions plain_policy(std::uint8_t number) {
 
 // An engine that has lived through the script, and in which no pod waits.
 Engine lived(const PolicyOptions& options, const std::vector<Event>& events) {
-  Engine engine(options);
+  Engine engine({options}, {.preemption = false});  // who is where decides, not who matters
   for (const Event& event : events) (void)engine.handle(event, base::Instant{});
   for (std::size_t i = 0; i < testing::kScriptPods; ++i) {
     const std::string uid = "p" + std::to_string(i);
@@ -99,7 +99,7 @@ std::map<std::string, PodSpec> cards_unknown(const std::vector<Event>& events) {
 
 Engine rebuilt(const PolicyOptions& options, const Ledger& ledger,
                const std::map<std::string, PodSpec>& unknown, bool pods_first) {
-  Engine engine(options);
+  Engine engine({options}, {.preemption = false});  // who is where decides, not who matters
   const auto tell = [&](const Event& event) { RC_ASSERT(engine.handle(event, {}).empty()); };
   std::map<std::string, NodeIndex, std::greater<>> nodes;  // in another order than they came
   for (std::size_t i = 0; i < ledger.node_slots(); ++i) {
@@ -156,7 +156,7 @@ RC_GTEST_PROP(EngineChoice, IsThatOfItsRecord,
 RC_GTEST_PROP(EngineChoice, UnderChurnIsThatOfItsRecord, (std::uint16_t seed, bool hold_back)) {
   PolicyOptions options = policy("dual-price");
   options.hold_back = hold_back;
-  Engine engine(options);
+  Engine engine({options}, {.preemption = false});  // who is where decides, not who matters
   std::size_t count = 0;
   for (const Event& event : testing::churn_of(seed)) {
     (void)engine.handle(event, base::Instant{});

@@ -87,6 +87,11 @@ class Witness {
   void on(const PodHeld& /*unused*/) {}
   void on(const QuotaChanged& /*unused*/) {}
   void on(const Tick& /*unused*/) {}
+  void on(const PodNominated& /*unused*/) {}
+  void on(const ThingChanged& /*unused*/) {}
+  void on(const ThingGone& /*unused*/) {}
+  void on(const EvictFailed& /*unused*/) {}
+  void on(const Picked& /*unused*/) {}
 
   // With the pod on it the node is not over-committed in anything that the pod asks for.
   void check_resources(const PodSpec& pod, const NodeSpec& node) const {

@@ -54,10 +54,10 @@ const Ranking& Planner::ranked(Entry& entry) {
   return entry.ranking;
 }
 
-Planner::Choice Planner::choose(Entry& entry, std::uint32_t kind) {
+Planner::Choice Planner::choose(Entry& entry, std::uint32_t kind, const Heed& heed) {
   if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();
   cache_.refresh(entry, model_);
-  return pick(entry, kind);
+  return pick(entry, kind, heed);
 }
 
 // Asked of one node, where a block may be broken up by this pod.
@@ -77,25 +77,47 @@ bool Planner::willing(const Entry& entry, std::uint32_t kind, NodeIndex node) {
   return !rules.any() || spares_blocks(entry, rules, node);
 }
 
-Planner::Choice Planner::pick(Entry& entry, std::uint32_t kind) {
-  ++draw_;
-  const Ranking& ranking = entry.ranking;
-  if (options_.choice.node == NodePolicy::random) {
+Planner::Choice Planner::pick_at_random(const Ranking& ranking, const Heed& heed) const {
+  base::Rng rng(options_.seed * 0x9E3779B97F4A7C15ULL + draw_);
+  if (!heed.allowed) {
     if (ranking.feasible() == 0) return {};
-    base::Rng rng(options_.seed * 0x9E3779B97F4A7C15ULL + draw_);
     return {.node = ranking.nth_feasible(rng.below(ranking.feasible()))};
   }
-  const NodeIndex best = ranking.best();
-  if (!best.valid() || options_.choice.node != NodePolicy::dual_price) return {.node = best};
+  std::vector<NodeIndex> fitting;
+  for (std::size_t n = 0; n < ranking.slots(); ++n) {
+    if (ranking.feasible(NodeIndex(n)) && heed.allowed(NodeIndex(n))) fitting.emplace_back(n);
+  }
+  if (fitting.empty()) return {};
+  return {.node = fitting[rng.below(fitting.size())]};
+}
+
+Planner::Choice Planner::pick(Entry& entry, std::uint32_t kind, const Heed& heed) {
+  ++draw_;
+  const Ranking& ranking = entry.ranking;
+  if (options_.choice.node == NodePolicy::random) return pick_at_random(ranking, heed);
+  const auto best_of = [&](const std::function<bool(NodeIndex)>& allowed) {
+    const NodeIndex first = ranking.best();
+    return !first.valid() || !allowed || allowed(first) ? first : ranking.best_if(allowed);
+  };
+  const auto finest = [&](NodeIndex best, const std::function<bool(NodeIndex)>& allowed) {
+    if (!best.valid() || !heed.among) return best;
+    const std::vector<NodeIndex> equals = ranking.at_cost(ranking.cost(best), allowed);
+    return equals.size() > 1 ? heed.among(equals) : best;
+  };
+  const NodeIndex best = best_of(heed.allowed);
+  if (!best.valid() || options_.choice.node != NodePolicy::dual_price) {
+    return {.node = finest(best, heed.allowed)};
+  }
   blocks_.catch_up(ledger_);
   const Blocks::Rules rules = blocks_.rules_for(entry.shape, kind);
-  if (!rules.any()) return {.node = best};
-  const auto allowed = [&](NodeIndex node) { return spares_blocks(entry, rules, node); };
-  if (allowed(best)) return {.node = best};
-  const NodeIndex other = ranking.best_if(allowed);
-  if (other.valid()) return {.node = other};
+  if (!rules.any()) return {.node = finest(best, heed.allowed)};
+  const auto allowed = [&](NodeIndex node) {
+    return (!heed.allowed || heed.allowed(node)) && spares_blocks(entry, rules, node);
+  };
+  const NodeIndex sparing = spares_blocks(entry, rules, best) ? best : ranking.best_if(allowed);
+  if (sparing.valid()) return {.node = finest(sparing, allowed)};
   if (options_.hold_back) return {.node = {}, .held_back = true};
-  return {.node = best};
+  return {.node = finest(best, heed.allowed)};
 }
 
 Assignment Planner::cards_on(const PodSpec& pod, const Entry& entry, NodeIndex node) {
@@ -122,12 +144,6 @@ Refusal Planner::refusal(Entry& entry, bool held_back) const {
   refusal.counts.insert(refusal.counts.begin(), kept);
   refusal.nodes += nodes;
   return refusal;
-}
-
-bool Planner::fits_on(const PodSpec& pod, NodeIndex node) {
-  Entry& entry = entry_for(pod);
-  entry.shape.learn_models(ledger_);
-  return verdict(entry.shape, node).code == ReasonCode::none;
 }
 
 void Planner::work() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,7 +41,13 @@ class Planner {
   void departed(PodIndex pod);       // before the ledger forgets it
 
   // ---- decisions
-  [[nodiscard]] Choice choose(Entry& entry, std::uint32_t kind);
+  // What a choice has to heed besides the shape of the pod. Both may be empty.
+  struct Heed {
+    std::function<bool(NodeIndex)> allowed;
+    // Which of these, whose cost is the same; there is at least one.
+    std::function<NodeIndex(const std::vector<NodeIndex>&)> among;
+  };
+  [[nodiscard]] Choice choose(Entry& entry, std::uint32_t kind, const Heed& heed);
   // For a choice among some nodes only: the ranking brought up to date, and whether the policy is
   // willing to use this node, or keeps it for others.
   [[nodiscard]] const Ranking& ranked(Entry& entry);
@@ -48,13 +55,12 @@ class Planner {
   // Requires: chosen from the same entry, and nothing has changed since.
   [[nodiscard]] Assignment cards_on(const PodSpec& pod, const Entry& entry, NodeIndex node);
   [[nodiscard]] Refusal refusal(Entry& entry, bool held_back) const;
-  [[nodiscard]] bool fits_on(const PodSpec& pod, NodeIndex node);
   [[nodiscard]] Reason verdict(const Shape& shape, NodeIndex node) const;
   // A slice of the work that a newer model makes. Call once per decision.
   void work();
 
   // ---- records (recording.cc)
-  [[nodiscard]] DecisionRecord record(const PodSpec& pod);
+  [[nodiscard]] DecisionRecord record(const PodSpec& pod, const Heed& heed);
   [[nodiscard]] Result<Commands> replay(const DecisionRecord& record);
 
   [[nodiscard]] const PolicyOptions& options() const { return options_; }
@@ -64,14 +70,15 @@ class Planner {
   [[nodiscard]] std::uint64_t models_learned() const { return models_learned_; }
 
  private:
-  Choice pick(Entry& entry, std::uint32_t kind);
+  Choice pick(Entry& entry, std::uint32_t kind, const Heed& heed);
+  Choice pick_at_random(const Ranking& ranking, const Heed& heed) const;
   [[nodiscard]] bool spares_blocks(const Entry& entry, const Blocks::Rules& rules, NodeIndex node);
   void learn();
   void publish_model();
   [[nodiscard]] JudgeContext context() const;
   [[nodiscard]] std::vector<TypicalPod> typical() const;
 
-  Commands decide_only(const PodSpec& pod, Entry& entry, std::uint32_t kind);
+  Commands decide_only(const PodSpec& pod, Entry& entry, std::uint32_t kind, const Heed& heed);
   LearnedState learned_state(const PolicyModel& model, std::uint32_t kind);
   void restore(const LearnedState& learned);
 

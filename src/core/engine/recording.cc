@@ -8,8 +8,9 @@
 namespace stowage::core {
 
 // The commands of a decision, without reserving or parking.
-Commands Planner::decide_only(const PodSpec& pod, Entry& entry, std::uint32_t kind) {
-  const Choice choice = pick(entry, kind);
+Commands Planner::decide_only(const PodSpec& pod, Entry& entry, std::uint32_t kind,
+                              const Heed& heed) {
+  const Choice choice = pick(entry, kind, heed);
   Commands commands;
   if (choice.node.valid()) {
     commands.emplace_back(Bind{.uid = pod.uid,
@@ -21,7 +22,7 @@ Commands Planner::decide_only(const PodSpec& pod, Entry& entry, std::uint32_t ki
   return commands;
 }
 
-DecisionRecord Planner::record(const PodSpec& pod) {
+DecisionRecord Planner::record(const PodSpec& pod, const Heed& heed) {
   DecisionRecord record;
   record.options = options_;
   record.pod = pod;
@@ -43,7 +44,11 @@ DecisionRecord Planner::record(const PodSpec& pod) {
   const std::uint32_t kind = learner_.demand().known(entry.shape.key).value_or(kNoKind);
   record.learned = learned_state(*entry.model, kind);
   record.draw = draw_;
-  record.outcome = to_text(decide_only(pod, entry, kind));
+  for (std::size_t n = 0; heed.allowed && n < ledger_.node_slots(); ++n) {
+    const NodeIndex node(n);
+    if (ledger_.present(node) && !heed.allowed(node)) record.barred.push_back(ledger_.name(node));
+  }
+  record.outcome = to_text(decide_only(pod, entry, kind, {.allowed = heed.allowed, .among = {}}));
   draw_ = record.draw;  // as if nothing had been asked
   model_ = model_before;
   fgd_models_ = models_before;
@@ -120,7 +125,13 @@ Result<Commands> Planner::replay(const DecisionRecord& record) {
   draw_ = record.draw;
   Entry& entry = entry_for(record.pod);
   cache_.refresh(entry, model_);
-  return decide_only(record.pod, entry, 0);
+  const auto barred = [&](NodeIndex node) {
+    return std::find(record.barred.begin(), record.barred.end(), ledger_.name(node)) !=
+           record.barred.end();
+  };
+  Heed heed;
+  if (!record.barred.empty()) heed.allowed = [&](NodeIndex node) { return !barred(node); };
+  return decide_only(record.pod, entry, 0, heed);
 }
 
 Result<Replay> replay_decision(std::string_view text) {

@@ -1,6 +1,6 @@
 #include "core/engine/waiting.h"
 
-#include <utility>
+#include <algorithm>
 
 #include "base/check.h"
 
@@ -11,12 +11,41 @@ Waiting::Place place_of(const PodSpec& pod, std::uint64_t arrival) {
   return {.urgency = -std::int64_t{pod.priority}, .arrival = arrival};
 }
 
+// Whole cards that the pod holds at once, at the least.
+std::int32_t whole_cards(const Shape& shape) {
+  if (shape.naming != Naming::always) return 0;
+  std::int32_t cards = 0;
+  for (const auto& part : shape.parts) {
+    if (part.whole) cards = std::max(cards, part.count);
+  }
+  return cards;
+}
+
 }  // namespace
 
-void Waiting::park(const std::string& group, PodSpec pod, std::uint64_t arrival) {
-  const Place place = place_of(pod, arrival);
-  STOWAGE_CHECK(where_.emplace(pod.uid, Where{.group = group, .place = place}).second);
-  groups_[group].emplace(place, std::move(pod));
+void Waiting::open(std::unique_ptr<Group>& slot, const std::string& key, Shape shape) {
+  slot = std::make_unique<Group>();
+  slot->key = key;
+  slot->shape = std::move(shape);
+  slot->row = rows_.size();
+  rows_.push_back({.cpu_milli = slot->shape.cpu_milli,
+                   .memory_bytes = slot->shape.memory_bytes,
+                   .whole_cards = whole_cards(slot->shape),
+                   .group = slot.get()});
+}
+
+void Waiting::add(Group& group, Parked parked) {
+  const Place place = place_of(parked.pod, parked.arrival);
+  STOWAGE_CHECK(where_.emplace(parked.pod.uid, Where{.group = &group, .place = place}).second);
+  group.pods.emplace(place, std::move(parked.pod));
+}
+
+void Waiting::close(Group& group) {
+  due_.erase({group.due, group.key});
+  rows_[group.row] = rows_.back();
+  rows_[group.row].group->row = group.row;
+  rows_.pop_back();
+  groups_.erase(groups_.find(group.key));
 }
 
 void Waiting::rest(PodSpec pod, std::uint64_t arrival, base::Instant until) {
@@ -28,15 +57,14 @@ void Waiting::rest(PodSpec pod, std::uint64_t arrival, base::Instant until) {
 bool Waiting::remove(const std::string& uid) {
   const auto found = where_.find(uid);
   if (found == where_.end()) return false;
-  const Where& where = found->second;
+  const Where where = found->second;
+  where_.erase(found);
   if (where.until) {
     resting_.erase(RestKey{*where.until, where.place});
-  } else {
-    const auto group = groups_.find(where.group);
-    group->second.erase(where.place);
-    if (group->second.empty()) groups_.erase(group);
+    return true;
   }
-  where_.erase(found);
+  where.group->pods.erase(where.place);
+  if (where.group->pods.empty()) close(*where.group);
   return true;
 }
 
@@ -49,6 +77,24 @@ std::optional<std::uint64_t> Waiting::arrival_of(const std::string& uid) const {
 std::optional<base::Instant> Waiting::rests_until(const std::string& uid) const {
   const auto found = where_.find(uid);
   return found == where_.end() ? std::nullopt : found->second.until;
+}
+
+const PodSpec* Waiting::parked(const std::string& uid) const {
+  const auto found = where_.find(uid);
+  if (found == where_.end() || found->second.until) return nullptr;
+  return &found->second.group->pods.at(found->second.place);
+}
+
+Waiting::Group* Waiting::find(const std::string& key) {
+  const auto found = groups_.find(key);
+  return found == groups_.end() ? nullptr : found->second.get();
+}
+
+void Waiting::set_due(Group& group, base::Instant due) {
+  due_.erase({group.due, group.key});
+  rows_[group.row].beyond = group.beyond;
+  group.due = due;
+  if (group.beyond || group.things) due_.emplace(due, group.key);
 }
 
 std::optional<Waiting::Rested> Waiting::take_rested(base::Instant now) {

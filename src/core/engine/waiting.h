@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>  // lookup only
 #include <utility>
@@ -13,6 +15,7 @@
 
 #include "base/instant.h"
 #include "core/model/pod.h"
+#include "core/place/shape.h"
 
 namespace stowage::core {
 
@@ -23,10 +26,47 @@ class Waiting {
     std::uint64_t arrival = 0;
     auto operator<=>(const Place&) const = default;
   };
-  using Group = std::map<Place, PodSpec>;  // twins
+  // Twins, and what can help them.
+  struct Group {
+    std::string key;
+    Shape shape;
+    std::map<Place, PodSpec> pods;
+    // Rules about other pods, or volumes, stand in the way (too): events of that kind help. Tried
+    // not before `due`, which moves away with every try in vain.
+    bool beyond = false;
+    bool things = false;           // volumes, claims and the like can help
+    std::uint64_t peers_seen = 0;  // changes among pods that the last try knew of
+    std::uint64_t epoch_seen = 0;  // and of nodes' labels, namespaces and volumes
+    base::Instant due;
+    std::uint32_t tries = 0;
+    std::size_t row = 0;
 
-  // Requires: not waiting already. `arrival` keeps its place across a failed bind.
-  void park(const std::string& group, PodSpec pod, std::uint64_t arrival);
+    [[nodiscard]] const PodSpec& first() const { return pods.begin()->second; }
+  };
+  // The least that a node must have free before it is worth a look: read for every waiting group
+  // whenever a node changes, so it is small and all of it lies together.
+  struct Row {
+    std::int64_t cpu_milli = 0;
+    std::int64_t memory_bytes = 0;
+    std::int32_t whole_cards = 0;  // 0: shares, or cards by number; look closely
+    bool beyond = false;           // as in the group
+    Group* group = nullptr;
+  };
+
+  // Requires: not waiting already. `arrival` keeps its place across a failed bind. `make` is asked
+  // for the shape of a new group.
+  struct Parked {
+    std::string group;
+    PodSpec pod;
+    std::uint64_t arrival = 0;
+  };
+  template <typename MakeShape>
+  Group& park(Parked parked, MakeShape&& make) {
+    auto& slot = groups_[parked.group];
+    if (!slot) open(slot, parked.group, make(parked.pod));
+    add(*slot, std::move(parked));
+    return *slot;
+  }
   void rest(PodSpec pod, std::uint64_t arrival, base::Instant until);
   // False if no such pod waits.
   bool remove(const std::string& uid);
@@ -34,6 +74,8 @@ class Waiting {
   [[nodiscard]] std::optional<std::uint64_t> arrival_of(const std::string& uid) const;
   // Until when the pod rests; unset if it does not.
   [[nodiscard]] std::optional<base::Instant> rests_until(const std::string& uid) const;
+  // A parked pod; null if it is not.
+  [[nodiscard]] const PodSpec* parked(const std::string& uid) const;
 
   // Takes out a pod that has rested enough; the most urgent of them.
   struct Rested {
@@ -42,19 +84,34 @@ class Waiting {
   };
   [[nodiscard]] std::optional<Rested> take_rested(base::Instant now);
 
-  [[nodiscard]] const std::map<std::string, Group>& groups() const { return groups_; }
+  [[nodiscard]] Group* find(const std::string& key);
+  [[nodiscard]] const std::map<std::string, std::unique_ptr<Group>>& groups() const {
+    return groups_;
+  }
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+  // Groups that events among pods or volumes can help, and may be tried from then on.
+  using Due = std::pair<base::Instant, std::string>;
+  [[nodiscard]] const std::set<Due>& due() const { return due_; }
+  void set_due(Group& group, base::Instant due);
+
   [[nodiscard]] std::size_t size() const { return where_.size(); }
   [[nodiscard]] std::size_t resting() const { return resting_.size(); }
 
  private:
   struct Where {
-    std::string group;
+    Group* group = nullptr;
     Place place;
     std::optional<base::Instant> until;  // set: it rests
   };
   using RestKey = std::pair<base::Instant, Place>;
 
-  std::map<std::string, Group> groups_;
+  void open(std::unique_ptr<Group>& slot, const std::string& key, Shape shape);
+  void add(Group& group, Parked parked);
+  void close(Group& group);
+
+  std::map<std::string, std::unique_ptr<Group>> groups_;
+  std::vector<Row> rows_;
+  std::set<Due> due_;
   std::map<RestKey, PodSpec> resting_;
   std::unordered_map<std::string, Where> where_;  // lookup only
 };

@@ -51,6 +51,18 @@ const char* phrase(ReasonCode code) {
     case ReasonCode::ephemeral: return "insufficient ephemeral-storage";
     case ReasonCode::pods: return "too many pods";
     case ReasonCode::extended: return "insufficient extended resource";
+    case ReasonCode::host_port: return "host port in use";
+    case ReasonCode::pod_affinity: return "no pod near by that the pod's affinity demands";
+    case ReasonCode::pod_anti_affinity: return "pod near by that the pod's anti-affinity forbids";
+    case ReasonCode::others_anti_affinity:
+      return "pod near by whose anti-affinity forbids this one";
+    case ReasonCode::spread: return "pods would be spread too unevenly";
+    case ReasonCode::spread_label: return "node lacks the label to spread pods by";
+    case ReasonCode::claim: return "volume claim cannot be used";
+    case ReasonCode::volume_node: return "volume cannot be reached from the node";
+    case ReasonCode::volume_none: return "no volume available for a claim of the pod";
+    case ReasonCode::volume_limit: return "too many volumes attached";
+    case ReasonCode::volume_in_use: return "volume in use by another pod";
   }
   return "unknown";
 }
@@ -60,7 +72,10 @@ std::string render(const Refusal& refusal) {
   std::string text = fmt::format("0/{} nodes are available: ", refusal.nodes);
   const char* separator = "";
   for (const auto& count : refusal.counts) {
-    const std::string what = count.what.empty() ? phrase(count.code) : "insufficient " + count.what;
+    std::string what = phrase(count.code);
+    if (!count.what.empty()) {
+      what = count.code == ReasonCode::extended ? "insufficient " + count.what : count.what;
+    }
     text += fmt::format("{}{} {}{}", separator, count.nodes, what,
                         numbers(count.code, count.best, count.asked));
     separator = ", ";
@@ -72,7 +87,19 @@ std::string sentence(const Refusal& refusal) {
   std::string text = render(refusal);
   const std::string nearest = nearest_fit(refusal);
   if (!nearest.empty()) text += " The pod " + nearest + ".";
-  return text;
+  if (refusal.kept_cards > 0) {
+    text += fmt::format(
+        " {} free GPU card{} reserved for pods that wait longer or matter more ({}).",
+        refusal.kept_cards, refusal.kept_cards == 1 ? " is" : "s are", refusal.kept_for);
+  }
+  if (refusal.making_room_on.empty()) return text;
+  if (refusal.victims > 0) {
+    return text + fmt::format(" Evicting {} less important pod{} from {} to make room.",
+                              refusal.victims, refusal.victims == 1 ? "" : "s",
+                              refusal.making_room_on);
+  }
+  return text +
+         fmt::format(" Room on {} is reserved for it as it falls free.", refusal.making_room_on);
 }
 
 std::string nearest_fit(const Refusal& refusal) {

@@ -85,6 +85,22 @@ const std::vector<CodeRow>& code_rows() {
       {ReasonCode::pods, 1, 0, "pods", "too many pods", ""},
       {ReasonCode::extended, 3, 1, "extended",
        "insufficient extended resource (most free 1, asked 3)", ""},
+      {ReasonCode::host_port, 0, 0, "host_port", "host port in use", ""},
+      {ReasonCode::pod_affinity, 0, 0, "pod_affinity",
+       "no pod near by that the pod's affinity demands", ""},
+      {ReasonCode::pod_anti_affinity, 0, 0, "pod_anti_affinity",
+       "pod near by that the pod's anti-affinity forbids", ""},
+      {ReasonCode::others_anti_affinity, 0, 0, "others_anti_affinity",
+       "pod near by whose anti-affinity forbids this one", ""},
+      {ReasonCode::spread, 0, 0, "spread", "pods would be spread too unevenly", ""},
+      {ReasonCode::spread_label, 0, 0, "spread_label", "node lacks the label to spread pods by",
+       ""},
+      {ReasonCode::claim, 0, 0, "claim", "volume claim cannot be used", ""},
+      {ReasonCode::volume_node, 0, 0, "volume_node", "volume cannot be reached from the node", ""},
+      {ReasonCode::volume_none, 0, 0, "volume_none", "no volume available for a claim of the pod",
+       ""},
+      {ReasonCode::volume_limit, 0, 0, "volume_limit", "too many volumes attached", ""},
+      {ReasonCode::volume_in_use, 0, 0, "volume_in_use", "volume in use by another pod", ""},
   };
   return kRows;
 }

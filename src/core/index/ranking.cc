@@ -165,6 +165,21 @@ NodeIndex Ranking::best_if(const std::function<bool(NodeIndex)>& allowed) const 
   return is_cost(best.key) ? NodeIndex(best.slot) : NodeIndex{};
 }
 
+std::vector<NodeIndex> Ranking::at_cost(std::uint64_t cost,
+                                        const std::function<bool(NodeIndex)>& allowed) const {
+  std::vector<NodeIndex> nodes;
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    if (blocks_[block].key > cost) continue;
+    const std::size_t end = std::min((block + 1) * kLeaves, keys_.size());
+    for (std::size_t i = block * kLeaves; i < end; ++i) {
+      if (keys_[i] == cost && (!allowed || allowed(NodeIndex(i)))) nodes.emplace_back(i);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end(),
+            [&](NodeIndex a, NodeIndex b) { return ranks_[a.at()] < ranks_[b.at()]; });
+  return nodes;
+}
+
 NodeIndex Ranking::nth_feasible(std::uint64_t n) const {
   STOWAGE_CHECK(n < feasible_);
   for (std::size_t i = 0;; ++i) {

@@ -38,6 +38,9 @@ class Ranking {
   [[nodiscard]] NodeIndex best() const;
   // The same among those that `allowed` accepts. Walks blocks that could hold a better one only.
   [[nodiscard]] NodeIndex best_if(const std::function<bool(NodeIndex)>& allowed) const;
+  // All feasible nodes of this cost that `allowed` accepts (empty: all), by rank.
+  [[nodiscard]] std::vector<NodeIndex> at_cost(std::uint64_t cost,
+                                               const std::function<bool(NodeIndex)>& allowed) const;
   // The n-th feasible node in slot order. Requires n < feasible(). O(slots).
   [[nodiscard]] NodeIndex nth_feasible(std::uint64_t n) const;
   [[nodiscard]] std::uint64_t feasible() const { return feasible_; }

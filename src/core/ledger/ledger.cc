@@ -10,7 +10,6 @@
 namespace stowage::core {
 namespace {
 
-constexpr std::uint32_t kRankGap = 4096;  // room for a dozen names between two neighbours
 constexpr std::size_t kMaxInterned = std::numeric_limits<std::uint16_t>::max();
 constexpr std::ptrdiff_t kMaxMemorySizes = 1024;
 constexpr std::size_t kMaxClasses = 4096;
@@ -21,6 +20,12 @@ constexpr std::int64_t kClassMemoryBytes = std::int64_t{4} << 30U;
 std::int32_t clamp32(std::int64_t value) {
   return static_cast<std::int32_t>(
       std::clamp<std::int64_t>(value, 0, std::numeric_limits<std::int32_t>::max()));
+}
+
+bool has_soft_taint(const NodeSpec& node) {
+  return std::any_of(node.taints.begin(), node.taints.end(), [](const Taint& taint) {
+    return taint.effect == TaintEffect::prefer_no_schedule;
+  });
 }
 
 }  // namespace
@@ -66,70 +71,6 @@ PodIndex Ledger::find_pod(const std::string& uid) const {
 
 // ---- nodes ----------------------------------------------------------------------------------
 
-NodeIndex Ledger::slot_for(const std::string& name) {
-  const NodeIndex known = find_node(name);
-  if (known.valid()) return known;
-  NodeIndex node;
-  if (free_slots_.empty()) {
-    node = NodeIndex(states_.size());
-    states_.emplace_back();
-    nodes_.emplace_back();
-    ranks_.push_back(0);
-    names_.emplace_back();
-  } else {
-    node = free_slots_.back();
-    free_slots_.pop_back();
-  }
-  nodes_[node.at()].spec.name = name;
-  names_[node.at()] = name;
-  nodes_by_name_.emplace(name, node);
-  quick_.emplace(name, node);
-  assign_rank(node);
-  ++layout_version_;
-  return node;
-}
-
-void Ledger::drop_slot_if_empty(NodeIndex node) {
-  auto& slot = nodes_[node.at()];
-  if (slot.present || !slot.pods.empty()) return;
-  nodes_by_name_.erase(slot.spec.name);
-  quick_.erase(slot.spec.name);
-  names_[node.at()].clear();
-  const std::size_t card_room = slot.card_room;
-  slot = NodeSlot{};
-  slot.card_room = card_room;
-  const auto first_card = states_[node.at()].first_card;
-  states_[node.at()] = NodeState{};
-  states_[node.at()].first_card = first_card;
-  free_slots_.push_back(node);
-  ++layout_version_;
-}
-
-void Ledger::assign_rank(NodeIndex node) {
-  const auto self = nodes_by_name_.find(nodes_[node.at()].spec.name);
-  const auto next = std::next(self);
-  const std::uint32_t low =
-      self == nodes_by_name_.begin() ? 0 : ranks_[std::prev(self)->second.at()];
-  if (next == nodes_by_name_.end()) {
-    if (low > std::numeric_limits<std::uint32_t>::max() - kRankGap) return relabel();
-    ranks_[node.at()] = low + kRankGap;
-    return;
-  }
-  const std::uint32_t high = ranks_[next->second.at()];
-  if (high <= low + 1) return relabel();
-  ranks_[node.at()] = low + (high - low) / 2;
-}
-
-void Ledger::relabel() {
-  std::uint32_t rank = 0;
-  for (const auto& [name, node] : nodes_by_name_) {
-    if (nodes_[node.at()].spec.rank) continue;
-    rank += kRankGap;
-    ranks_[node.at()] = rank;
-  }
-  ++layout_version_;
-}
-
 NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
   const NodeIndex node = slot_for(spec.name);
   auto& slot = nodes_[node.at()];
@@ -144,6 +85,8 @@ NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
     ++layout_version_;
   }
   place_cards(node, spec);
+  if (slot.present) soft_taints_ -= has_soft_taint(slot.spec) ? 1U : 0U;
+  soft_taints_ += has_soft_taint(spec) ? 1U : 0U;
   slot.spec = spec;
   if (!slot.present) {
     slot.present = true;
@@ -257,6 +200,7 @@ void Ledger::remove_node(std::string_view name) {
   gone.name = slot.spec.name;
   gone.rank = slot.spec.rank;
   place_cards(node, gone);
+  soft_taints_ -= has_soft_taint(slot.spec) ? 1U : 0U;
   slot.spec = gone;
   slot.present = false;
   slot.extended_capacity.clear();
@@ -281,6 +225,10 @@ PodIndex Ledger::new_record(const PodSpec& pod, NodeIndex node) {
   record.uid = pod.uid;
   record.name = pod.name;
   record.node = node;
+  record.priority = pod.priority;
+  record.leaving = pod.leaving;
+  record.stays = pod.stays;
+  record.since = pod.since;
   record.resources = effective_resources(pod);
   STOWAGE_CHECK(pods_by_uid_.emplace(pod.uid, index).second);
   nodes_[node.at()].pods.push_back(index);
@@ -348,7 +296,16 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
     const bool same_cards =
         cards ? cards_known && record.charges == footprint(pod, *cards) && record.orphans.empty()
               : cards_known || record.state == PodState::reserved;
-    if (same_node && same_cards && (!cards || same_resources)) {
+    if (same_node && same_cards) {
+      if (!same_resources) {  // it was resized where it is
+        charge(record, -1);
+        pods_[known.at()].resources = effective_resources(pod);
+        charge(record, 1);
+      }
+      pods_[known.at()].priority = pod.priority;
+      pods_[known.at()].leaving = pod.leaving;
+      pods_[known.at()].stays = pod.stays;
+      pods_[known.at()].since = pod.since;
       confirm(known);
       return known;
     }

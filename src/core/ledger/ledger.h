@@ -37,13 +37,22 @@ struct NodeClass {
   auto operator<=>(const NodeClass&) const = default;
 };
 
-enum class PodState : std::uint8_t { reserved, bound, bound_cards_unknown };
+enum class PodState : std::uint8_t {
+  reserved,
+  bound,
+  bound_cards_unknown,
+  room,  // no pod: what is kept for one that waits for more of it (keep_room)
+};
 
 struct PodRecord {
   std::string uid;
   std::string name;
   NodeIndex node;
   PodState state = PodState::reserved;
+  std::int32_t priority = 0;
+  bool leaving = false;  // these three as in PodSpec
+  bool stays = false;
+  std::int64_t since = 0;
   Resources resources;
   std::vector<CardCharge> charges;  // on cards that the node has
   // On cards that vanished, by card id; and on cards that the node does not show yet, by position:
@@ -67,9 +76,19 @@ class Ledger {
   PodIndex reserve(const PodSpec& pod, NodeIndex node, const Assignment& cards);
   // The same for a pod that somebody else schedules: only its cards are checked.
   PodIndex reserve_guest(const PodSpec& pod, NodeIndex node, const Assignment& cards);
+  // Keeps for a pod what is free now of the cards of `target` and of its other resources; `uid` is
+  // that of the room, not of the pod. `complete`: nothing is missing any more.
+  struct Room {
+    PodIndex index;
+    bool complete = false;
+    std::int32_t cards = 0;  // kept with all that the target takes of them
+  };
+  Room keep_room(const PodSpec& pod, const std::string& uid, NodeIndex node,
+                 const Assignment& target);
   // Are the cards of this assignment free, and part of the node?
   [[nodiscard]] bool cards_free(const PodSpec& pod, NodeIndex node, const Assignment& cards) const;
   void confirm(PodIndex pod);
+  void set_leaving(PodIndex pod, bool leaving) { pods_[pod.at()].leaving = leaving; }
   void release(PodIndex pod);
   // A pod that others placed (or that we placed before a restart). A pod that is known already is
   // re-charged to what is said now. Never fails: what does not fit is debt.
@@ -83,6 +102,8 @@ class Ledger {
   // Slots of nodes, used or not. Unused ones are not schedulable and have no name.
   [[nodiscard]] std::size_t node_slots() const { return states_.size(); }
   [[nodiscard]] std::size_t node_count() const { return present_; }
+  // Nodes with taints that pods would rather avoid.
+  [[nodiscard]] std::size_t soft_taints() const { return soft_taints_; }
   [[nodiscard]] std::size_t pod_count() const { return pods_by_uid_.size(); }
   [[nodiscard]] const NodeState& state(NodeIndex node) const { return states_[node.at()]; }
   [[nodiscard]] std::span<const CardState> cards(NodeIndex node) const {
@@ -111,6 +132,8 @@ class Ledger {
   [[nodiscard]] ByNumber by_number(NodeIndex node) const;
   // A ledger of this node alone, without some of its pods: what it would be like without them.
   [[nodiscard]] Ledger without(NodeIndex node, std::span<const PodIndex> pods) const;
+  // Charges a pod of another ledger (that this one was made from) to this node, as it is there.
+  PodIndex put(const PodRecord& pod, NodeIndex node);
   [[nodiscard]] std::span<const PodIndex> pods_on(NodeIndex node) const {
     return nodes_[node.at()].pods;
   }
@@ -214,6 +237,7 @@ class Ledger {
   // The same, found faster.
   std::unordered_map<std::string, NodeIndex, Hash, std::equal_to<>> quick_;  // lookup only
   std::size_t present_ = 0;
+  std::size_t soft_taints_ = 0;
 
   std::vector<PodRecord> pods_;
   std::vector<PodIndex> free_pods_;

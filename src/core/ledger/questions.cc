@@ -1,7 +1,9 @@
 // What the ledger can be asked about a placement that has not been made.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
+#include "base/check.h"
 #include "core/ledger/ledger.h"
 
 namespace stowage::core {
@@ -43,15 +45,69 @@ Ledger Ledger::without(NodeIndex node, std::span<const PodIndex> pods) const {
   alone.offers_ = offers_;
   const NodeIndex copy = alone.upsert_node(nodes_[node.at()].spec);
   for (const PodIndex pod : pods_on(node)) {
-    if (std::find(pods.begin(), pods.end(), pod) != pods.end()) continue;
-    const PodIndex index(alone.pods_.size());
-    alone.pods_.push_back(pods_[pod.at()]);
-    alone.pods_.back().node = copy;
-    alone.pods_by_uid_.emplace(alone.pods_.back().uid, index);
-    alone.nodes_[copy.at()].pods.push_back(index);
-    alone.charge(alone.pods_.back(), 1);
+    if (std::find(pods.begin(), pods.end(), pod) == pods.end()) alone.put(this->pod(pod), copy);
   }
   return alone;
+}
+
+PodIndex Ledger::put(const PodRecord& pod, NodeIndex node) {
+  const PodIndex index(pods_.size());
+  pods_.push_back(pod);
+  pods_.back().node = node;
+  STOWAGE_CHECK(pods_by_uid_.emplace(pod.uid, index).second);
+  nodes_[node.at()].pods.push_back(index);
+  charge(pods_.back(), 1);
+  return index;
+}
+
+Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeIndex node,
+                               const Assignment& target) {
+  const NodeState& state = states_[node.at()];
+  Room room{.complete = state.pods_free >= 1};
+  const auto part = [&](std::int64_t wanted, std::int64_t free) {
+    room.complete = room.complete && wanted <= free;
+    return std::min(wanted, free);
+  };
+  Resources wanted = effective_resources(pod);
+  wanted.cpu_milli = part(wanted.cpu_milli, state.cpu_free_milli);
+  wanted.memory_bytes = part(wanted.memory_bytes, state.memory_free_bytes);
+  wanted.ephemeral_bytes = part(wanted.ephemeral_bytes, state.ephemeral_free_bytes);
+  for (auto& [name, amount] : wanted.extended) {
+    amount = part(amount, extended_free(node, extended_.number(name)));
+  }
+  std::vector<CardCharge> charges;
+  for (CardCharge charge : footprint(pod, target)) {
+    if (charge.card >= state.cards) {
+      room.complete = false;
+      continue;
+    }
+    const CardState& card = cards(node)[charge.card];
+    const CardCharge whole = charge;
+    charge.milli = std::min(charge.milli, card.milli_free);
+    charge.memory_mib = std::min(charge.memory_mib, card.memory_free_mib);
+    charge.slots = std::min(charge.slots, card.slots_free);
+    room.complete = room.complete && charge == whole;
+    room.cards += charge == whole ? 1 : 0;
+    if (charge.milli > 0 || charge.memory_mib > 0 || charge.slots > 0) charges.push_back(charge);
+  }
+  std::int32_t unnamed = 0;
+  if (!names_cards(target) && asks_for_cards(pod)) {
+    PodRecord asks;
+    take_unnamed(pod, asks);
+    const ByNumber free = by_number(node);
+    const auto left = std::max<std::int64_t>(0, std::popcount(free.idle) - free.unnamed);
+    unnamed = static_cast<std::int32_t>(part(asks.unknown_whole, left));
+    room.cards += unnamed;
+  }
+  PodSpec empty{.uid = uid, .name = pod.name, .priority = pod.priority};
+  room.index = new_record(empty, node);
+  PodRecord& record = pods_[room.index.at()];
+  record.state = PodState::room;
+  record.resources = std::move(wanted);
+  record.charges = std::move(charges);
+  record.unknown_whole = unnamed;
+  charge(record, 1);
+  return room;
 }
 
 }  // namespace stowage::core

@@ -2,6 +2,7 @@
 // as events. All of it is plain data.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "core/model/node.h"
 #include "core/model/pod.h"
 #include "core/model/reason.h"
+#include "core/model/storage.h"
 
 namespace stowage::core {
 
@@ -47,16 +49,61 @@ struct PodHeld {  // an unbound pod that was promised cards, by a hold that outl
 struct QuotaChanged {
   Quotas quotas;
 };
+// Somebody says that an unbound pod is about to go to this node (status.nominatedNodeName); empty:
+// no longer.
+struct PodNominated {
+  PodSpec pod;
+  std::string node;
+};
+// Things that scheduling rules speak of, besides nodes and pods.
+using Thing = std::variant<Namespace, Claim, Volume, StorageClass, StorageDriver, StorageCapacity,
+                           NodeVolumeLimits, Attachment, Budget>;
+enum class ThingKind : std::uint8_t {  // positions in Thing
+  name_space,
+  claim,
+  volume,
+  storage_class,
+  storage_driver,
+  storage_capacity,
+  node_volume_limits,
+  attachment,
+  budget,
+};
+inline constexpr std::size_t kThingKinds = std::variant_size_v<Thing>;
+struct ThingChanged {  // appeared, or is now like this
+  Thing now;
+};
+struct ThingGone {
+  ThingKind kind = ThingKind::name_space;
+  std::string name;  // as in the thing; of NodeVolumeLimits the node
+};
+struct EvictFailed {  // the victim is still there, and will not go
+  std::string uid;
+};
+struct Picked {  // the outside picker's answer; empty node: it has none, or did not answer in time
+  std::string uid;
+  std::uint64_t generation = 0;
+  std::string node;
+};
 struct Tick {  // time has passed: pods that rested are tried again, holds that ran out are dropped
   bool parked = true;  // and parked pods are tried, come what may
 };
 using Event = std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed,
-                           PodGone, PodHeld, QuotaChanged, Tick>;
+                           PodGone, PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged,
+                           ThingGone, EvictFailed, Picked>;
 
+// A claim that has to be bound before the pod can be: to this volume, or, if that is empty, to one
+// that its provisioner makes for the node of the pod.
+struct ClaimStep {
+  std::string claim;  // "namespace/name"
+  std::string volume;
+  friend bool operator==(const ClaimStep&, const ClaimStep&) = default;
+};
 struct Bind {
   std::string uid;
   std::string node;
   Assignment cards;
+  std::vector<ClaimStep> claims;
   friend bool operator==(const Bind&, const Bind&) = default;
 };
 struct Refuse {  // the pod stays in the queue and is tried again when an event can help
@@ -69,7 +116,42 @@ struct Reject {  // the event made no sense (an absurd request, a malformed node
   std::string why;
   friend bool operator==(const Reject&, const Reject&) = default;
 };
-using Command = std::variant<Bind, Refuse, Reject>;
+struct Evict {  // delete the victim: a more important pod needs its room
+  std::string uid;
+  std::string by;  // uid of that pod
+  std::string node;
+  friend bool operator==(const Evict&, const Evict&) = default;
+};
+// The pod has room held for it on this node, which is not all free yet. Empty: no longer.
+struct Nominate {
+  std::string uid;
+  std::string node;
+  std::int32_t cards = 0;  // that are held for it by now, of the cards that it wants
+  std::int32_t wanted = 0;
+  bool preempts = false;  // victims make the room; else it is kept as it falls free
+  friend bool operator==(const Nominate&, const Nominate&) = default;
+};
+// A candidate for the outside picker: what it may look at.
+struct Candidate {
+  std::string node;
+  std::uint64_t cost = 0;  // by the profile's own policy; lower is better
+  std::int64_t cpu_free_milli = 0;
+  std::int64_t memory_free_bytes = 0;
+  std::int32_t cards = 0;
+  std::int32_t cards_idle = 0;
+  std::int64_t milli_free = 0;        // over all cards
+  std::int64_t card_memory_free = 0;  // MiB over all cards
+  std::int32_t pods = 0;
+  friend bool operator==(const Candidate&, const Candidate&) = default;
+};
+// Where should the pod go? The first candidate is what happens without an answer: it is reserved.
+struct AskPicker {
+  std::string uid;
+  std::uint64_t generation = 0;
+  std::vector<Candidate> candidates;
+  friend bool operator==(const AskPicker&, const AskPicker&) = default;
+};
+using Command = std::variant<Bind, Refuse, Reject, Evict, Nominate, AskPicker>;
 using Commands = std::vector<Command>;
 
 }  // namespace stowage::core

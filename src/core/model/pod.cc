@@ -145,7 +145,10 @@ Status validate(const PodSpec& pod) {
     STOWAGE_TRY_VOID(validate_resources(owner, container.resources));
     STOWAGE_TRY_VOID(validate_gpu(owner, container.gpu));
   }
-  if (pod.containers.size() < 2) return {};
+  if (pod.containers.size() < 2 && !pod.pod_cpu_milli && !pod.pod_memory_bytes &&
+      pod.pod_hugepages.empty()) {
+    return {};
+  }
   return validate_resources({.kind = "pod ", .name = &pod.name}, effective_resources(pod));
 }
 
@@ -227,7 +230,12 @@ Resources effective_resources(const PodSpec& pod) {
       case Phase::init: inits = largest(inits, plus(sidecars, container.resources)); break;
     }
   }
-  Resources total = plus(largest(inits, plus(sidecars, apps)), pod.overhead);
+  Resources total = largest(inits, plus(sidecars, apps));
+  // What is asked for the pod as a whole is the sum, whatever its containers say.
+  total.cpu_milli = pod.pod_cpu_milli.value_or(total.cpu_milli);
+  total.memory_bytes = pod.pod_memory_bytes.value_or(total.memory_bytes);
+  for (const auto& [name, amount] : pod.pod_hugepages) total.extended[name] = amount;
+  total = plus(total, pod.overhead);
   total.pods = 1;
   return total;
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "core/model/around.h"
 #include "core/model/node.h"
 #include "core/model/policy.h"
 #include "core/model/quota.h"
@@ -85,7 +87,12 @@ struct PodSpec {
   std::int32_t priority = 0;
   std::vector<ContainerSpec> containers;  // init containers and sidecars first, in their order
   Resources overhead;
-  NodeRules rules;  // which nodes it accepts
+  // Pod-level requests: they replace the sum over the containers where they are set.
+  std::optional<std::int64_t> pod_cpu_milli;
+  std::optional<std::int64_t> pod_memory_bytes;
+  std::map<std::string, std::int64_t> pod_hugepages;  // by resource name
+  NodeRules rules;                                    // which nodes it accepts
+  Around around;                                      // and what else it demands
   // The way in which it expects to be given its cards (whose device plugin): a node must offer it.
   // Empty: any. A card is a card, but a pod that names one plugin's resource gets no device from
   // another's.
@@ -94,6 +101,12 @@ struct PodSpec {
   PolicyWish wish;                 // its own, where the profile's policy is not to its liking
   Naming naming = Naming::always;  // heeded if all its cards are whole ones
   QuotaBounds bounds;              // set by the engine, from the quota of its namespace
+  // ---- who gives way to whom
+  bool never_preempts = false;  // preemptionPolicy: Never
+  bool leaving = false;         // being deleted, but its containers may still run
+  bool stays = false;           // nobody can evict it: it does not live in the API (a mirror pod)
+  std::int64_t since = 0;       // when it was started, or created: larger is newer
+  std::string nominated;        // status.nominatedNodeName
   // Judge its cards alone: somebody else has seen to everything else (engine/asks.h).
   bool cards_only = false;
 

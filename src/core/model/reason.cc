@@ -26,6 +26,17 @@ const char* to_word(ReasonCode code) {
     case ReasonCode::ephemeral: return "ephemeral";
     case ReasonCode::pods: return "pods";
     case ReasonCode::extended: return "extended";
+    case ReasonCode::host_port: return "host_port";
+    case ReasonCode::pod_affinity: return "pod_affinity";
+    case ReasonCode::pod_anti_affinity: return "pod_anti_affinity";
+    case ReasonCode::others_anti_affinity: return "others_anti_affinity";
+    case ReasonCode::spread: return "spread";
+    case ReasonCode::spread_label: return "spread_label";
+    case ReasonCode::claim: return "claim";
+    case ReasonCode::volume_node: return "volume_node";
+    case ReasonCode::volume_none: return "volume_none";
+    case ReasonCode::volume_limit: return "volume_limit";
+    case ReasonCode::volume_in_use: return "volume_in_use";
   }
   return "unknown";
 }

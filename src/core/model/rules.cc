@@ -39,6 +39,25 @@ bool holds(const Requirement& requirement, const std::string* value) {
   return false;
 }
 
+void put(std::string& out, std::int64_t value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void put(std::string& out, const std::string& text) {
+  put(out, static_cast<std::int64_t>(text.size()));
+  out += text;
+}
+
+void put(std::string& out, const std::vector<Requirement>& list) {
+  put(out, static_cast<std::int64_t>(list.size()));
+  for (const auto& r : list) {
+    put(out, r.key);
+    put(out, static_cast<std::int64_t>(r.op));
+    put(out, static_cast<std::int64_t>(r.values.size()));
+    for (const auto& value : r.values) put(out, value);
+  }
+}
+
 const std::string* find(const Labels& labels, const std::string& key) {
   const auto found = labels.find(key);
   return found == labels.end() ? nullptr : &found->second;
@@ -81,6 +100,26 @@ bool selects(const NodeRules& rules, const std::string& node, const Labels& labe
   if (!rules.required) return true;
   return std::any_of(rules.required->begin(), rules.required->end(),
                      [&](const NodeTerm& term) { return matches(term, node, labels); });
+}
+
+void append_key(const NodeRules& rules, std::string& out) {
+  for (const auto& [key, value] : rules.selector) {
+    out += 's';
+    put(out, key);
+    put(out, value);
+  }
+  if (rules.required) out += 'r';
+  for (const auto& term : rules.required.value_or(std::vector<NodeTerm>{})) {
+    put(out, term.labels);
+    put(out, term.fields);
+  }
+  for (const auto& toleration : rules.tolerations) {
+    out += 't';
+    put(out, toleration.key);
+    put(out, static_cast<std::int64_t>(toleration.op));
+    put(out, toleration.value);
+    put(out, toleration.effect ? static_cast<std::int64_t>(*toleration.effect) : -1);
+  }
 }
 
 }  // namespace stowage::core

@@ -70,5 +70,7 @@ inline constexpr const char* kUnschedulableTaint = "node.kubernetes.io/unschedul
 // nodeSelector and required node affinity.
 [[nodiscard]] bool selects(const NodeRules& rules, const std::string& node, const Labels& labels);
 [[nodiscard]] bool matches(const NodeTerm& term, const std::string& node, const Labels& labels);
+// Equal text, equal rules about where a pod may go; preferences are not part of it. Appends.
+void append_key(const NodeRules& rules, std::string& out);
 
 }  // namespace stowage::core

@@ -19,36 +19,6 @@ void put(std::string& out, const std::vector<std::string>& list) {
   for (const auto& entry : list) put(out, entry);
 }
 
-void put(std::string& out, const std::vector<Requirement>& list) {
-  put(out, static_cast<std::int64_t>(list.size()));
-  for (const auto& r : list) {
-    put(out, r.key);
-    put(out, static_cast<std::int64_t>(r.op));
-    put(out, r.values);
-  }
-}
-
-// Preferences are not part of a shape: they do not say where a pod fits.
-void put_rules(std::string& out, const NodeRules& rules) {
-  for (const auto& [key, value] : rules.selector) {
-    out += 's';
-    put(out, key);
-    put(out, value);
-  }
-  if (rules.required) out += 'r';
-  for (const auto& term : rules.required.value_or(std::vector<NodeTerm>{})) {
-    put(out, term.labels);
-    put(out, term.fields);
-  }
-  for (const auto& toleration : rules.tolerations) {
-    out += 't';
-    put(out, toleration.key);
-    put(out, static_cast<std::int64_t>(toleration.op));
-    put(out, toleration.value);
-    put(out, toleration.effect ? static_cast<std::int64_t>(*toleration.effect) : -1);
-  }
-}
-
 void put_bounds(std::string& out, const QuotaBounds& bounds) {
   out += bounds.by_node ? 'n' : 'q';
   put(out, bounds.model_label);
@@ -150,7 +120,7 @@ void append_shape_key(const PodSpec& pod, std::string& out) {
     put(out, gpu.filter.ids_none);
   }
   out += '|';
-  put_rules(out, pod.rules);
+  append_key(pod.rules, out);
   if (!pod.needs.empty()) out += '!' + pod.needs;
   if (pod.cards_only) out += 'o';
   if (pod.naming != Naming::always) put(out, static_cast<std::int64_t>(pod.naming));

@@ -27,6 +27,8 @@ struct PolicyOptions {
   bool memory_duals = true;
   // binpack, spread: weigh places, memory and compute by what the pod asks (vgpu-manager).
   bool profile_weights = false;
+  // How many candidates the outside picker is asked about; 0: there is none.
+  std::int32_t picker_candidates = 0;
   // fgd: the target workload. Empty: learned from the pods that arrive.
   std::vector<TypicalPod> typical;
 };

@@ -68,8 +68,8 @@ void fields(Archive& a, QuotaBounds& b) {
 }
 template <typename Archive>
 void fields(Archive& a, PodSpec& p) {
-  a(p.uid, p.name, p.priority, p.containers, p.overhead, p.rules, p.needs, p.wish, p.naming,
-    p.bounds, p.cards_only);
+  a(p.uid, p.name, p.priority, p.containers, p.overhead, p.pod_cpu_milli, p.pod_memory_bytes,
+    p.pod_hugepages, p.rules, p.needs, p.wish, p.naming, p.bounds, p.cards_only);
 }
 template <typename Archive>
 void fields(Archive& a, CardShare& s) {
@@ -118,7 +118,7 @@ void fields(Archive& a, LearnedState& l) {
 }
 template <typename Archive>
 void fields(Archive& a, DecisionRecord& r) {
-  a(r.options, r.nodes, r.pods, r.learned, r.draw, r.pod, r.outcome);
+  a(r.options, r.nodes, r.pods, r.learned, r.draw, r.pod, r.barred, r.outcome);
 }
 template <typename Archive>
 void fields(Archive& a, ReasonCount& c) {
@@ -126,13 +126,13 @@ void fields(Archive& a, ReasonCount& c) {
 }
 template <typename Archive>
 void fields(Archive& a, Refusal& r) {
-  a(r.nodes, r.counts);
+  a(r.nodes, r.counts, r.kept_cards, r.kept_for, r.making_room_on, r.victims);
 }
 
 namespace {
 
 const std::string kMagic = "stowage-decision";
-constexpr std::int32_t kFormat = 3;
+constexpr std::int32_t kFormat = 4;
 
 }  // namespace
 
@@ -163,10 +163,19 @@ std::string to_text(const Commands& commands) {
   for (const auto& command : commands) {
     if (const auto* bind = std::get_if<Bind>(&command)) {
       writer(std::string("bind"), bind->uid, bind->node, bind->cards);
+      for (const ClaimStep& step : bind->claims) writer(step.claim, step.volume);
     } else if (const auto* refuse = std::get_if<Refuse>(&command)) {
       writer(std::string("refuse"), refuse->uid, refuse->refusal);
     } else if (const auto* reject = std::get_if<Reject>(&command)) {
       writer(std::string("reject"), reject->subject, reject->why);
+    } else if (const auto* evict = std::get_if<Evict>(&command)) {
+      writer(std::string("evict"), evict->uid, evict->by, evict->node);
+    } else if (const auto* nominate = std::get_if<Nominate>(&command)) {
+      writer(std::string("nominate"), nominate->uid, nominate->node, nominate->cards,
+             nominate->wanted, nominate->preempts);
+    } else if (const auto* ask = std::get_if<AskPicker>(&command)) {
+      writer(std::string("pick"), ask->uid, ask->generation);
+      for (const Candidate& candidate : ask->candidates) writer(candidate.node, candidate.cost);
     }
   }
   return writer.take();
@@ -176,7 +185,7 @@ PlacedPod to_placed_pod(const PodRecord& record, const std::string& node) {
   PlacedPod placed{.pod = {.uid = record.uid, .name = record.name}, .node = node};
   auto& containers = placed.pod.containers;
   containers.push_back({.name = "all", .resources = record.resources});
-  if (record.state == PodState::bound_cards_unknown) {
+  if (record.state == PodState::bound_cards_unknown || record.unknown_whole > 0) {
     if (record.unknown_whole > 0) {
       containers.push_back({.name = "whole", .gpu = {.count = record.unknown_whole}});
     }

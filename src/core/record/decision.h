@@ -39,6 +39,9 @@ struct DecisionRecord {
   LearnedState learned;
   std::uint64_t draw = 0;
   PodSpec pod;
+  // Nodes that the pod's rules about other pods, ports and volumes rule out: what these depend on
+  // is not part of the record. Preferences are not either: of equal nodes the first is taken.
+  std::vector<std::string> barred;
   std::string outcome;  // the commands, as text
 };
 

@@ -65,6 +65,7 @@ class Shadow {
     std::string node;
     bool cards_known = false;
     std::vector<Charge> charges;
+    Resources resources;
 
     [[nodiscard]] bool unknown() const {
       return !cards_known && std::any_of(pod.containers.begin(), pod.containers.end(),
@@ -86,7 +87,11 @@ class Shadow {
   void remove(const std::string& name) { nodes_.erase(name); }
 
   void hold(const PodSpec& pod, const std::string& node, const std::optional<Assignment>& cards) {
-    Held held{.pod = pod, .node = node, .cards_known = cards.has_value(), .charges = {}};
+    Held held{.pod = pod,
+              .node = node,
+              .cards_known = cards.has_value(),
+              .charges = {},
+              .resources = effective_resources(pod)};
     const auto spec = nodes_.find(node);
     const std::size_t count = spec == nodes_.end() ? 0 : spec->second.cards.size();
     for (std::uint32_t card = 0; cards && card < kMaxCardsPerNode; ++card) {
@@ -98,12 +103,13 @@ class Shadow {
     }
     pods_[pod.uid] = std::move(held);
   }
-  // As the ledger hears of it: a pod whose cards are known stays as it is if none are named.
+  // As the ledger hears of it: a pod whose cards are known keeps them if none are named.
   void see(const PodSpec& pod, const std::string& node, const std::optional<Assignment>& cards) {
     const auto known = pods_.find(pod.uid);
     const bool stays =
         known != pods_.end() && known->second.node == node && !cards && !known->second.unknown();
-    if (!stays) hold(pod, node, cards);
+    if (!stays) return hold(pod, node, cards);
+    known->second.resources = effective_resources(pod);
   }
   bool drop(const std::string& uid) { return pods_.erase(uid) > 0; }
 
@@ -122,7 +128,7 @@ class Shadow {
     Sum sum;
     for (const auto& [uid, held] : pods_) {
       if (held.node != node) continue;
-      sum.used = plus(sum.used, effective_resources(held.pod));
+      sum.used = plus(sum.used, held.resources);
       for (const auto& charge : held.charges) sum.cards[charge.id].add(charge.room);
       for (const auto& container : held.pod.containers) {
         const GpuAsk& gpu = container.gpu;

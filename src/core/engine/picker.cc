@@ -1,0 +1,99 @@
+// The outside picker: it chooses among candidates, in its own time. The policy's own choice is
+// reserved meanwhile, so that there is a place whatever it answers, or if it does not.
+#include <algorithm>
+#include <bit>
+
+#include "core/engine/body.h"
+
+namespace stowage::core {
+
+void Engine::Body::ask_picker(Attempt& attempt, Binding& binding, NodeIndex reserved) {
+  const auto most = static_cast<std::size_t>(attempt.planner.options().picker_candidates);
+  const Ranking& ranking = attempt.entry.ranking;
+  std::vector<NodeIndex> nodes;
+  for (std::size_t n = 0; n < ranking.slots(); ++n) {
+    const NodeIndex node(n);
+    if (node != reserved && ranking.feasible(node)) nodes.push_back(node);
+  }
+  std::sort(nodes.begin(), nodes.end(), [&](NodeIndex a, NodeIndex b) {
+    return ranking.cost(a) != ranking.cost(b) ? ranking.cost(a) < ranking.cost(b)
+                                              : ledger_.rank(a) < ledger_.rank(b);
+  });
+  AskPicker ask{.uid = attempt.pod.uid, .generation = ++generations_};
+  const auto add = [&](NodeIndex node) {
+    const NodeState& state = ledger_.state(node);
+    Candidate candidate{.node = ledger_.name(node),
+                        .cost = ranking.cost(node),
+                        .cpu_free_milli = state.cpu_free_milli,
+                        .memory_free_bytes = state.memory_free_bytes,
+                        .cards = state.cards,
+                        .cards_idle = std::popcount(state.whole),
+                        .pods = static_cast<std::int32_t>(ledger_.pods_on(node).size())};
+    for (const CardState& card : ledger_.cards(node)) {
+      candidate.milli_free += card.milli_free;
+      candidate.card_memory_free += card.memory_free_mib;
+    }
+    ask.candidates.push_back(std::move(candidate));
+    binding.picks.push_back(ledger_.name(node));
+  };
+  add(reserved);
+  for (const NodeIndex node : nodes) {
+    if (ask.candidates.size() >= most) break;
+    if (check(attempt, node) == ReasonCode::none) add(node);
+  }
+  if (ask.candidates.size() < 2) return;  // nothing to choose
+  binding.generation = ask.generation;
+  out_.emplace_back(std::move(ask));
+}
+
+void Engine::Body::on(const Picked& e) {
+  const auto found = binding_.find(e.uid);
+  if (found == binding_.end() || found->second.generation == 0 ||
+      found->second.generation != e.generation) {
+    return;  // an answer to an older question
+  }
+  Binding& binding = found->second;
+  binding.generation = 0;
+  const PodIndex reserved = ledger_.find_pod(e.uid);
+  if (!reserved.valid()) return;
+  const NodeIndex before = ledger_.pod(reserved).node;
+  const std::string node_before = ledger_.name(before);
+  const bool offered =
+      std::find(binding.picks.begin(), binding.picks.end(), e.node) != binding.picks.end();
+  const PodSpec asked = binding.pod;
+  const std::uint64_t arrival = binding.arrival;
+  // Judged again at the node that was picked; if it is no good by now, the reserved one is.
+  release(reserved);
+  binding_.erase(found);
+  PodSpec scratch;
+  const PodSpec& pod = bounded(asked, scratch);
+  Planner& planner = planner_of(pod);
+  Planner::Entry& entry = planner.entry_for(pod);
+  Attempt attempt{.asked = asked,
+                  .pod = pod,
+                  .arrival = arrival,
+                  .which = Try::again,
+                  .planner = planner,
+                  .entry = entry,
+                  .kind = planner.arrived(entry, Try::again),
+                  .beyond = beyond(pod),
+                  .prefer = offered ? e.node : node_before};
+  Planner::Choice choice = choose(attempt);
+  const bool picked = offered && choice.node.valid() && ledger_.name(choice.node) == e.node;
+  if (offered && !picked) {
+    attempt.prefer = node_before;
+    choice = choose(attempt);
+  }
+  ++(picked ? counters_.picked : counters_.not_picked);
+  if (!choice.node.valid()) {  // the node has gone meanwhile
+    refuse(attempt, choice.held_back);
+    return;
+  }
+  const NodeIndex node = choice.node;
+  attempt.asks = false;
+  settle(attempt, node);
+  --counters_.bound;  // counted when it was reserved
+  if (node != before) wake(before);
+}
+
+}  // namespace stowage::core

@@ -1,0 +1,303 @@
+// Preemption, rooms for pods that wait, and the outside picker.
+#include <gtest/gtest.h>
+
+#include "core/engine/engine.h"
+#include "core/explain/render.h"
+#include "core/testing/builders.h"
+
+namespace stowage::core {
+namespace {
+
+using testing::add;
+using testing::end;
+using testing::engine_with;
+using testing::node;
+using testing::place;
+using testing::pod;
+using testing::policy;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+base::Instant at(std::int64_t seconds) { return {seconds * kSecond}; }
+
+template <typename Kind>
+std::vector<Kind> all(const Commands& commands) {
+  std::vector<Kind> found;
+  for (const Command& command : commands) {
+    if (const auto* one = std::get_if<Kind>(&command)) found.push_back(*one);
+  }
+  return found;
+}
+
+std::string evicted(const Commands& commands) {
+  std::string names;
+  for (const Evict& evict : all<Evict>(commands)) names += (names.empty() ? "" : " ") + evict.uid;
+  return names;
+}
+
+// Places pods of these priorities, one card each.
+void fill(Engine& engine, const std::vector<std::pair<std::string, std::int32_t>>& pods) {
+  for (const auto& [name, priority] : pods) {
+    ASSERT_TRUE(place(engine, pod("ns/" + name).gpus(1).priority(priority)).placed());
+  }
+}
+
+TEST(Preemption, TheLeastImportantPodsGoAndTheRoomIsKept) {
+  Engine engine = engine_with("first", {node("a").cards(2)});
+  fill(engine, {{"low", 1}, {"mid", 5}});
+  const Commands commands = engine.handle(PodPending{pod("ns/vip").gpus(1).priority(10)}, at(0));
+  EXPECT_EQ(evicted(commands), "ns/low");
+  ASSERT_EQ(all<Nominate>(commands).size(), 1U);
+  EXPECT_EQ(all<Nominate>(commands)[0].node, "a");
+  ASSERT_EQ(all<Refuse>(commands).size(), 1U);
+  EXPECT_NE(sentence(all<Refuse>(commands)[0].refusal).find("Evicting 1 less important pod from a"),
+            std::string::npos);
+  // Nobody takes the card that falls free, not even a pod that came in between.
+  EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(1))).empty());
+  const auto binds = all<Bind>(engine.handle(PodGone{"ns/low"}, at(2)));
+  ASSERT_EQ(binds.size(), 1U);
+  EXPECT_EQ(binds[0].uid, "ns/vip");
+  EXPECT_TRUE(engine.audit().empty());
+  EXPECT_EQ(engine.counters().rooms, 0U);
+}
+
+TEST(Preemption, NobodyGoesForAPodThatNeverPreempts) {
+  Engine engine = engine_with("first", {node("a").cards(1)});
+  fill(engine, {{"low", 1}});
+  PodSpec polite = pod("ns/polite").gpus(1).priority(10);
+  polite.never_preempts = true;
+  EXPECT_EQ(evicted(engine.handle(PodPending{polite}, at(0))), "");
+}
+
+TEST(Preemption, NobodyGoesInVain) {
+  Engine engine = engine_with("first", {node("a").cards(2), node("b").cards(1)});
+  fill(engine, {{"low", 1}, {"high", 20}});
+  EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/two").gpus(2).priority(10)}, at(0))), "")
+      << "one of the two cards of a is held by somebody more important";
+}
+
+TEST(Preemption, OneBigVictimIsBetterThanManySmallOnes) {
+  Engine engine = engine_with("first", {node("a").cards(8)});
+  ASSERT_TRUE(place(engine, pod("ns/big").gpus(4)).placed());
+  fill(engine, {{"s1", 0}, {"s2", 0}, {"s3", 0}, {"s4", 0}});
+  EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/vip").gpus(4).priority(1)}, at(0))), "ns/big");
+}
+
+TEST(Preemption, TheNodeWithTheLeastImportantVictimsIsChosen) {
+  Engine engine =
+      engine_with("first", {node("a").cards(1), node("b").cards(1), node("c").cards(1)});
+  fill(engine, {{"five", 5}, {"one", 1}, {"three", 3}});
+  EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/vip").gpus(1).priority(10)}, at(0))),
+            "ns/one");
+}
+
+TEST(Preemption, ABudgetIsBrokenOnlyIfThereIsNoOtherWay) {
+  Engine engine = engine_with("first", {node("a").cards(1), node("b").cards(1)});
+  PodSpec guarded = pod("ns/guarded").gpus(1).priority(1);
+  guarded.around.labels = {{"app", "db"}};
+  ASSERT_TRUE(place(engine, guarded).placed());
+  fill(engine, {{"plain", 2}});
+  const LabelSelector db{.all = {{.key = "app", .values = {"db"}}}};
+  (void)engine.handle(ThingChanged{Budget{.name = "ns/pdb", .selector = db, .allowed = 0}}, at(0));
+  EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/vip").gpus(1).priority(10)}, at(0))),
+            "ns/plain");
+  EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/vip2").gpus(1).priority(10)}, at(0))),
+            "ns/guarded");
+}
+
+TEST(Preemption, SharesOfCardsAreFreedOnTheCardWhereItHelps) {
+  Engine engine = engine_with("first", {node("a").cards(2)});
+  for (const char* name : {"ns/a1", "ns/a2", "ns/b1", "ns/b2"}) {
+    ASSERT_TRUE(place(engine, pod(name).milli(500)).placed());
+  }
+  const Commands commands = engine.handle(PodPending{pod("ns/vip").gpus(1).priority(10)}, at(0));
+  ASSERT_EQ(all<Evict>(commands).size(), 2U) << "both halves of one card, nobody else";
+  const std::string names = evicted(commands);
+  EXPECT_TRUE(names == "ns/a1 ns/a2" || names == "ns/b1 ns/b2") << names;
+}
+
+TEST(Preemption, TwoPreemptorsDoNotCountOnTheSameRoom) {
+  Engine engine = engine_with("first", {node("a").cards(2)});
+  fill(engine, {{"x", 1}, {"y", 1}});
+  const std::string first =
+      evicted(engine.handle(PodPending{pod("ns/p").gpus(1).priority(9)}, at(0)));
+  const std::string second =
+      evicted(engine.handle(PodPending{pod("ns/q").gpus(1).priority(9)}, at(0)));
+  EXPECT_FALSE(first.empty());
+  EXPECT_FALSE(second.empty());
+  EXPECT_NE(first, second);
+  EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/r").gpus(1).priority(9)}, at(0))), "");
+}
+
+TEST(Preemption, AMoreImportantPodTakesRoomThatIsKeptForALessImportantOne) {
+  Engine engine = engine_with("first", {node("a").cards(1)});
+  fill(engine, {{"low", 1}});
+  ASSERT_EQ(evicted(engine.handle(PodPending{pod("ns/p").gpus(1).priority(5)}, at(0))), "ns/low");
+  const Commands commands = engine.handle(PodPending{pod("ns/q").gpus(1).priority(9)}, at(1));
+  EXPECT_EQ(evicted(commands), "") << "the victim goes already";
+  const auto binds = all<Bind>(engine.handle(PodGone{"ns/low"}, at(2)));
+  ASSERT_EQ(binds.size(), 1U);
+  EXPECT_EQ(binds[0].uid, "ns/q");
+}
+
+TEST(Preemption, AVictimThatDoesNotGoGivesTheRoomBack) {
+  Engine engine = engine_with("first", {node("a").cards(1)});
+  fill(engine, {{"low", 1}});
+  ASSERT_EQ(evicted(engine.handle(PodPending{pod("ns/p").gpus(1).priority(5)}, at(0))), "ns/low");
+  const Commands commands = engine.handle(EvictFailed{"ns/low"}, at(1));
+  EXPECT_GE(all<Nominate>(commands).size(), 1U);
+  EXPECT_TRUE(engine.audit().empty());
+}
+
+TEST(Preemption, PodsInTheWayByAntiAffinityGoToo) {
+  NodeSpec zone = node("a").cards(2);
+  zone.labels = {{"zone", "1"}};
+  Engine engine = engine_with("first", {zone});
+  PodSpec loner = pod("ns/loner").gpus(1).priority(1);
+  loner.around.anti_affinity = {{.selector = {.all = {{.key = "app", .values = {"web"}}}},
+                                 .namespaces = {"ns"},
+                                 .topology_key = "zone"}};
+  ASSERT_TRUE(place(engine, loner).placed());
+  PodSpec web = pod("ns/web").gpus(1).priority(5);
+  web.around.labels = {{"app", "web"}};
+  EXPECT_EQ(evicted(engine.handle(PodPending{web}, at(0))), "ns/loner");
+  const auto binds = all<Bind>(engine.handle(PodGone{"ns/loner"}, at(1)));
+  ASSERT_EQ(binds.size(), 1U);
+  EXPECT_EQ(binds[0].uid, "ns/web");
+}
+
+TEST(Preemption, ANominatedPodOfAnotherSchedulerIsRespectedByItsEqualsAndLessers) {
+  Engine engine = engine_with("first", {node("a").cards(1)});
+  PodSpec theirs = pod("ns/theirs").gpus(1).priority(5);
+  (void)engine.handle(PodNominated{.pod = theirs, .node = "a"}, at(0));
+  EXPECT_TRUE(
+      all<Bind>(engine.handle(PodPending{pod("ns/eq").gpus(1).priority(5)}, at(1))).empty());
+  const auto binds = all<Bind>(engine.handle(PodPending{pod("ns/hi").gpus(1).priority(6)}, at(1)));
+  ASSERT_EQ(binds.size(), 1U);
+  EXPECT_TRUE(engine.audit().empty());
+}
+
+// ---- pods that wait for several cards ---------------------------------------------------------
+
+Engine patient(const std::vector<NodeSpec>& nodes) {
+  Engine engine({policy("first")}, {.patience_ns = 60 * kSecond});
+  for (const auto& spec : nodes) add(engine, spec);
+  return engine;
+}
+
+TEST(Rooms, APodThatWaitsForSeveralCardsGetsThemAsTheyFallFree) {
+  Engine engine = patient({node("a").cards(4), node("b").cards(2)});
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(place(engine, pod("ns/s" + std::to_string(i)).gpus(1)).placed());
+  }
+  (void)engine.handle(PodPending{pod("ns/big").gpus(4)}, at(0));
+  EXPECT_TRUE(engine.handle(Tick{.parked = false}, at(59)).empty());
+  const auto nominated = all<Nominate>(engine.handle(Tick{.parked = false}, at(61)));
+  ASSERT_EQ(nominated.size(), 1U);
+  EXPECT_EQ(nominated[0].node, "a");
+  EXPECT_FALSE(nominated[0].preempts);
+  // Small pods keep coming and would take every card that falls free; those of a are kept.
+  for (int i = 0; i < 3; ++i) {
+    (void)engine.handle(PodGone{"ns/s" + std::to_string(i)}, at(70));
+    const auto late = pod("ns/late" + std::to_string(i)).gpus(1);
+    EXPECT_TRUE(all<Bind>(engine.handle(PodPending{late}, at(70))).empty());
+  }
+  // Around it, on b, life goes on.
+  const auto around = all<Bind>(engine.handle(PodGone{"ns/s4"}, at(71)));
+  ASSERT_EQ(around.size(), 1U);
+  EXPECT_EQ(around[0].node, "b");
+  const auto binds = all<Bind>(engine.handle(PodGone{"ns/s3"}, at(72)));
+  ASSERT_EQ(binds.size(), 1U);
+  EXPECT_EQ(binds[0].uid, "ns/big");
+  EXPECT_TRUE(engine.audit().empty());
+}
+
+TEST(Rooms, WhoIsRefusedForItIsToldSo) {
+  Engine engine = patient({node("a").cards(2)});
+  ASSERT_TRUE(place(engine, pod("ns/s0").gpus(1)).placed());
+  ASSERT_TRUE(place(engine, pod("ns/s1").gpus(1)).placed());
+  (void)engine.handle(PodPending{pod("ns/big").gpus(2)}, at(0));
+  (void)engine.handle(Tick{.parked = false}, at(61));
+  (void)engine.handle(PodGone{"ns/s0"}, at(62));
+  const auto refused = all<Refuse>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(63)));
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_NE(sentence(refused[0].refusal).find("reserved for pods that wait longer"),
+            std::string::npos)
+      << sentence(refused[0].refusal);
+  EXPECT_NE(sentence(refused[0].refusal).find("ns/big"), std::string::npos);
+}
+
+TEST(Rooms, ThereAreFewOfThemAndTheyEnd) {
+  Engine engine = patient({node("a").cards(2), node("b").cards(2)});
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(place(engine, pod("ns/s" + std::to_string(i)).gpus(1)).placed());
+  }
+  (void)engine.handle(PodPending{pod("ns/big1").gpus(2)}, at(0));
+  (void)engine.handle(PodPending{pod("ns/big2").gpus(2).cpu_milli(5)}, at(1));
+  for (int tick = 60; tick < 70; ++tick) (void)engine.handle(Tick{.parked = false}, at(tick));
+  EXPECT_EQ(engine.counters().rooms, 1U);
+  (void)engine.handle(Tick{.parked = false}, at(70 + 3600));
+  EXPECT_EQ(engine.counters().rooms_opened, 2U) << "the other one has its turn";
+  (void)engine.handle(NodeGone{"a"}, at(3700));
+  (void)engine.handle(NodeGone{"b"}, at(3700));
+  EXPECT_EQ(engine.counters().rooms, 0U);
+  EXPECT_TRUE(engine.audit().empty());
+}
+
+// ---- the outside picker -----------------------------------------------------------------------
+
+Engine picking() {
+  PolicyOptions options = policy("first");
+  options.picker_candidates = 2;
+  return engine_with(options, {node("a").cards(1), node("b").cards(1), node("c").cards(1)});
+}
+
+AskPicker ask_for(Engine& engine, const std::string& name) {
+  const auto asks = all<AskPicker>(engine.handle(PodPending{pod(name).gpus(1)}, at(0)));
+  return asks.empty() ? AskPicker{} : asks[0];
+}
+
+TEST(Picker, ThePodGoesWhereItIsPicked) {
+  Engine engine = picking();
+  const AskPicker ask = ask_for(engine, "ns/p");
+  ASSERT_EQ(ask.candidates.size(), 2U);
+  EXPECT_EQ(ask.candidates[0].node, "a");
+  EXPECT_EQ(ask.candidates[1].cards_idle, 1);
+  const auto binds = all<Bind>(
+      engine.handle(Picked{.uid = "ns/p", .generation = ask.generation, .node = "b"}, at(1)));
+  ASSERT_EQ(binds.size(), 1U);
+  EXPECT_EQ(binds[0].node, "b");
+  EXPECT_TRUE(engine.audit().empty());
+}
+
+TEST(Picker, WithoutAnAnswerThePolicysOwnChoiceStands) {
+  for (const char* node_name : {"", "c", "nowhere"}) {  // c was not offered
+    Engine engine = picking();
+    const AskPicker ask = ask_for(engine, "ns/p");
+    const auto binds = all<Bind>(engine.handle(
+        Picked{.uid = "ns/p", .generation = ask.generation, .node = node_name}, at(1)));
+    ASSERT_EQ(binds.size(), 1U) << node_name;
+    EXPECT_EQ(binds[0].node, "a") << node_name;
+  }
+}
+
+TEST(Picker, APickThatIsTakenByNowFallsBackToTheReservedPlace) {
+  Engine engine = picking();
+  const AskPicker first = ask_for(engine, "ns/p");   // a reserved, b offered
+  const AskPicker second = ask_for(engine, "ns/q");  // b reserved, c offered
+  const auto binds = all<Bind>(
+      engine.handle(Picked{.uid = "ns/p", .generation = first.generation, .node = "b"}, at(1)));
+  ASSERT_EQ(binds.size(), 1U);
+  EXPECT_EQ(binds[0].node, "a");
+  EXPECT_TRUE(
+      engine.handle(Picked{.uid = "ns/q", .generation = first.generation, .node = "c"}, at(1))
+          .empty())
+      << "an answer to another question";
+  const auto other = all<Bind>(
+      engine.handle(Picked{.uid = "ns/q", .generation = second.generation, .node = "c"}, at(1)));
+  ASSERT_EQ(other.size(), 1U);
+  EXPECT_EQ(other[0].node, "c");
+}
+
+}  // namespace
+}  // namespace stowage::core

@@ -1,0 +1,111 @@
+// Who is tried again, and when: a departure or a changed node wakes those whom it can help.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/engine/body.h"
+
+namespace stowage::core {
+namespace {
+
+// Pods that wait for other pods or for volumes can cost a walk over all nodes each time they are
+// tried, so that is rationed: many of them must not hold up the rest. A few are tried at once.
+constexpr double kTriesPerSecond = 100;
+constexpr double kTriesAtOnce = 64;
+constexpr int kLooksPerEvent = 16;
+constexpr std::int64_t kLookAgainNs = 20'000'000;
+constexpr std::int64_t kLookAgainPerGroupNs = 100'000;
+
+}  // namespace
+
+void Engine::Body::wake(NodeIndex node) {
+  if (!ledger_.present(node)) return;
+  serve_rooms(node);
+  if (!waiting_.rows().empty()) try_parked(node);
+}
+
+void Engine::Body::wake_namespace(const std::string& pod_name) {
+  if (quotas_.limits(pod_name) && !waiting_.rows().empty()) try_parked({});
+}
+
+bool Engine::Body::may_try_beyond() {
+  const auto passed = static_cast<double>(now_.ns - rationed_at_.ns) * 1e-9;
+  rationed_at_ = now_;
+  rations_ = std::min(kTriesAtOnce, rations_ + std::max(0.0, passed) * kTriesPerSecond);
+  if (rations_ < 1) return false;
+  rations_ -= 1;
+  return true;
+}
+
+bool Engine::Body::could_fit(Waiting::Group& group, NodeIndex node) {
+  if (!node.valid()) return true;
+  const PodSpec& pod = group.first();
+  group.shape.learn_models(ledger_);
+  if (planner_of(pod).verdict(group.shape, node).code != ReasonCode::none) return false;
+  const Beyond more = beyond(pod);
+  return more.trouble().empty() && more.check(node) == ReasonCode::none;
+}
+
+void Engine::Body::try_parked(NodeIndex node) {
+  std::map<Waiting::Place, std::string> line;  // the first of each group, and its key
+  const NodeState* state = node.valid() ? &ledger_.state(node) : nullptr;
+  const int whole = state == nullptr ? 0 : std::popcount(state->whole);
+  bool missed = false;
+  for (const Waiting::Row& row : waiting_.rows()) {
+    if (row.beyond && (missed || !may_try_beyond())) {
+      missed = true;
+      continue;
+    }
+    if (state != nullptr && (row.whole_cards > whole || row.cpu_milli > state->cpu_free_milli ||
+                             row.memory_bytes > state->memory_free_bytes)) {
+      continue;
+    }
+    if (could_fit(*row.group, node)) {
+      line.emplace(row.group->pods.begin()->first, row.group->key);
+    }
+  }
+  if (missed) ++epoch_;  // they are tried when it is their turn
+  while (!line.empty()) {
+    const std::string key = std::move(line.begin()->second);
+    line.erase(line.begin());
+    Waiting::Group* group = waiting_.find(key);
+    // Others may have taken the room, or it is kept for others: then the next group has its turn.
+    if (group == nullptr || !could_fit(*group, node) || !try_group(key)) continue;
+    group = waiting_.find(key);
+    if (group != nullptr) line.emplace(group->pods.begin()->first, key);
+  }
+}
+
+void Engine::Body::try_rested() {
+  while (auto rested = waiting_.take_rested(now_)) {
+    place(rested->pod, rested->arrival, Try::again);
+  }
+}
+
+bool Engine::Body::try_group(const std::string& key) {
+  Waiting::Group* group = waiting_.find(key);
+  const std::uint64_t arrival = group->pods.begin()->first.arrival;
+  const PodSpec pod = group->first();
+  return place(pod, arrival, Try::again);
+}
+
+void Engine::Body::try_beyond() {
+  for (int looks = 0; looks < kLooksPerEvent; ++looks) {
+    if (waiting_.due().empty() || waiting_.due().begin()->first > now_) return;
+    const std::string key = waiting_.due().begin()->second;
+    Waiting::Group& group = *waiting_.find(key);
+    const bool helped = group.epoch_seen != epoch_ ||
+                        (group.beyond && peers_.concerned(group.first(), group.peers_seen));
+    if (helped && !may_try_beyond()) return;
+    group.peers_seen = peers_.changes();
+    group.epoch_seen = epoch_;
+    if (!helped) {
+      const auto groups = static_cast<std::int64_t>(waiting_.due().size());
+      waiting_.set_due(group, {now_.ns + kLookAgainNs + groups * kLookAgainPerGroupNs});
+      continue;
+    }
+    while (waiting_.find(key) != nullptr && try_group(key)) continue;
+  }
+}
+
+}  // namespace stowage::core

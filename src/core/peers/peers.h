@@ -1,0 +1,185 @@
+// Who is where, as far as rules between pods ask: labels, leaving pods, anti-affinity, host ports.
+// Answers whether a pod may stand on a node beside the pods that are there.
+//
+// Pods with equal labels in one namespace are one *set*; a selector is matched against a set once.
+// Counters per (terms, topology key) hold matching pods by domain; they are made when first asked
+// for, and follow a log of changes lazily, so that a commit costs O(1) whatever is counted.
+// Bounded: counters that were not asked for lately are dropped, a long log is cut, and who is too
+// far behind counts anew.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ledger/ledger.h"
+#include "core/model/around.h"
+#include "core/model/ids.h"
+#include "core/model/pod.h"
+#include "core/model/reason.h"
+#include "core/model/storage.h"
+#include "core/peers/counter.h"
+
+namespace stowage::core {
+
+class Peers {
+ public:
+  explicit Peers(const Ledger& ledger) : ledger_(ledger) {}
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  // ---- pods come and go. Adding a pod that is there replaces it.
+  void add(PodIndex pod, NodeIndex node, const PodSpec& spec);
+  void remove(PodIndex pod);
+
+  [[nodiscard]] bool seated(PodIndex pod) const {
+    return pod.at() < seats_.size() && seats_[pod.at()] != nullptr;
+  }
+  [[nodiscard]] const Labels* labels_of(PodIndex pod) const;  // null: not there
+
+  // A pod lifted for a dry run, and put back as it was.
+  struct Seat {
+    NodeIndex node;
+    std::uint32_t set = 0;
+    bool leaving = false;
+    std::vector<std::uint32_t> anti;
+    std::vector<HostPort> ports;
+  };
+  [[nodiscard]] std::unique_ptr<Seat> lift(PodIndex pod);
+  void put_back(PodIndex pod, std::unique_ptr<Seat> seat);
+
+  // ---- the rest of the world
+  void nodes_changed() { ++layout_; }  // labels or taints of a node, or nodes themselves
+  void set(const Namespace& ns);
+  void drop_namespace(const std::string& name);
+
+  // A pod's rules about its neighbours, ready to be tested on many nodes. Valid until anything
+  // changes here. Cost to make: the changes since these rules were last asked about.
+  class Test {
+   public:
+    // False: every node passes.
+    [[nodiscard]] bool any() const;
+    // none, host_port, spread_label, spread, pod_affinity, pod_anti_affinity, others_anti_affinity.
+    [[nodiscard]] ReasonCode check(NodeIndex node) const;
+    // How much the pod would like the node, for its neighbours: soft spread (smaller is better) and
+    // preferred terms (larger is better).
+    [[nodiscard]] bool wishes() const { return !soft_.empty() || !likes_.empty(); }
+    [[nodiscard]] std::int64_t crowd(NodeIndex node) const;
+    [[nodiscard]] std::int64_t liking(NodeIndex node) const;
+
+   private:
+    friend class Peers;
+    const Peers* peers_ = nullptr;
+    const PodSpec* pod_ = nullptr;
+    std::vector<const PeerCounter*> affinity_;
+    std::vector<const PeerCounter*> anti_;
+    std::vector<std::uint32_t> others_;  // anti-affinity terms of other pods that mean this one
+    struct SpreadTest {
+      const PeerCounter* counter = nullptr;
+      std::int64_t limit = 0;  // most matching pods that a domain may have before this one comes
+    };
+    std::vector<SpreadTest> spread_;
+    std::vector<const PeerCounter*> soft_;
+    struct Like {
+      const PeerCounter* counter = nullptr;
+      std::int64_t weight = 0;
+    };
+    std::vector<Like> likes_;
+    bool series_begins_ = false;  // nobody matches the affinity terms yet, but the pod itself does
+  };
+  [[nodiscard]] Test test(const PodSpec& pod);
+
+  // Changes so far. And whether one of those since `from` can make a difference to what test() said
+  // of this pod.
+  [[nodiscard]] std::uint64_t changes() const { return log_start_ + log_.size(); }
+  [[nodiscard]] bool concerned(const PodSpec& pod, std::uint64_t from);
+
+  // Recounts everything; one line per difference. For tests.
+  [[nodiscard]] std::vector<std::string> audit();
+
+ private:
+  static constexpr std::uint32_t kNone = ~0U;
+  struct Set {  // pods with equal labels in one namespace
+    std::string ns;
+    Labels labels;
+    std::string key;
+    std::int64_t pods = 0;
+    std::uint64_t retired_at = 0;     // when its last pod left
+    std::vector<std::uint32_t> anti;  // terms of others that mean it, as far as looked at
+    std::size_t anti_seen = 0;        // of all terms
+    std::uint64_t anti_world = 0;     // and in which state of the namespaces
+  };
+  struct OnNode {  // pods of one set on one node
+    std::uint32_t set = 0;
+    std::int32_t pods = 0;
+    std::int32_t leaving = 0;
+  };
+  struct Change {
+    NodeIndex node;
+    std::uint32_t set = 0;
+    std::int8_t pods = 0;
+    std::int8_t leaving = 0;
+    bool demanding = false;  // a pod left that others had to respect: its anti-affinity, its ports
+  };
+  struct AntiTerm {  // required anti-affinity that pods on nodes have
+    PodTerm term;
+    std::string key;
+    std::uint32_t domains = 0;
+    std::map<std::size_t, std::int32_t> by_node;
+    std::vector<std::int32_t> by_domain;
+    std::uint64_t layout = 0;
+  };
+  struct Domains {  // nodes by the value of one label
+    std::string key;
+    std::vector<std::uint32_t> of_node;  // kNone: the node has no such label
+    std::size_t count = 0;
+    std::uint64_t layout = 0;
+  };
+
+  std::uint32_t intern(const PodSpec& pod);
+  void count(NodeIndex node, std::uint32_t set, std::int32_t pods, std::int32_t leaving);
+  std::uint32_t anti_term(const PodTerm& term);
+  void count_anti(std::uint32_t term, NodeIndex node, std::int32_t delta);
+  std::uint32_t domains_of(const std::string& key);
+  Domains& fresh(std::uint32_t domains);
+  void place_anti(AntiTerm& term);
+  [[nodiscard]] bool in_namespace(const PodTerm& term, const std::string& ns) const;
+  [[nodiscard]] bool means(const PodTerm& term, const std::string& ns, const Labels& labels) const;
+  [[nodiscard]] bool means(const PeerCounter& counter, std::uint32_t set) const;
+  const std::vector<std::uint32_t>& others_against(std::uint32_t set);
+  struct CounterAsk;
+  PeerCounter& counter(const CounterAsk& ask);
+  void recount(PeerCounter& counter);
+  void catch_up(PeerCounter& counter);
+  void evict_counters();
+  [[nodiscard]] bool port_taken(NodeIndex node, const std::vector<HostPort>& ports) const;
+  void add_spread(const PodSpec& pod, const SpreadRule& rule, Test& test);
+  void add_affinity(const PodSpec& pod, Test& test);
+
+  const Ledger& ledger_;
+  std::vector<Set> sets_;
+  std::map<std::string, std::uint32_t> set_numbers_;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> retired_;  // sets without pods, and since when
+  std::vector<std::unique_ptr<Seat>> seats_;                   // by pod
+  std::vector<std::vector<OnNode>> on_node_;                   // by node
+  std::vector<std::vector<PodIndex>> with_ports_;              // by node
+  std::vector<AntiTerm> anti_;
+  std::map<std::string, std::uint32_t> anti_numbers_;
+  std::vector<std::uint32_t> dead_terms_;  // that no pod has now
+  std::vector<Domains> domains_;
+  std::map<std::string, std::uint32_t> domain_numbers_;
+  std::map<std::string, std::unique_ptr<PeerCounter>> counters_;
+  std::map<std::string, Labels> namespaces_;
+  std::vector<Change> log_;
+  std::uint64_t log_start_ = 0;
+  std::uint64_t layout_ = 1;
+  std::uint64_t world_ = 1;  // of the namespaces
+  std::uint64_t clock_ = 0;
+  std::string key_;  // scratch
+};
+
+}  // namespace stowage::core

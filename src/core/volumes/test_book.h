@@ -1,0 +1,100 @@
+// For tests: claims, volumes and pods in one line each, and a book with a few classes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/volumes/volume_book.h"
+
+namespace stowage::core::testing {
+
+inline constexpr auto kRwo = static_cast<AccessModes>(AccessMode::rwo);
+inline constexpr auto kRwop = static_cast<AccessModes>(AccessMode::rwop);
+
+inline NodeTerm label_in(const std::string& key, std::vector<std::string> values) {
+  return {.labels = {{key, Requirement::Op::in, std::move(values)}}, .fields = {}};
+}
+
+// In the namespace "ns", with the name as uid.
+inline PodSpec pod(const std::string& name, const std::vector<std::string>& claims = {}) {
+  PodSpec spec{.uid = name, .name = "ns/" + name};
+  for (const auto& claim : claims) spec.around.claims.push_back({.name = claim});
+  return spec;
+}
+inline PodSpec pod_with(const std::string& name, const Disk& disk) {
+  PodSpec spec = pod(name);
+  spec.around.disks = {disk};
+  return spec;
+}
+
+inline Claim bound(const std::string& name, const std::string& volume) {
+  return {.name = "ns/" + name,
+          .uid = name,
+          .volume = volume,
+          .storage_class = "local",
+          .has_class = true,
+          .bound = true,
+          .modes = kRwo};
+}
+inline Claim waiting(const std::string& name, std::int64_t bytes,
+                     const std::string& storage_class) {
+  return {.name = "ns/" + name,
+          .uid = name,
+          .storage_class = storage_class,
+          .has_class = true,
+          .bytes = bytes,
+          .modes = kRwo};
+}
+inline Volume volume(const std::string& name, std::int64_t bytes = 10) {
+  return {.name = name, .storage_class = "local", .bytes = bytes, .modes = kRwo};
+}
+inline Volume csi(const std::string& name, const std::string& driver) {
+  Volume made = volume(name);
+  made.driver = driver;
+  made.handle = "handle-of-" + name;
+  return made;
+}
+inline Volume on_node(Volume made, const std::string& node) {
+  made.affinity = {label_in("host", {node})};
+  return made;
+}
+
+// Classes "local" (volumes made by hand) and "made" (by the driver "csi"), which wait, and
+// "at-once". Nodes "a" and "b" with a label "host".
+class TestBook {
+ protected:
+  TestBook() {
+    book_.set(StorageClass{
+        .name = "local", .provisioner = "kubernetes.io/no-provisioner", .waits = true});
+    book_.set(StorageClass{.name = "made", .provisioner = "csi", .waits = true});
+    book_.set(StorageClass{.name = "at-once", .provisioner = "csi"});
+  }
+  static NodeSpec node(const std::string& name, Labels labels = {}) {
+    labels["host"] = name;
+    return {.name = name, .labels = std::move(labels)};
+  }
+  std::string check(const PodSpec& spec, const NodeSpec& on) {
+    const auto needs = book_.look_up(spec);
+    if (!needs.trouble.empty()) return needs.trouble;
+    return to_word(book_.check(needs, on));
+  }
+  std::string check(const PodSpec& spec, const std::string& on) { return check(spec, node(on)); }
+  // "c=v d=": claim c is bound to v, and a volume is made for d. "-" if the node will not do.
+  std::string plan(const PodSpec& spec, const NodeSpec& on) {
+    const auto needs = book_.look_up(spec);
+    if (!needs.trouble.empty() || book_.check(needs, on) != ReasonCode::none) return "-";
+    std::string text;
+    for (const auto& step : book_.plan(needs, on)) {
+      text += (text.empty() ? "" : " ") + step.claim.substr(3) + "=" + step.volume;
+    }
+    return text;
+  }
+  std::string plan(const PodSpec& spec, const std::string& on) { return plan(spec, node(on)); }
+
+  VolumeBook book_;
+};
+
+}  // namespace stowage::core::testing
