@@ -205,11 +205,7 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
 
 // Its scheduler has made room for it on a node, or is about to bind it there: others keep off.
 void Roster::see_nomination(PodEntry& entry, const dialect::PodObject& object) {
-  if (object.nominated.empty()) {
-    if (!entry.nominated.empty()) mailbox_.put_pod_gone(object.uid);
-    entry.nominated.clear();
-    return;
-  }
+  if (object.nominated.empty() && entry.nominated.empty()) return;
   auto spec = dialect::to_spec(object, reading({.floor_whole_cards = true}));
   if (!spec) spec = readable_part(object);
   entry.nominated = object.nominated;

@@ -6,8 +6,8 @@
 //   ended or deleted                                 -> PodGone
 //   pod of another scheduler, unbound                -> PodHeld if it carries a promise of cards
 //                                                       that still counts, else PodNominated if it
-//                                                       is nominated to a node; PodGone when it
-//                                                       goes, or is no longer nominated
+//                                                       is nominated to a node, or no longer is;
+//                                                       PodGone when it goes
 //   ours, but it cannot be read or uses a rule that is not supported -> a notice, no event
 //
 // One thread. Lists are bracketed: what a list does not name is gone.

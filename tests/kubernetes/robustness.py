@@ -168,11 +168,16 @@ class Deployed(Case):
 
     starts_subject = False
     MAY = [("list", "", "pods", ""), ("watch", "", "nodes", ""), ("create", "", "pods", "binding"),
-           ("patch", "", "pods", "status"), ("patch", "", "pods", ""),
+           ("patch", "", "pods", "status"), ("patch", "", "pods", ""), ("delete", "", "pods", ""),
+           ("patch", "", "persistentvolumeclaims", ""), ("patch", "", "persistentvolumes", ""),
+           ("watch", "storage.k8s.io", "csinodes", ""), ("list", "", "namespaces", ""),
+           ("watch", "policy", "poddisruptionbudgets", ""),
            ("create", "events.k8s.io", "events", ""),
            *((verb, "", "configmaps", "", name, "kube-system")
              for verb in ("get", "list", "watch") for name in ("gpuquota", "stowage-quota"))]
-    MAY_NOT = [("create", "", "pods", ""), ("delete", "", "pods", ""), ("update", "", "pods", ""),
+    MAY_NOT = [("create", "", "pods", ""), ("update", "", "pods", ""),
+               ("delete", "", "persistentvolumeclaims", ""), ("delete", "", "persistentvolumes", ""),
+               ("create", "", "persistentvolumes", ""), ("patch", "", "namespaces", ""),
                ("patch", "", "nodes", ""), ("patch", "", "nodes", "status"),
                ("list", "", "secrets", ""), ("get", "", "configmaps", "", "gpuquota"),
                ("get", "", "configmaps", "", "stowage", "kube-system"),

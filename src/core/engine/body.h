@@ -168,6 +168,7 @@ class Engine::Body {
     base::Instant until;   // of a hold
     bool claimed = false;  // its bind is under way: it no longer runs out
   };
+  class OwnRoom;
   struct Candidates;  // the nodes of an ask, as the policy sees them
   // The nodes of these names; invalid where there is none.
   std::vector<NodeIndex> find_nodes(const std::vector<std::string>& names);

@@ -61,6 +61,28 @@ struct Engine::Body::Candidates {
   [[nodiscard]] bool fits(NodeIndex node) const { return node.valid() && ranking->feasible(node); }
 };
 
+// What is kept for a pod because it is nominated is free for it while it is judged. Once it holds
+// cards it needs no room.
+class Engine::Body::OwnRoom {
+ public:
+  OwnRoom(Body& body, const std::string& uid) : body_(body), uid_(uid) { body_.lift_room(uid); }
+  ~OwnRoom() {
+    const auto room = body_.rooms_.find(uid_);
+    if (room == body_.rooms_.end()) return;
+    if (body_.guests_.contains(uid_)) {
+      body_.close_room(uid_, false);
+    } else {
+      body_.keep_room(room->second);
+    }
+  }
+  OwnRoom(const OwnRoom&) = delete;
+  OwnRoom& operator=(const OwnRoom&) = delete;
+
+ private:
+  Body& body_;
+  const std::string& uid_;
+};
+
 // Asks name thousands of nodes, mostly in the order of the ask before: where a name was found then
 // is where it is looked for first.
 std::vector<NodeIndex> Engine::Body::find_nodes(const std::vector<std::string>& names) {
@@ -174,6 +196,7 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
   FilterAnswer answer;
   answer.binding_to = settled_on(ask.pod.uid);
   if (!answer.binding_to.empty()) return answer;
+  const OwnRoom own_room(*this, ask.pod.uid);
   const bool dry = ask.keep == Keep::nothing;
   const auto guest = guests_.find(ask.pod.uid);
   const bool known = guest != guests_.end();
@@ -236,6 +259,7 @@ Scores Engine::Body::score(const FilterAsk& ask, base::Instant now, Commands& ou
     }
     return scores;
   }
+  const OwnRoom own_room(*this, ask.pod.uid);
   const NodeIndex left = let_go(ask.pod.uid);
   waiting_.remove(ask.pod.uid);
   Candidates candidates = look_at(ask.pod, ask.nodes, Try::again);
@@ -282,6 +306,7 @@ ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands
   }
   answer.bound_to = settled_on(ask.pod.uid);
   if (!answer.bound_to.empty()) return answer;
+  const OwnRoom own_room(*this, ask.pod.uid);
   const NodeIndex left = let_go(ask.pod.uid);
   waiting_.remove(ask.pod.uid);
   Candidates candidates = look_at(ask.pod, {ask.node}, Try::again);
@@ -320,6 +345,7 @@ void Engine::Body::on(const PodHeld& e) {
 }
 
 bool Engine::Body::fits_somewhere(const PodSpec& pod) {
+  const OwnRoom own_room(*this, pod.uid);
   PodSpec scratch;
   const PodSpec cards = bounded(cards_of(pod), scratch);
   Planner& planner = planner_of(cards);
@@ -339,6 +365,8 @@ PreemptAnswer Engine::Body::preempt(const PreemptAsk& ask) {
     std::vector<std::string> victims;
     const auto fits = [&] {
       std::vector<PodIndex> gone{ledger_.find_pod(ask.pod.uid)};
+      const auto own = rooms_.find(ask.pod.uid);
+      if (own != rooms_.end()) gone.push_back(ledger_.find_pod(own->second.uid));
       for (const auto& uid : victims) gone.push_back(ledger_.find_pod(uid));
       Ledger left = ledger_.without(node, gone);
       const Shape shape = make_shape(pod, left);

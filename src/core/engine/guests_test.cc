@@ -69,6 +69,19 @@ TEST_F(Guests, AHoldIsRoomThatOthersDoNotHave) {
   EXPECT_EQ(fits(whole("p")), "a") << "b's card is held for q, its own hold is in nobody's way";
 }
 
+TEST_F(Guests, ANominatedPodFindsTheRoomThatIsKeptForIt) {
+  start("binpack", {node("a").cards(1)});
+  ASSERT_EQ(fits(whole("low"), Keep::nothing), "a");
+  (void)tell(PodNominated{.pod = pod("p").gpus(1).priority(5), .node = "a"});
+  EXPECT_EQ(fits(whole("low")), "") << "the card is kept for p";
+  EXPECT_EQ(fits(pod("p").gpus(1).priority(5), Keep::nothing), "a");
+  EXPECT_EQ(fits(whole("low")), "") << "still";
+  EXPECT_EQ(fits(pod("p").gpus(1).priority(5)), "a");
+  EXPECT_EQ(engine_.counters().rooms, 0U) << "a hold has taken its place";
+  EXPECT_TRUE(claim(pod("p").gpus(1).priority(5), "a").place.has_value());
+  EXPECT_TRUE(engine_.audit().empty());
+}
+
 TEST_F(Guests, AHoldRunsOutAndALateBindIsCheckedAgain) {
   start("binpack", {node("a").cards(1)});
   EXPECT_EQ(fits(whole("p")), "a");
