@@ -56,6 +56,7 @@ def ceiling(field, pods, *flags):
                              "--clients", clients, *flags, user="binder")
         tries.append({**figures, "usage": field.usage(before)})
         say(f"  {clients} in flight: {figures['per_second']:.0f} pods/s")
+        field.remove_pods()
     best = max(tries, key=lambda each: each["per_second"])
     return {"per_second": best["per_second"], "usage": best["usage"], "tries": tries}
 
@@ -88,6 +89,7 @@ def race(field, scheduler, pods, flow_pods, rate):
 def contest(name, nodes, args):
     with contextlib.closing(Field(args, nodes)) as field:
         version = field.version()
+        field.warm_up(args.pods)
         if name == "ceiling":
             result = ceiling(field, args.pods)
         elif name == "ceiling-events":

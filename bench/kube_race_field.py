@@ -12,6 +12,7 @@ import kube_scheduler  # noqa: E402
 import subject  # noqa: E402
 from cluster import DEPLOY, Cluster, free_port  # noqa: E402
 
+PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events?limit=1"
 # Without limits of its own for calls to the API server.
 UNLIMITED = 10000
@@ -179,6 +180,21 @@ class Field:
 
     def create_pods(self, prefix, count, scheduler):
         self.load("pods", "--prefix", prefix, "--count", count, "--scheduler", scheduler)
+
+    def warm_up(self, pods):
+        """Every contestant meets a server that has bound as many pods before, and has none left."""
+        self.create_pods("warm", pods, "nobody")
+        self.load("bind", "--prefix", "warm", "--count", pods, "--nodes", self.nodes,
+                  "--clients", 64, user="binder")
+        self.remove_pods()
+
+    def remove_pods(self):
+        api = self.cluster.api
+        while api.get(f"{PODS}?limit=1")["items"]:
+            try:
+                api.delete(PODS)
+            except OSError:  # it takes longer than a call may; it goes on all the same
+                pass
 
     def observe(self, prefix, count, encoding):
         return Observing(self.spawn("observe", "--prefix", prefix, "--count", count, "--watch",

@@ -126,11 +126,12 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
 
   bool event_may_go(SteadyTime now) {
     if (events_in_flight >= options.events_in_flight_max) return false;
-    if (events_in_flight < options.events_beside_binds_max) return true;
-    if (binds_in_flight != 0) return false;
     const SteadyTime quiet = last_bind + options.events_quiet;
-    if (last_bind == SteadyTime{} || now >= quiet) return true;
-    pump_after(events_timer, quiet - now);
+    if (binds_in_flight == 0 && (last_bind == SteadyTime{} || now >= quiet)) return true;
+    if (events_in_flight >= options.events_beside_binds_max) return false;
+    const SteadyTime next = last_event + options.events_beside_binds_pause;
+    if (last_event == SteadyTime{} || now >= next) return true;
+    pump_after(events_timer, binds_in_flight == 0 ? std::min(next, quiet) - now : next - now);
     return false;
   }
 
@@ -143,7 +144,10 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
   void send(CallPtr call, const Credential& credential, SteadyTime now) {
     call->generation = credential.generation;
     ++in_flight;
-    if (call->call.lane == Lane::events) ++events_in_flight;
+    if (call->call.lane == Lane::events) {
+      ++events_in_flight;
+      last_event = now;
+    }
     if (call->call.lane == Lane::bind) ++binds_in_flight;
     // A deadline that has passed is left to the HTTP client, which ends the call as timed out.
     const net::Duration left = std::max<net::Duration>(call->deadline - now, net::Duration{1});
@@ -363,6 +367,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
   SteadyTime events_paused_until{};
   bool fetching = false;
   std::size_t in_flight = 0;
+  SteadyTime last_event{};
   std::size_t events_in_flight = 0;
   std::size_t binds_in_flight = 0;
   SteadyTime last_bind{};  // when one was answered

@@ -59,6 +59,7 @@ struct ApiClientOptions {
   // And how many beside binds: while one is in flight, and so long after the last one was.
   std::size_t events_beside_binds_max = 1;
   net::Duration events_quiet = std::chrono::milliseconds{100};
+  net::Duration events_beside_binds_pause = std::chrono::milliseconds{50};  // between two of them
   std::size_t waiting_max = 100'000;  // per lane; beyond: refused at once
   std::size_t events_waiting_max = 1'000;
   double calls_per_second = 0;  // 0: no limit; the server's own flow control answers 429

@@ -215,7 +215,8 @@ TEST_F(ApiClientTest, EventsUseOnlyTheirShareAndTheOldestAreDropped) {
 TEST_F(ApiClientTest, EventsTrickleWhileBindsAreUnderWayAndGoOnWhenItIsQuiet) {
   server_.script("GET", "/b", {server_.hold()});
   server_.script("GET", "/e", {server_.hold()});
-  const auto client = server_.client({.events_quiet = milliseconds{20}});
+  const auto client = server_.client(
+      {.events_quiet = milliseconds{20}, .events_beside_binds_pause = milliseconds{10}});
   get(*client, "/b", Lane::bind);
   for (int i = 0; i < 5; ++i) get(*client, "/e", Lane::events);
   ASSERT_TRUE(run_until(loop_, [&] { return server_.held().size() == 2; }));

@@ -55,8 +55,8 @@ struct HostPort {
 struct Disk {
   enum class Kind : std::uint8_t { gce, aws, iscsi, rbd };
   Kind kind = Kind::gce;
-  // What makes it the same disk: the name, the volume id, the IQN with target and LUN, or pool and
-  // image. Monitors of rbd are apart: one in common is enough.
+  // What makes it the same disk: the name, the volume id, the IQN, or pool and image. Monitors of
+  // rbd are apart: one in common is enough.
   std::string id;
   std::vector<std::string> monitors;
   bool read_only = false;

@@ -40,7 +40,7 @@ struct Volume {
   std::string storage_class;
   std::string claim;      // "namespace/name" of claimRef; empty: free
   std::string claim_uid;  // empty while it is only pre-bound
-  bool available = true;  // phase Available, or Pending (not yet looked at)
+  bool available = true;  // phase Available
   bool deleting = false;
   bool block = false;
   std::int64_t bytes = 0;
