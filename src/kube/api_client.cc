@@ -128,10 +128,16 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     if (events_in_flight >= options.events_in_flight_max) return false;
     const SteadyTime quiet = last_bind + options.events_quiet;
     if (binds_in_flight == 0 && (last_bind == SteadyTime{} || now >= quiet)) return true;
-    if (events_in_flight >= options.events_beside_binds_max) return false;
     const SteadyTime next = last_event + options.events_beside_binds_pause;
-    if (last_event == SteadyTime{} || now >= next) return true;
-    pump_after(events_timer, binds_in_flight == 0 ? std::min(next, quiet) - now : next - now);
+    const bool beside = events_in_flight < options.events_beside_binds_max;
+    if (beside && (last_event == SteadyTime{} || now >= next)) return true;
+    // Looked at again when it has been quiet, or when the next one may go beside the binds; a reply
+    // is a reason to look as well.
+    if (binds_in_flight == 0) {
+      pump_after(events_timer, (beside ? std::min(next, quiet) : quiet) - now);
+    } else if (beside) {
+      pump_after(events_timer, next - now);
+    }
     return false;
   }
 

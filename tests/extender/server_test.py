@@ -22,6 +22,7 @@ class Native(Case):
 extenders:
 - {preset: stowage, listen: "127.0.0.1:0"}
 - {preset: stowage, name: hasty, listen: "127.0.0.1:0", holdSeconds: 1}
+- {preset: stowage, name: chooser, listen: "127.0.0.1:0", mode: choose}
 """
 
     def setUp(self):
@@ -38,6 +39,27 @@ extenders:
 
 
 class Forms(Native):
+    def test_choosing_the_best_node_alone(self):
+        small, large, other = self.make_node(1), self.make_node(4), self.make_node(1, memory=8000)
+        value = self.make_pod(100)
+        chooser = self.cluster.extender("chooser")
+        full = self.extender.post(FILTER, {"Pod": value, "NodeNames": [small, large, other]})
+        self.assertEqual(len(full["NodeNames"]), 3)
+        scores = self.extender.post("/stowage/prioritize", {"Pod": value,
+                                                            "NodeNames": [small, large, other]})
+        best = [score["Host"] for score in scores if score["Score"] == 10]
+        answer = chooser.post(FILTER, {"Pod": value, "NodeNames": [small, large, other]})
+        self.assertEqual(len(answer["NodeNames"]), 1)
+        self.assertIn(answer["NodeNames"][0], best)
+        self.assertEqual(answer["FailedNodes"], {})
+        bound = chooser.post("/stowage/bind", {
+            "PodName": value["metadata"]["name"], "PodNamespace": value["metadata"]["namespace"],
+            "PodUID": uid(value), "Node": answer["NodeNames"][0]})
+        self.assertEqual(bound, {"Error": ""})
+        # Nothing is left for a whole card there; the reason of each refused node is told.
+        answer = chooser.post(FILTER, {"Pod": self.make_pod(100), "NodeNames": [best[0]]})
+        self.assertEqual(len(answer["NodeNames"]) + len(answer["FailedNodes"]), 1)
+
     def test_small_letters(self):
         on = self.make_node()
         value = self.make_pod(50)

@@ -107,6 +107,7 @@ class Engine::Body {
   void try_parked(NodeIndex node);
   [[nodiscard]] bool could_fit(Waiting::Group& group, NodeIndex node);
   bool try_group(const std::string& key);
+  void try_some_parked();
   void try_rested();
   // Groups that rules about pods and volumes stand in the way of, if something has happened that
   // can help them.
@@ -209,6 +210,7 @@ class Engine::Body {
   // Nobody could be evicted for pods of this group as long as the ledger was like that.
   std::pair<std::string, std::uint64_t> fruitless_;
   std::uint64_t epoch_ = 0;  // of nodes' labels, namespaces and volumes
+  std::string tried_up_to_;  // key of the last group that a tick has tried
   double rations_ = 0;       // of tries of such groups; filled up as time passes
   base::Instant rationed_at_{-1'000'000'000};
   std::uint64_t arrivals_ = 0;

@@ -244,7 +244,7 @@ void Engine::Body::on(const Tick& e) {
   expire_holds();
   expire_rooms();
   try_rested();
-  if (e.parked) try_parked({});
+  if (e.parked) try_some_parked();
   reserve_for_starving();
 }
 

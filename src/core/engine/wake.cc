@@ -76,6 +76,27 @@ void Engine::Body::try_parked(NodeIndex node) {
   }
 }
 
+// In case an event that should have woken somebody was missed: everybody has a turn, but not all at
+// once, since a shape that was not asked for lately costs a look at every node.
+void Engine::Body::try_some_parked() {
+  constexpr std::size_t kGroups = 64;
+  std::vector<std::string> keys;
+  auto at = waiting_.groups().upper_bound(tried_up_to_);
+  for (std::size_t i = 0; i < std::min(kGroups, waiting_.groups().size()); ++i) {
+    if (at == waiting_.groups().end()) at = waiting_.groups().begin();
+    keys.push_back(at->first);
+    ++at;
+  }
+  std::map<Waiting::Place, std::string> line;
+  for (const auto& key : keys) {
+    line.emplace(waiting_.find(key)->pods.begin()->first, key);
+    tried_up_to_ = key;
+  }
+  for (const auto& [turn, key] : line) {
+    while (waiting_.find(key) != nullptr && try_group(key)) continue;
+  }
+}
+
 void Engine::Body::try_rested() {
   while (auto rested = waiting_.take_rested(now_)) {
     place(rested->pod, rested->arrival, Try::again);
