@@ -176,7 +176,8 @@ class Deployed(Case):
            *((verb, "", "configmaps", "", name, "kube-system")
              for verb in ("get", "list", "watch") for name in ("gpuquota", "stowage-quota"))]
     MAY_NOT = [("create", "", "pods", ""), ("update", "", "pods", ""),
-               ("delete", "", "persistentvolumeclaims", ""), ("delete", "", "persistentvolumes", ""),
+               ("delete", "", "persistentvolumeclaims", ""),
+               ("delete", "", "persistentvolumes", ""),
                ("create", "", "persistentvolumes", ""), ("patch", "", "namespaces", ""),
                ("patch", "", "nodes", ""), ("patch", "", "nodes", "status"),
                ("list", "", "secrets", ""), ("get", "", "configmaps", "", "gpuquota"),
