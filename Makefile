@@ -57,27 +57,24 @@ build: setup ## build the release binary, build/release/stowage
 	@cmake --build --preset release -j $(JOBS) --target stowage_program
 
 .PHONY: test
-test: setup ## build and run all tests: release, dev (sanitizers), clang, and the fuzzers shortly
+test: setup ## build and run all tests: release with g++, dev with clang++, sanitizers and fuzzers
 	$(call compile,release)
 	$(call check,release)
 	$(call compile,dev)
 	$(call check,dev)
-	$(call compile,clang)
-	$(call check,clang)
-	$(call compile,fuzz)
-	$(call check,fuzz)
 
-.PHONY: test-release test-dev test-clang test-tsan test-fuzz
-test-release test-dev test-clang test-tsan test-fuzz: test-%: setup
+.PHONY: test-release test-dev test-asan test-tsan
+test-release test-dev test-asan test-tsan: test-%: setup
 	$(call compile,$*)
 	$(call check,$*)
 
 .PHONY: fuzz
 fuzz: setup ## search for inputs that break a reader, FUZZ_SECONDS=60 for each
-	$(call compile,fuzz)
+	@cmake --preset dev --log-level=WARNING >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target stowage_fuzz
 	@mkdir -p build/fuzz/found
 	@ls fuzz/corpus | xargs -P $(JOBS) -I{} bash -c 'mkdir -p build/fuzz/corpus/{}; \
-		build/fuzz/fuzz/{}_fuzz -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 \
+		build/dev/fuzz/{}_fuzz -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 \
 			-artifact_prefix=build/fuzz/found/{}- build/fuzz/corpus/{} fuzz/corpus/{} \
 			>build/fuzz/{}.log 2>&1 && echo "{}: $$(tail -1 build/fuzz/{}.log)" \
 			|| { tail -40 build/fuzz/{}.log; echo "{}: FAILED"; exit 1; }'
@@ -116,11 +113,11 @@ lint: setup ## check format, layers and size limits: seconds
 
 .PHONY: lint-deep
 lint-deep: lint ## also compile every header alone and run clang-tidy: half an hour on two cores
-	@cmake --preset clang --log-level=WARNING >/dev/null
+	@cmake --preset dev --log-level=WARNING >/dev/null
 	@echo "== lint: headers"
-	@$(PYTHON) tools/check_headers.py --include build/clang/generated
+	@$(PYTHON) tools/check_headers.py --include build/dev/generated
 	@echo "== lint: clang-tidy"
-	@run-clang-tidy-16 -quiet -j 2 -p build/clang '$(CURDIR)/src/'
+	@run-clang-tidy-16 -quiet -j 2 -p build/dev '$(CURDIR)/src/'
 
 .PHONY: format
 format: setup ## rewrite all C++ files with clang-format

@@ -11,7 +11,7 @@ stowage_kube_load. KUBE_VERSION picks another Kubernetes.
   ceiling-events  the same, with a Scheduled event for each pod and one watch of pods open
   kube-scheduler  with its limits of calls lifted, and its own choice of how many nodes it scores
   extender        the same with our extender, by the configuration in deploy/extender
-  extender-choose the same in mode choose: the extender's filter answers one node
+  extender-bind   the same in mode bind: filter answers all nodes, prioritize scores them
   stowage         the standalone scheduler
 
 Drain: the pods are there, then the scheduler starts; pods/s is counted from the first binding to
@@ -36,7 +36,7 @@ import build  # noqa: E402
 from kube_race_field import Field  # noqa: E402
 from kube_race_table import table  # noqa: E402
 
-CONTESTANTS = ("ceiling", "ceiling-events", "kube-scheduler", "extender", "extender-choose",
+CONTESTANTS = ("ceiling", "ceiling-events", "kube-scheduler", "extender", "extender-bind",
                "stowage")
 CLIENTS = (16, 32, 64)  # bindings in flight that the ceiling tries
 

@@ -61,7 +61,7 @@ class Kube:
 class KubeWithExtender(Kube):
     """kube-scheduler that asks our extender, by the shipped configuration."""
 
-    mode = "bind"
+    mode = "choose"  # the default of the preset
 
     def __init__(self, field):
         super().__init__(field)
@@ -86,8 +86,8 @@ class KubeWithExtender(Kube):
         return text
 
 
-class KubeWithChooser(KubeWithExtender):
-    mode = "choose"
+class KubeWithBinder(KubeWithExtender):
+    mode = "bind"
 
 
 class Standalone:
@@ -105,7 +105,7 @@ class Standalone:
 
 
 SCHEDULERS = {"kube-scheduler": Kube, "extender": KubeWithExtender,
-              "extender-choose": KubeWithChooser, "stowage": Standalone}
+              "extender-bind": KubeWithBinder, "stowage": Standalone}
 
 
 class Observing:

@@ -37,12 +37,14 @@ ExtenderOptions stowage_itself() {
   return {.name = "stowage",
           .preset = "stowage",
           .listen = "0.0.0.0:10361",
+          .mode = Mode::choose,
           .policies = {{.dialect = "", .policy = policy("dual-price")}}};
 }
 
 ExtenderOptions alnair() {
   ExtenderOptions options = stowage_itself();
   options.name = options.preset = "alnair";
+  options.mode = Mode::bind;
   options.policies = {{.dialect = "", .policy = policy("binpack")}};
   return options;
 }

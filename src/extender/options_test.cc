@@ -18,6 +18,8 @@ TEST(Preset, EachSystemHasItsRoutesItsPortAndItsWay) {
     }
     return text;
   };
+  EXPECT_EQ(preset("stowage").value().mode, Mode::choose);
+  EXPECT_EQ(preset("alnair").value().mode, Mode::bind);
   const auto elastic = preset("elastic-gpu-scheduler").value();
   EXPECT_EQ(elastic.listen, "0.0.0.0:39999");
   EXPECT_EQ(elastic.mode, Mode::bind);

@@ -12,7 +12,7 @@ class Alnair(Case):
     CONFIG = """
 extenders:
 - {preset: alnair, listen: "127.0.0.1:0"}
-- {preset: stowage, listen: "127.0.0.1:0"}
+- {preset: stowage, listen: "127.0.0.1:0", mode: bind}
 """
 
     def setUp(self):

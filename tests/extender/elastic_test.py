@@ -11,7 +11,7 @@ PRESETS = """
 extenders:
 - {preset: elastic-gpu-scheduler, listen: "127.0.0.1:0"}
 - {preset: elastic-gpu-scheduler, name: floor, listen: "127.0.0.1:0", floorWholeCards: true}
-- {preset: stowage, listen: "127.0.0.1:0"}
+- {preset: stowage, listen: "127.0.0.1:0", mode: bind}
 """
 PERCENT = "nano-gpu/gpu-percent"
 

@@ -20,9 +20,9 @@ FILTER = "/stowage/filter"
 class Native(Case):
     CONFIG = """
 extenders:
-- {preset: stowage, listen: "127.0.0.1:0"}
-- {preset: stowage, name: hasty, listen: "127.0.0.1:0", holdSeconds: 1}
-- {preset: stowage, name: chooser, listen: "127.0.0.1:0", mode: choose}
+- {preset: stowage, listen: "127.0.0.1:0", mode: bind}
+- {preset: stowage, name: hasty, listen: "127.0.0.1:0", holdSeconds: 1, mode: bind}
+- {preset: stowage, name: chooser, listen: "127.0.0.1:0"}
 """
 
     def setUp(self):
