@@ -9,12 +9,15 @@ JOBS := $(shell nproc)
 PYTHON := /usr/bin/python3
 RELEASE := build/release
 FUZZ_SECONDS ?= 60
+MINUTES ?= 30
+ROUNDS ?= 20
+PODS ?= 2000
 CXX_FILES = find $(wildcard src tests bench fuzz) -name '*.h' -o -name '*.cc'
 
-# $(call compile,<preset>): configures and builds one preset.
+# $(call compile,<preset>[,<option>]): configures and builds one preset.
 define compile
 	@echo "== $(1): build"
-	@cmake --preset $(1) --log-level=WARNING >/dev/null
+	@cmake --preset $(1) --log-level=WARNING $(2) >/dev/null
 	@cmake --build --preset $(1) -j $(JOBS)
 endef
 
@@ -57,15 +60,15 @@ build: setup ## build the release binary, build/release/stowage
 	@cmake --build --preset release -j $(JOBS) --target stowage_program
 
 .PHONY: test
-test: setup ## build and run all tests: release with g++, dev with clang++, sanitizers and fuzzers
-	$(call compile,release)
+test: setup ## run all tests: of programs with g++; of modules with clang++, sanitizers and fuzzers
+	$(call compile,release,-DSTOWAGE_UNIT_TESTS=OFF)
 	$(call check,release)
 	$(call compile,dev)
 	$(call check,dev)
 
 .PHONY: test-release test-dev test-asan test-tsan
 test-release test-dev test-asan test-tsan: test-%: setup
-	$(call compile,$*)
+	$(call compile,$*,-DSTOWAGE_UNIT_TESTS=ON)
 	$(call check,$*)
 
 .PHONY: fuzz
@@ -84,6 +87,11 @@ kube-test: build ## run the controller against a real Kubernetes control plane, 
 	@echo "== kube-test"
 	@$(PYTHON) tests/kubernetes/smoke_test.py
 	@$(PYTHON) tests/kubernetes/conformance_test.py
+	@$(PYTHON) tests/kubernetes/faults_test.py --rounds 2 --pods 200
+
+.PHONY: kube-faults
+kube-faults: build ## kill what can be killed on a real control plane while pods come: half an hour
+	@$(PYTHON) tests/kubernetes/faults_test.py --rounds $(ROUNDS) --pods $(PODS)
 
 .PHONY: kube-bench
 kube-bench: build ## race kube-scheduler on a real control plane, results in bench/results/
@@ -101,6 +109,18 @@ bench: build ## run the benchmarks (engine, controller, extender), results in be
 	$(PYTHON) bench/cluster_bench.py $(RELEASE)/stowage --out bench/results/cluster.json
 	$(PYTHON) bench/extender_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_extender_load \
 		--out bench/results/extender.json
+
+.PHONY: scale-bench
+scale-bench: build ## 10,000 nodes, 100,000 pods and 500 more every second, for MINUTES=30
+	@cmake --build --preset release -j $(JOBS) --target stowage_churn_load
+	@mkdir -p bench/results
+	$(PYTHON) bench/scale_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_churn_load \
+		--minutes $(MINUTES) --out bench/results/scale.json
+
+.PHONY: sbom
+sbom: build ## what the program is made of, as SPDX: build/release/stowage.spdx.json
+	@$(PYTHON) tools/sbom.py $(RELEASE)/stowage $(RELEASE)/stowage.spdx.json
+	@$(PYTHON) tools/sbom.py --notices THIRD_PARTY_NOTICES.md
 
 .PHONY: lint
 lint: setup ## check format, layers and size limits: seconds

@@ -26,30 +26,17 @@
 #include <fmt/format.h>
 
 #include "bench/kube_objects.h"
-#include "kube/api_client.h"
-#include "kube/kubeconfig.h"
-#include "net/event_loop.h"
+#include "bench/load_api.h"
 
 namespace stowage::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using kube::ApiCall;
-using kube::ApiReply;
 
-constexpr std::chrono::seconds kDeadline{60};
-constexpr std::chrono::seconds kSayEvery{2};
 constexpr std::chrono::milliseconds kTick{2};
-constexpr const char* kJson = "application/json";
 constexpr const char* kBoundOnly = "&fieldSelector=spec.nodeName!%3D";
-constexpr const char* kProtobuf = "application/vnd.kubernetes.protobuf";
 constexpr const char* kMetadataOnly =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-
-[[noreturn]] void give_up(const std::string& why) {
-  fmt::print(stderr, "stowage_kube_load: {}\n", why);
-  std::exit(1);
-}
 
 double seconds_of(Clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
@@ -67,70 +54,6 @@ struct Settings {
   std::string watch = "none";
   bool events = false;
   bool protobuf = false;
-};
-
-// One user of the API server on one loop. Any error ends the program: a benchmark that goes on
-// after an error measures something else.
-class Api {
- public:
-  Api(const std::string& kubeconfig, int clients) {
-    auto config = kube::load_kubeconfig({.path = kubeconfig});
-    if (!config) give_up(config.error().message);
-    kube::ApiClientOptions options;
-    options.in_flight_max = static_cast<std::size_t>(clients);
-    options.events_in_flight_max = options.in_flight_max;
-    options.user_agent = "stowage-kube-load";
-    auto client = kube::ApiClient::create(loop_, std::move(*config), options);
-    if (!client) give_up(client.error().message);
-    client_ = std::move(*client);
-  }
-
-  void call(ApiCall call, std::function<void(ApiReply)> then) {
-    const std::string what = fmt::format("{} {}", call.method, call.target);
-    client_->call(std::move(call), kDeadline, [what, then = std::move(then)](auto reply) {
-      if (!reply) give_up(reply.error().message);
-      if (reply->status >= 300) give_up(kube::explain(what, *reply));
-      then(std::move(*reply));
-    });
-  }
-
-  void post(std::string target, std::string body, const char* type, std::function<void()> then) {
-    call({.method = "POST",
-          .target = std::move(target),
-          .body = std::move(body),
-          .content_type = type,
-          .accept = type},
-         [then = std::move(then)](const ApiReply&) { then(); });
-  }
-
-  net::EventLoop& loop() { return loop_; }
-  kube::ApiClient& client() { return *client_; }
-
- private:
-  net::EventLoop loop_;
-  std::unique_ptr<kube::ApiClient> client_;
-};
-
-// A line on stderr every two seconds.
-class Progress {
- public:
-  Progress(net::EventLoop& loop, std::string what, const int& done, int total)
-      : timer_(loop), what_(std::move(what)), done_(done), total_(total) {
-    again();
-  }
-
- private:
-  void again() {
-    timer_.start(kSayEvery, [this] {
-      fmt::print(stderr, "  {}: {} of {}\n", what_, done_, total_);
-      again();
-    });
-  }
-
-  net::Timer timer_;
-  std::string what_;
-  const int& done_;
-  int total_;
 };
 
 // Runs `count` pieces of work with `clients` of them under way at any time; returns the seconds.
@@ -151,78 +74,6 @@ double run_all(Api& api, const std::string& what, const Settings& settings,
   if (settings.count > 0) api.loop().run();
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-// A watch of pods, cut into its events. Opened again where it was when the server cuts it off.
-class PodWatch {
- public:
-  using Named = std::function<void(std::string_view name)>;
-  PodWatch(Api& api, std::string query, std::string accept, Named named)
-      : api_(api), query_(std::move(query)), accept_(std::move(accept)), named_(std::move(named)) {}
-
-  // `ready` is called once, when the watch is open.
-  void start(std::function<void()> ready) {
-    ready_ = std::move(ready);
-    api_.call({.target = "/api/v1/pods?limit=1"}, [this](const ApiReply& reply) {
-      version_ = seen_json(reply.body).version;
-      open();
-    });
-  }
-
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] int reopened() const { return opened_ - 1; }
-
- private:
-  void open() {
-    rest_.clear();
-    kube::ApiClient::StreamHandler handler;
-    handler.head = [this](const net::HttpResponse& head) {
-      if (head.status != 200) give_up(kube::explain("watch pods", head));
-      ++opened_;
-      if (const auto ready = std::exchange(ready_, nullptr)) ready();
-    };
-    handler.data = [this](std::string_view bytes) {
-      bytes_ += bytes.size();
-      rest_.append(bytes);
-      take();
-    };
-    handler.end = [this](const auto&) {
-      again_ = std::make_unique<net::Timer>(api_.loop());
-      again_->start({}, [this] { open(); });
-    };
-    stream_ = api_.client().open(
-        fmt::format("/api/v1/pods?watch=1&timeoutSeconds=3600&resourceVersion={}{}", version_,
-                    query_),
-        {}, std::move(handler), accept_);
-  }
-
-  void take() {
-    std::size_t done = 0;
-    for (;;) {
-      const std::string_view left = std::string_view(rest_).substr(done);
-      const std::size_t size = accept_ == kProtobuf ? frame_size(left) : left.find('\n') + 1;
-      if (size == 0 || size > left.size()) break;
-      const PodSeen pod = accept_ == kProtobuf ? seen_protobuf(left.substr(0, size))
-                                               : seen_json(left.substr(0, size));
-      if (pod.version.empty()) give_up("the watch of pods has failed");
-      version_ = pod.version;
-      if (named_) named_(pod.name);
-      done += size;
-    }
-    rest_.erase(0, done);
-  }
-
-  Api& api_;
-  std::string query_;
-  std::string accept_;
-  Named named_;
-  std::string rest_;  // the beginning of an event
-  std::function<void()> ready_;
-  std::unique_ptr<kube::ApiClient::Stream> stream_;
-  std::unique_ptr<net::Timer> again_;
-  std::string version_;
-  std::uint64_t bytes_ = 0;
-  int opened_ = 0;
-};
 
 // Notes when each pod of the prefix is first seen with a node: the server sends bound pods only.
 class Observer {

@@ -92,7 +92,7 @@ class KubeWithBinder(KubeWithExtender):
 
 class Standalone:
     profile = "stowage"
-    encoding = "json"
+    encoding = "protobuf"
 
     def __init__(self, field):
         self.field = field

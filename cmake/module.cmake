@@ -42,7 +42,7 @@ function(stowage_test)
     message(FATAL_ERROR
       "stowage_test: needs NAME and SRCS; not understood: ${T_UNPARSED_ARGUMENTS}")
   endif()
-  if(NOT BUILD_TESTING)
+  if(NOT BUILD_TESTING OR NOT STOWAGE_UNIT_TESTS)
     return()
   endif()
   stowage_resolve(deps ${T_DEPS})

@@ -21,6 +21,9 @@ target_compile_options(stowage_flags INTERFACE
   # Scores are sums of doubles in a fixed order: a fused multiply-add would change their last bit.
   -ffp-contract=off
   -fstack-protector-strong
+  -fstack-clash-protection
+  # Indices and iterators of containers are checked: it ends rather than reads what is not its own.
+  -D_GLIBCXX_ASSERTIONS
   # Every server processor since 2009; without it counting bits is a function call.
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>
 )
@@ -29,9 +32,9 @@ target_compile_options(stowage_flags INTERFACE
 if(NOT STOWAGE_SANITIZE)
   target_compile_options(stowage_flags INTERFACE
     $<$<CONFIG:Release>:-U_FORTIFY_SOURCE>
-    $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>
+    $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=3>
   )
 endif()
 
 # Programs are position independent too: see CMAKE_POSITION_INDEPENDENT_CODE in CMakeLists.txt.
-target_link_options(stowage_flags INTERFACE -Wl,-z,relro,-z,now)
+target_link_options(stowage_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)

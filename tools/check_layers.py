@@ -49,6 +49,7 @@ THIRD_PARTY = {
     "boost/json": ["local"],
     "boost/": ["net"],
     "openssl/": ["net"],
+    "gperftools/": ["controller"],
     "grpcpp/": ["agent"],
     "google/protobuf/": ["agent"],
 }

@@ -15,13 +15,15 @@
 #include "kube/kubeconfig.h"
 #include "net/address.h"
 #include "net/event_loop.h"
+#include "net/file_limit.h"
 
 namespace stowage::cmd {
 namespace {
 
 constexpr const char* kDescription =
     "Schedules pods of a Kubernetes cluster: watches nodes and pods, chooses node and\n"
-    "cards, binds, and explains every refusal. Runs until SIGTERM or Ctrl-C.";
+    "cards, binds, and explains every refusal. Runs until SIGTERM or Ctrl-C; a changed\n"
+    "configuration is put in force without a restart.";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -34,15 +36,12 @@ constexpr const char* kExamples =
     "\n"
     "Pods choose a profile by spec.schedulerName. Without a configuration there are stowage,\n"
     "toyscheduler, alnair-cost-saving, alnair-high-performance and gpu-scheduler.\n"
-    "Health, metrics and debugging: /healthz, /readyz, /metrics, /debug/state, /debug/log-level.";
+    "Health, metrics and debugging: /healthz, /readyz, /metrics, /debug/state, /debug/log-level,\n"
+    "/debug/profile/cpu, /debug/profile/heap.";
 
-// The file, overridden by flags.
-Result<controller::Config> config_of(const ControllerFlags& flags) {
-  controller::Config config;
-  if (!flags.config.empty()) {
-    STOWAGE_TRY(loaded, controller::load_config(flags.config));
-    config = std::move(loaded);
-  }
+// The text of the file, overridden by flags.
+Result<controller::Config> config_of(const ControllerFlags& flags, const std::string& text) {
+  STOWAGE_TRY(config, controller::parse_config(text, flags.config));
   if (!flags.listen.empty()) config.listen = flags.listen;
   STOWAGE_TRY_VOID(net::parse_listen(config.listen).map([](const auto&) {}));
   if (!flags.log_level.empty()) {
@@ -53,7 +52,24 @@ Result<controller::Config> config_of(const ControllerFlags& flags) {
     STOWAGE_TRY(format, base::parse_log_format(flags.log_format));
     config.log.format = format;
   }
+  if (!flags.leader_elect.empty()) {
+    if (flags.leader_elect != "true" && flags.leader_elect != "false") {
+      return fail(
+          fmt::format("--leader-elect: write true or false, not \"{}\"", flags.leader_elect));
+    }
+    config.leader_election.enabled = flags.leader_elect == "true";
+  }
   return config;
+}
+
+std::string leader_of(const controller::Config& config) {
+  const auto& leader = config.leader_election;
+  if (!leader.enabled) return "leader      no election: never run two of these\n";
+  return fmt::format("leader      by lease {}/{} of {}, renewed within {}, every {}\n",
+                     leader.ns.empty() ? "(namespace of the pod, or kube-system)" : leader.ns,
+                     leader.name, controller::to_text(leader.lease_duration),
+                     controller::to_text(leader.renew_deadline),
+                     controller::to_text(leader.retry_period));
 }
 
 std::string picker_of(const scheduler::Profile& profile) {
@@ -88,6 +104,8 @@ std::string summary_of(const controller::Config& config) {
         extender.tls ? "https" : "http", extender.listen, extender::to_word(extender.mode),
         core::to_text(extender.policies.back().policy.choice), extender.hold.count());
   }
+  text += leader_of(config);
+  text += fmt::format("conflicts   {}\n", config.engine.evict_conflicts ? "evict" : "report");
   text += room_of(config);
   if (config.quota.enabled) {
     text += fmt::format("quota       ConfigMaps {} and {} in {}\n", config.quota.gpu_quota,
@@ -106,23 +124,33 @@ void keep_large_buffers() {
 }
 
 int run(const ControllerFlags& flags) {
-  const auto config = config_of(flags);
+  auto text =
+      flags.config.empty() ? Result<std::string>("") : controller::read_config_text(flags.config);
+  if (!text) return end_with(kExitBadInput, text.error().message);
+  const auto config = config_of(flags, *text);
   if (!config) return end_with(kExitBadInput, config.error().message);
   if (flags.check) return print(summary_of(*config));
   auto cluster = kube::load_client_config({.path = flags.kubeconfig, .context = flags.context});
   if (!cluster) return end_with(kExitBadInput, cluster.error().message);
 
   keep_large_buffers();
+  net::raise_file_limit();
   base::Log log({.level = config->log.level, .format = config->log.format});
   net::EventLoop loop;
+  const auto parse = [&flags](const std::string& fresh) { return config_of(flags, fresh); };
   auto controller = controller::Controller::create(
-      loop, {.config = *config, .cluster = std::move(*cluster)}, log);
+      loop,
+      {.config = *config,
+       .source = {.path = flags.config, .text = std::move(*text), .parse = parse},
+       .cluster = std::move(*cluster)},
+      log);
   if (!controller) return end_with(kExitFailed, controller.error().message);
   bool stopping = false;
   loop.on_signals({SIGTERM, SIGINT}, [&](int /*signal*/) {
     if (std::exchange(stopping, true)) return loop.stop();  // asked twice: at once
     (*controller)->stop([&loop] { loop.stop(); });
   });
+  loop.on_signals({SIGHUP}, [&](int /*signal*/) { (*controller)->reload(); });
   (*controller)->start();
   loop.run();
   return kExitOk;
@@ -146,6 +174,11 @@ Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
                    "address and port for health, metrics and debugging\n"
                    "(default 127.0.0.1:10360; port 0: any free one)")
       ->type_name("ADDR");
+  command
+      ->add_option("--leader-elect", flags.leader_elect,
+                   "false: no other replica runs, decide at once\n"
+                   "(default: as the configuration says, true)")
+      ->type_name("BOOL");
   command->add_option("--log-level", flags.log_level, "debug, info, warn or error")
       ->type_name("LEVEL");
   command->add_option("--log-format", flags.log_format, "text or json")->type_name("FORMAT");

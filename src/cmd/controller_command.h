@@ -14,6 +14,7 @@ struct ControllerFlags {
   std::string listen;
   std::string log_level;
   std::string log_format;
+  std::string leader_elect;
   bool check = false;
 };
 

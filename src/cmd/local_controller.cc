@@ -21,6 +21,7 @@ Result<controller::Config> local_controller_config(const std::string& file,
     STOWAGE_TRY(loaded, controller::load_config(file));
     config = std::move(loaded);
   }
+  config.leader_election.enabled = false;  // it has the cluster for itself
   if (!log_level.empty()) {
     STOWAGE_TRY(level, base::parse_log_level(log_level));
     config.log.level = level;

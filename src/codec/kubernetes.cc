@@ -11,11 +11,8 @@ namespace {
 
 Result<WatchEvent::Type> event_type(JsonValue& value) {
   STOWAGE_TRY(word, value.text());
-  if (word == "ADDED") return WatchEvent::Type::added;
-  if (word == "MODIFIED") return WatchEvent::Type::modified;
-  if (word == "DELETED") return WatchEvent::Type::deleted;
-  if (word == "BOOKMARK") return WatchEvent::Type::bookmark;
-  if (word == "ERROR") return WatchEvent::Type::error;
+  const auto type = watch_event_type(word);
+  if (type) return *type;
   return value.wrong(fmt::format("\"{}\" is not a type of watch event", word.substr(0, 64)));
 }
 
@@ -39,6 +36,15 @@ Status read_details(JsonValue& value, StatusObject& out) {
 }
 
 }  // namespace
+
+std::optional<WatchEvent::Type> watch_event_type(std::string_view word) {
+  if (word == "ADDED") return WatchEvent::Type::added;
+  if (word == "MODIFIED") return WatchEvent::Type::modified;
+  if (word == "DELETED") return WatchEvent::Type::deleted;
+  if (word == "BOOKMARK") return WatchEvent::Type::bookmark;
+  if (word == "ERROR") return WatchEvent::Type::error;
+  return std::nullopt;
+}
 
 Result<dialect::NodeObject> Decoder::node(std::string_view json) {
   STOWAGE_TRY(fields, text_.open(json, kMaxObjectBytes));

@@ -30,6 +30,9 @@ struct WatchEvent {
   bool initial_events_end = false;  // the bookmark that ends the initial events of a streaming list
 };
 
+// "ADDED", "MODIFIED", ...; unset for another word.
+[[nodiscard]] std::optional<WatchEvent::Type> watch_event_type(std::string_view word);
+
 struct StatusCause {
   std::string reason;
   std::string message;

@@ -141,6 +141,7 @@ Status read_conditions(JsonValue& value, Parts& parts) {
   pod.unscheduled_reason.clear();
   pod.unscheduled_message.clear();
   pod.unscheduled_since.clear();
+  pod.scheduled_since.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
     std::string_view type;
     std::string_view status;
@@ -165,6 +166,7 @@ Status read_conditions(JsonValue& value, Parts& parts) {
       pod.unscheduled_message.assign(message);
       pod.unscheduled_since.assign(since);
     }
+    if (type == "PodScheduled" && status == "True") pod.scheduled_since.assign(since);
     return {};
   });
 }

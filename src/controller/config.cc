@@ -1,6 +1,7 @@
 #include "controller/config.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -102,6 +103,21 @@ void read_tls(YamlMap& map, extender::ExtenderOptions& options) {
   });
 }
 
+void read_forward(YamlMap& map, extender::ExtenderOptions& options) {
+  map.map("forward", [&](YamlMap& forward) {
+    extender::ForwardTls& files = options.forward;
+    forward.text("caFile", files.ca);
+    forward.text("certFile", files.certificate);
+    forward.text("keyFile", files.key);
+    forward.text("serverName", files.server_name);
+    if (!options.tls) forward.refuse("caFile", "only an extender with tls has use for it");
+    if (files.certificate.empty() != files.key.empty()) {
+      forward.refuse(files.key.empty() ? "keyFile" : "certFile",
+                     "certFile and keyFile belong together");
+    }
+  });
+}
+
 extender::ExtenderOptions read_extender(YamlMap& map) {
   std::string name = "stowage";
   map.text("preset", name);
@@ -142,6 +158,7 @@ extender::ExtenderOptions read_extender(YamlMap& map) {
   options.hold = std::chrono::seconds(hold);
   map.boolean("floorWholeCards", options.reading.floor_whole_cards);
   read_tls(map, options);
+  read_forward(map, options);
   return options;
 }
 
@@ -185,6 +202,74 @@ void read_room(YamlMap& root, Config& config) {
   });
 }
 
+bool is_host(const std::string& text) {
+  return text.size() <= 253 && std::all_of(text.begin(), text.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ||
+                  c == ':';
+         });
+}
+
+// As the API server wants names of objects and of namespaces.
+bool is_object_name(const std::string& text) {
+  return !text.empty() && text.size() <= 63 &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) {
+                       return std::islower(static_cast<unsigned char>(c)) != 0 ||
+                              std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-';
+                     }) &&
+         text.front() != '-' && text.back() != '-';
+}
+
+void read_leader_election(YamlMap& root, Config& config) {
+  root.map("leaderElection", [&](YamlMap& map) {
+    Config::LeaderElection& leader = config.leader_election;
+    map.boolean("enabled", leader.enabled);
+    map.text("namespace", leader.ns);
+    if (!leader.ns.empty() && !is_object_name(leader.ns)) {
+      map.refuse("namespace", fmt::format("\"{}\" is no name of a namespace", leader.ns));
+    }
+    map.text("name", leader.name);
+    if (!is_object_name(leader.name)) {
+      map.refuse("name", fmt::format("\"{}\" is no name of a lease: lower case letters, digits "
+                                     "and '-', 63 at most",
+                                     leader.name));
+    }
+    std::chrono::nanoseconds lease = leader.lease_duration;
+    map.duration("leaseDuration", {.min = seconds{1}, .max = seconds{3600}}, lease);
+    leader.lease_duration = std::chrono::duration_cast<seconds>(lease);
+    if (leader.lease_duration != lease) {
+      map.refuse("leaseDuration", "whole seconds are needed: so it is written in the lease");
+    }
+    map.duration("renewDeadline", {.min = milliseconds{200}, .max = seconds{3600}},
+                 leader.renew_deadline);
+    map.duration("retryPeriod", {.min = milliseconds{100}, .max = seconds{3600}},
+                 leader.retry_period);
+    if (leader.renew_deadline >= lease) {
+      map.refuse(
+          "renewDeadline",
+          fmt::format("{} must be shorter than leaseDuration, {}: a leader has to stop before "
+                      "another may begin",
+                      to_text(leader.renew_deadline), to_text(lease)));
+    }
+    if (leader.retry_period * 3 / 2 > leader.renew_deadline) {
+      map.refuse("retryPeriod",
+                 fmt::format("{} must be at most two thirds of renewDeadline, {}: one renewal that "
+                             "fails would end the term",
+                             to_text(leader.retry_period), to_text(leader.renew_deadline)));
+    }
+    map.text("advertise", leader.advertise);
+    if (!is_host(leader.advertise)) {
+      map.refuse("advertise", "write a host name or an address, without a port");
+    }
+  });
+}
+
+Result<bool> parse_conflicts(std::string_view word) {
+  if (word == "evict") return true;
+  if (word == "report") return false;
+  return fail(fmt::format("unknown way \"{}\"; write evict or report", word));
+}
+
 template <typename T>
 void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::string_view),
                T& value) {
@@ -216,6 +301,8 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   read_extenders(root, config);
   read_quota(root, config);
   read_room(root, config);
+  read_leader_election(root, config);
+  read_word(root, "conflicts", parse_conflicts, config.engine.evict_conflicts);
   root.text("listen", config.listen);
   root.map("api", [&](YamlMap& map) {
     map.number("callsPerSecond", {.min = 0, .max = 1e6}, config.api.calls_per_second);
@@ -226,6 +313,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
     map.number("perSecond", {.min = 0.1, .max = 1e5}, config.events.per_second);
     map.number("burst", {.min = 1, .max = 1e5}, config.events.burst);
   });
+  root.map("debug", [&](YamlMap& map) { map.boolean("loopback", config.debug.loopback); });
   root.map("log", [&](YamlMap& map) {
     read_word(map, "level", base::parse_log_level, config.log.level);
     read_word(map, "format", base::parse_log_format, config.log.format);
@@ -234,13 +322,18 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   return config;
 }
 
-Result<Config> load_config(const std::string& path) {
+Result<std::string> read_config_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return fail(fmt::format("cannot read the configuration {}", path));
   std::string text(kMaxBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > kMaxBytes) return fail(fmt::format("{} is larger than 1 MiB", path));
+  return text;
+}
+
+Result<Config> load_config(const std::string& path) {
+  STOWAGE_TRY(text, read_config_text(path));
   return parse_config(text, path);
 }
 

@@ -30,12 +30,30 @@ struct Config {
     double calls_per_second = 0;  // 0: no limit of our own
     double burst = 500;
     std::uint32_t binds_in_flight = 64;
+    friend bool operator==(const Api&, const Api&) = default;
   } api;
 
   struct Events {
     double per_second = 50;
     double burst = 200;
   } events;
+
+  struct Debug {
+    bool loopback = true;  // who comes from this machine needs no token for /debug/
+    friend bool operator==(const Debug&, const Debug&) = default;
+  } debug;
+
+  // Which of several replicas decides (docs/high-availability.md).
+  struct LeaderElection {
+    bool enabled = true;
+    std::string ns;  // of the lease; empty: that of our pod, else kube-system
+    std::string name = "stowage";
+    std::chrono::seconds lease_duration{15};
+    std::chrono::nanoseconds renew_deadline = std::chrono::seconds{10};
+    std::chrono::nanoseconds retry_period = std::chrono::seconds{2};
+    std::string advertise;  // host by which other replicas reach our extenders; empty: found out
+    friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
+  } leader_election;
 
   struct Logging {
     base::LogLevel level = base::LogLevel::info;
@@ -45,6 +63,7 @@ struct Config {
 
 // An error names the file, the line, the key, and the nearest key that is known.
 [[nodiscard]] Result<Config> parse_config(std::string_view text, const std::string& file);
+[[nodiscard]] Result<std::string> read_config_text(const std::string& path);
 [[nodiscard]] Result<Config> load_config(const std::string& path);
 
 }  // namespace stowage::controller

@@ -193,5 +193,53 @@ TEST(Exposition, WritesFamiliesAndEscapesLabels) {
             "# HELP y Ys.\n# TYPE y gauge\ny{a=\"1\",b=\"q\\\"\\\\\\n\"} 0.5\n");
 }
 
+TEST(Config, LeaderElectionIsOnAndItsTimesAreChecked) {
+  const auto plain = parse_config("", "c.yaml");
+  ASSERT_TRUE(plain);
+  EXPECT_TRUE(plain->leader_election.enabled);
+  EXPECT_TRUE(plain->engine.evict_conflicts);
+  const auto config = parse_config(
+      "leaderElection: {enabled: true, namespace: gpu, name: mine, leaseDuration: 2s, "
+      "renewDeadline: 1500ms, retryPeriod: 500ms, advertise: 10.0.0.1}\nconflicts: report\n",
+      "c.yaml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->leader_election.ns, "gpu");
+  EXPECT_EQ(config->leader_election.name, "mine");
+  EXPECT_EQ(config->leader_election.lease_duration, std::chrono::seconds{2});
+  EXPECT_EQ(config->leader_election.renew_deadline, std::chrono::milliseconds{1500});
+  EXPECT_EQ(config->leader_election.retry_period, std::chrono::milliseconds{500});
+  EXPECT_EQ(config->leader_election.advertise, "10.0.0.1");
+  EXPECT_FALSE(config->engine.evict_conflicts);
+  struct Row {
+    const char* text;
+    const char* key;
+  };
+  for (const Row& row :
+       {Row{"leaderElection: {leaseDuration: 10s}", "renewDeadline"},
+        Row{"leaderElection: {leaseDuration: 1500ms}", "leaseDuration"},
+        Row{"leaderElection: {leaseDuration: 0}", "leaseDuration"},
+        Row{"leaderElection: {retryPeriod: 7s}", "retryPeriod"},
+        Row{"leaderElection: {retryPeriod: 1ms}", "retryPeriod"},
+        Row{"leaderElection: {name: A_b}", "name"},
+        Row{"leaderElection: {namespace: a/b}", "namespace"},
+        Row{"leaderElection: {advertise: 'http://x:1'}", "advertise"},
+        Row{"leaderElection: {lease: 1}", "lease"}, Row{"conflicts: fight", "conflicts"}}) {
+    EXPECT_NE(error_of(row.text).find(row.key), std::string::npos) << error_of(row.text);
+    EXPECT_NE(error_of(row.text), "accepted") << row.text;
+  }
+}
+
+TEST(Config, AnExtenderSaysHowTheLeaderIsReached) {
+  const std::string tls = "extenders: [{tls: {certFile: c, keyFile: k}, forward: ";
+  const auto config =
+      parse_config(tls + "{caFile: a, certFile: x, keyFile: y, serverName: n}}]", "c.yaml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->extenders[0].forward,
+            (extender::ForwardTls{.ca = "a", .certificate = "x", .key = "y", .server_name = "n"}));
+  EXPECT_NE(error_of(tls + "{certFile: x}}]").find("belong together"), std::string::npos);
+  EXPECT_NE(error_of("extenders: [{forward: {caFile: a}}]").find("only an extender with tls"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace stowage::controller

@@ -1,60 +1,44 @@
 #include "controller/controller.h"
 
-#include <array>
-#include <unistd.h>
+#include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/version.h"
-#include "controller/metrics.h"
-#include "net/address.h"
 
 namespace stowage::controller {
 namespace {
 
 constexpr std::chrono::seconds kStopGrace{5};
 constexpr std::chrono::seconds kSummaryEvery{10};
-constexpr double kEngineStuckSeconds = 60;
+constexpr std::chrono::milliseconds kAskEvery{20};
+constexpr std::chrono::seconds kSlowAfter{10};
+constexpr std::chrono::seconds kPastKept{60};  // for what it still has to write
+constexpr std::chrono::milliseconds kLastRequests{500};
+constexpr std::chrono::seconds kLastWords{3};  // the same, when the process ends
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+// Of this process: a name that comes back has another suffix.
+std::string identity() {
+  std::random_device random;
+  return fmt::format("{}_{:08x}{:08x}", host_name(), random(), random());
 }
 
-scheduler::SchedulerOptions scheduler_options(const Config& config) {
-  scheduler::SchedulerOptions options;
-  options.profiles = config.profiles;
-  options.quota = config.quota;
-  options.engine = config.engine;
-  options.claims.limit = config.volume_timeout;
-  for (const auto& extender : config.extenders) {
-    for (const auto& entry : extender.policies) options.guest_policies.push_back(entry.policy);
-  }
-  options.binder.in_flight_max = config.api.binds_in_flight;
-  options.binds_max = std::size_t{8} * config.api.binds_in_flight;
-  options.events.controller = config.profiles.front().name;
-  options.events.instance = host_name();
-  options.events.per_second = config.events.per_second;
-  options.events.burst = config.events.burst;
-  return options;
-}
-
-net::HttpResponse plain(int status, std::string text) {
-  return {.status = status,
-          .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-          .body = std::move(text)};
-}
-
-bool from_loopback(const std::string& peer) {
-  return peer.starts_with("127.") || peer.starts_with("[::1]") || peer.starts_with("::1") ||
-         peer.starts_with("[::ffff:127.") || peer.starts_with("::ffff:127.");
+bool has_to_write(const Generation& generation) {
+  const auto picture = generation.scheduler().picture();
+  return picture.events.waiting > 0 || picture.conditions.waiting > 0 ||
+         picture.conditions.in_flight > 0;
 }
 
 }  // namespace
 
 Controller::Controller(net::EventLoop& loop, ControllerOptions options, base::Log& log)
-    : loop_(loop), options_(std::move(options)), log_(log), summary_timer_(loop) {}
+    : loop_(loop),
+      options_(std::move(options)),
+      log_(log),
+      exchange_timer_(loop),
+      past_timer_(loop),
+      summary_timer_(loop) {}
 
 Controller::~Controller() = default;
 
@@ -69,50 +53,98 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
   auto api = kube::ApiClient::create(loop, made->options_.cluster, client);
   if (!api) return fail(api.error().message);
   made->client_ = std::move(*api);
-  made->scheduler_ =
-      std::make_unique<scheduler::Scheduler>(*made->client_, scheduler_options(config), log);
+  STOWAGE_TRY(first, Generation::create(
+                         config, made->generation_ends(config.leader_election.enabled), nullptr));
+  made->now_ = std::move(first);
   STOWAGE_TRY_VOID(made->listen());
-  STOWAGE_TRY_VOID(made->listen_extenders());
+  if (config.leader_election.enabled) made->make_leadership();
   return made;
 }
 
+Generation::Ends Controller::generation_ends(bool elected) {
+  Generation::Ends ends{.client = *client_,
+                        .log = log_,
+                        .fence = {},
+                        .leads = [this] { return leads(); },
+                        .not_ready = [this] { return trouble(); }};
+  if (elected) {
+    ends.fence = [this] { return leadership_ ? leadership_->fence() : net::Moment::max(); };
+  }
+  return ends;
+}
+
 Status Controller::listen() {
-  STOWAGE_TRY(address, net::parse_listen(options_.config.listen));
-  net::HttpServerOptions options;
-  options.address = address.host;
-  options.port = address.port;
-  options.body_bytes_max = 64 * 1024;
-  options.connections_max = 256;
-  auto server = net::HttpServer::listen(
-      loop_, options,
-      [this](const net::ServerRequest& request, const std::shared_ptr<net::Responder>& responder) {
-        serve(request, responder);
-      });
-  if (!server) return fail(server.error().message);
-  server_ = std::move(*server);
+  STOWAGE_TRY(
+      status,
+      StatusServer::listen(
+          {.listen = options_.config.listen, .loopback_trusted = options_.config.debug.loopback},
+          {.client = *client_,
+           .log = log_,
+           .trouble = [this] { return trouble(); },
+           .metrics = [this] { return metrics(); },
+           .scheduler = [this]() -> scheduler::Scheduler& { return now_->scheduler(); }}));
+  status_ = std::move(status);
+  const ConfigSource& source = options_.source;
+  if (source.path.empty()) return {};
+  watch_ = std::make_unique<ConfigWatch>(
+      loop_, ConfigWatch::Options{.path = source.path, .text = source.text},
+      ConfigWatch::Ends{.changed = [this](const std::string& text) { take(text); },
+                        .unreadable = [this](const std::string& why) { keep_old(why); }});
   return {};
 }
 
-Status Controller::listen_extenders() {
-  const auto shared = scheduler_->shared();
-  std::uint32_t profile = shared.first_guest_profile;
-  for (const auto& options : options_.config.extenders) {
-    if (options.mode == extender::Mode::single_node) shared.roster.heed_promises(profile);
-    auto server = extender::Server::listen(
-        options, {.shared = shared,
-                  .first_profile = profile,
-                  .not_ready = [this] { return ready() ? std::string() : trouble(); },
-                  .log = log_});
-    if (!server) return fail(fmt::format("extender {}: {}", options.name, server.error().message));
-    extenders_.push_back(std::move(*server));
-    profile += static_cast<std::uint32_t>(options.policies.size());
+// ---- leadership
+
+codec::LeaderNote Controller::leader_note() const {
+  codec::LeaderNote note;
+  for (const auto& server : now_->extenders()) {
+    const std::string host =
+        advertised_host({.advertise = options_.config.leader_election.advertise,
+                         .listens_on = server->host(),
+                         .api_server = options_.cluster.server,
+                         .environment = options_.environment});
+    note.extenders.emplace(server->extender().options().name, server->url(host));
   }
-  return {};
+  return note;
 }
+
+void Controller::make_leadership() {
+  Config::LeaderElection config = options_.config.leader_election;
+  config.ns = lease_namespace(config, options_.environment);
+  // While one generation ends, the next one waits: it is told when it takes over.
+  leadership_ = std::make_unique<Leadership>(
+      elector_options(config, identity(), leader_note()),
+      Leadership::Ends{.client = *client_,
+                       .log = log_,
+                       .lead =
+                           [this] {
+                             if (!exchanging_) now_->scheduler().lead();
+                           },
+                       .stand_down =
+                           [this] {
+                             if (!exchanging_) now_->scheduler().stand_down();
+                           },
+                       .deciding = [this] { return now_->scheduler().deciding(); },
+                       .open_until = [this] { return now_->open_until(); },
+                       .on_leader = [this](const LeaderPlace& place) { tell_leader(place); }});
+}
+
+void Controller::tell_leader(const LeaderPlace& place) {
+  leader_ = place;
+  for (const auto& server : now_->extenders()) {
+    const auto& name = server->extender().options().name;
+    const auto found = place.note.extenders.find(name);
+    const bool known = found != place.note.extenders.end();
+    const std::string why = !place.why.empty() ? place.why : "the leader has no extender " + name;
+    server->forwarder().set_leader({.url = known ? found->second : "", .why = known ? "" : why});
+  }
+}
+
+// ---- from outside
 
 std::vector<std::pair<std::string, std::string>> Controller::extender_addresses() const {
   std::vector<std::pair<std::string, std::string>> addresses;
-  for (const auto& server : extenders_) {
+  for (const auto& server : now_->extenders()) {
     const auto& options = server->extender().options();
     addresses.emplace_back(options.name,
                            (options.tls ? "https://" : "http://") + server->address());
@@ -120,11 +152,15 @@ std::vector<std::pair<std::string, std::string>> Controller::extender_addresses(
   return addresses;
 }
 
-std::string Controller::address() const {
-  auto address = net::parse_listen(options_.config.listen);
-  const std::string host = address ? address->host : "";
-  const bool six = host.find(':') != std::string::npos;
-  return fmt::format("{}{}{}:{}", six ? "[" : "", host, six ? "]" : "", server_->port());
+std::string Controller::address() const { return status_->address(); }
+
+bool Controller::ready() const { return trouble().empty(); }
+
+std::string Controller::trouble() const {
+  const scheduler::Scheduler& scheduler = now_->scheduler();
+  if (!scheduler.ready()) return scheduler.trouble();
+  if (leadership_) return leadership_->trouble();
+  return scheduler.deciding() ? "" : "not all pods have been read yet";
 }
 
 void Controller::start() {
@@ -140,16 +176,15 @@ void Controller::start() {
   for (const auto& [name, url] : extender_addresses()) {
     log_.info("extender", {{"name", name}, {"listen", url}});
   }
-  scheduler_->start();
+  now_->scheduler().start();
+  if (leadership_) leadership_->start();
+  if (watch_) watch_->start();
   summarise();
 }
 
-bool Controller::ready() const { return scheduler_->ready(); }
-std::string Controller::trouble() const { return scheduler_->trouble(); }
-
 // One line while things move, so that a log at its usual level shows that the controller works.
 void Controller::summarise() {
-  const auto picture = scheduler_->picture();
+  const auto picture = now_->scheduler().picture();
   const std::uint64_t bound = picture.binder.bound;
   const std::uint64_t refused = picture.outbox.refused;
   if (bound != summarised_bound_ || refused != summarised_refused_) {
@@ -164,81 +199,162 @@ void Controller::summarise() {
   summary_timer_.start(kSummaryEvery, [this] { summarise(); });
 }
 
+std::string Controller::metrics() const {
+  std::vector<ExtenderPicture> extenders;
+  for (const auto& server : now_->extenders()) {
+    extenders.push_back({.name = server->extender().options().name,
+                         .counters = server->extender().counters(),
+                         .forwarded = server->forwarder().counters(),
+                         .waited = server->lobby().waited(),
+                         .queues = server->queues()});
+  }
+  const Leadership::Picture alone{.leads = true, .counters = {}};
+  return render_metrics({.scheduler = now_->scheduler().picture(),
+                         .api = client_->counters(),
+                         .extenders = extenders,
+                         .leadership = leadership_ ? leadership_->picture() : alone,
+                         .reload = reloads_,
+                         .gate = status_->gate(),
+                         .ready = ready()});
+}
+
+// ---- a changed configuration
+
+void Controller::reload() {
+  if (!watch_) return log_.warn("there is no configuration file to read again");
+  if (!watch_->look()) log_.info("the configuration has not changed");
+}
+
+void Controller::keep_old(const std::string& why) {
+  ++reloads_.failures;
+  reloads_.newest = false;
+  log_.error("the new configuration cannot be used, the old one stays in force", {{"why", why}});
+}
+
+void Controller::tell_what_waits(const Config& fresh) {
+  const Config& old = options_.config;
+  const auto tell = [this](const char* what, bool changed) {
+    if (changed) log_.warn("this change waits for a restart of the process", {{"key", what}});
+  };
+  tell("listen", fresh.listen != old.listen);
+  tell("leaderElection", !(fresh.leader_election == old.leader_election));
+  tell("api", !(fresh.api == old.api));
+  tell("debug", !(fresh.debug == old.debug));
+  tell("log.format", fresh.log.format != old.log.format);
+}
+
+void Controller::take(const std::string& text) {
+  if (stopped_) return;
+  if (exchanging_) {
+    pending_ = text;
+    return;
+  }
+  next_.reset();
+  exchange_timer_.cancel();
+  auto fresh = options_.source.parse(text);
+  if (!fresh) return keep_old(fresh.error().message);
+  auto made = Generation::create(*fresh, generation_ends(true), now_.get());
+  if (!made) return keep_old(made.error().message);
+  tell_what_waits(*fresh);
+  log_.info("the configuration has changed: reading the cluster for the new one");
+  next_ = std::move(*made);
+  fresh_ = std::move(*fresh);
+  fresh_since_ = loop_.now();
+  slow_told_ = false;
+  reloads_.newest = false;
+  next_->scheduler().start();
+  exchange_when_ready();
+}
+
+void Controller::exchange_when_ready() {
+  if (next_->scheduler().ready()) return exchange();
+  if (loop_.now() - fresh_since_ > kSlowAfter && !std::exchange(slow_told_, true)) {
+    log_.warn("the new configuration is not in force yet", {{"why", next_->scheduler().trouble()}});
+  }
+  exchange_timer_.start(kAskEvery, [this] { exchange_when_ready(); });
+}
+
+void Controller::exchange() {
+  exchanging_ = true;
+  now_->stop(kStopGrace, [this] { take_over(); });
+}
+
+// As one replica from another: nothing of the one before may arrive any more, and all pods are read
+// once more before anything is decided.
+void Controller::take_over() {
+  if (stopped_) return finish_stop();
+  if (loop_.now() < now_->open_until()) {
+    exchange_timer_.start(kAskEvery, [this] { take_over(); });
+    return;
+  }
+  exchanging_ = false;
+  past_ = std::move(now_);
+  now_ = std::move(next_);
+  if (fresh_.log.level != options_.config.log.level) log_.set_level(fresh_.log.level);
+  const Config old = std::exchange(options_.config, std::move(fresh_));
+  options_.config.listen = old.listen;
+  options_.config.leader_election = old.leader_election;
+  options_.config.api = old.api;
+  options_.config.debug = old.debug;
+  tell_leader(leader_);
+  if (leadership_) leadership_->set_note(leader_note());
+  if (leads()) now_->scheduler().lead();
+  now_->accept();
+  past_->succeed(*now_);
+  past_closed_ = false;
+  past_->shutdown(kStopGrace, [this] { past_closed_ = true; });
+  summarised_bound_ = summarised_refused_ = 0;
+  ++reloads_.reloads;
+  reloads_.newest = true;
+  log_.info("the new configuration is in force");
+  past_until_ = loop_.now() + kPastKept;
+  forget_past();
+  if (!pending_.empty()) take(std::exchange(pending_, {}));
+}
+
+// It decides nothing, but has events to write for what it decided.
+void Controller::forget_past() {
+  const bool busy = !past_closed_ || has_to_write(*past_);
+  if (busy && loop_.now() < past_until_) {
+    past_timer_.start(kAskEvery, [this] { forget_past(); });
+    return;
+  }
+  past_timer_.start(kAskEvery, [this] { past_.reset(); });  // not in a call of its own
+}
+
+// ---- the end
+
 void Controller::stop(std::function<void()> done) {
+  stopped_ = std::move(done);
   summary_timer_.cancel();
-  scheduler_->stop(kStopGrace, [this, done = std::move(done)] {
-    const auto& binder = scheduler_->picture().binder;
-    log_.info("stopped", {{"bound", fmt::format("{}", binder.bound)}});
-    for (const auto& server : extenders_) server->shutdown(std::chrono::milliseconds{100}, [] {});
-    server_->shutdown(std::chrono::milliseconds{100}, done);
+  if (watch_) watch_->stop();
+  if (exchanging_) return;  // finish_stop() comes by itself
+  exchange_timer_.cancel();
+  next_.reset();
+  now_->stop(kStopGrace, [this] { finish_stop(); });
+}
+
+void Controller::finish_stop() {
+  const auto& binder = now_->scheduler().picture().binder;
+  log_.info("stopped", {{"bound", fmt::format("{}", binder.bound)}});
+  past_until_ = loop_.now() + kLastWords;
+  if (!leadership_) return last_words();
+  leadership_->stop([this] {
+    leadership_->follow();
+    last_words();
   });
 }
 
-void Controller::serve(const net::ServerRequest& request,
-                       const std::shared_ptr<net::Responder>& responder) {
-  const auto target = net::parse_target(request.http.target);
-  const std::string path = target ? target->path : "";
-  const bool get = request.http.method == "GET" || request.http.method == "HEAD";
-  if (path.starts_with("/debug/")) return serve_debug(request, path, responder);
-  if (!get) return responder->send(plain(405, "only GET is possible here\n"));
-  if (path == "/healthz" || path == "/livez") {
-    const double silent = scheduler_->picture().engine_silent_seconds;
-    if (silent < kEngineStuckSeconds) return responder->send(plain(200, "ok\n"));
-    return responder->send(
-        plain(500, fmt::format("the engine has not answered for {:.0f} seconds\n", silent)));
+// Questions that came meanwhile are for the next leader, and events are written for what was done.
+void Controller::last_words() {
+  const bool busy = (leadership_ && now_->questions_wait()) || has_to_write(*now_);
+  if (busy && loop_.now() < past_until_) {
+    past_timer_.start(kAskEvery, [this] { last_words(); });
+    return;
   }
-  if (path == "/readyz") {
-    if (ready()) return responder->send(plain(200, "ok\n"));
-    return responder->send(plain(503, "not ready: " + trouble() + "\n"));
-  }
-  if (path == "/metrics") {
-    std::vector<ExtenderPicture> extenders;
-    for (const auto& server : extenders_) {
-      extenders.push_back({server->extender().options().name, server->extender().counters()});
-    }
-    auto response = plain(200, render_metrics({.scheduler = scheduler_->picture(),
-                                               .api = client_->counters(),
-                                               .extenders = extenders,
-                                               .ready = ready()}));
-    response.headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}};
-    return responder->send(std::move(response));
-  }
-  if (path == "/version") return responder->send(plain(200, fmt::format("{}\n", base::kVersion)));
-  responder->send(plain(404,
-                        "not found; there are /healthz, /readyz, /metrics, /version, "
-                        "/debug/state[?pod=namespace/name] and /debug/log-level\n"));
-}
-
-// What is under /debug tells and changes things that are nobody's business outside this machine.
-void Controller::serve_debug(const net::ServerRequest& request, const std::string& path,
-                             const std::shared_ptr<net::Responder>& responder) {
-  if (!from_loopback(request.peer)) {
-    return responder->send(plain(403, "only from this machine; use kubectl port-forward\n"));
-  }
-  const std::string& method = request.http.method;
-  if (path == "/debug/state" && method == "GET") {
-    const auto target = net::parse_target(request.http.target);
-    const std::string pod(target->query_value("pod"));
-    return scheduler_->record_decision(pod, [responder](Result<std::string> record) {
-      if (record) return responder->send(plain(200, std::move(*record)));
-      responder->send(plain(404, record.error().message + "\n"));
-    });
-  }
-  if (path == "/debug/log-level" && method == "GET") {
-    return responder->send(plain(200, fmt::format("{}\n", base::to_word(log_.level()))));
-  }
-  if (path == "/debug/log-level" && method == "PUT") {
-    std::string word = request.http.body;
-    while (!word.empty() && (word.back() == '\n' || word.back() == '\r')) word.pop_back();
-    const auto level = base::parse_log_level(word);
-    if (!level) return responder->send(plain(400, level.error().message + "\n"));
-    log_.set_level(*level);
-    log_.info("log level changed", {{"level", base::to_word(*level)}});
-    return responder->send(plain(200, fmt::format("{}\n", base::to_word(*level))));
-  }
-  responder->send(plain(404,
-                        "not found; GET /debug/state[?pod=namespace/name], "
-                        "GET or PUT /debug/log-level\n"));
+  now_->shutdown(kLastRequests, [this] {
+    status_->shutdown(std::chrono::milliseconds{100}, std::move(stopped_));
+  });
 }
 
 }  // namespace stowage::controller

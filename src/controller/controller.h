@@ -1,4 +1,8 @@
 // The controller: one ledger, its doors, and a small server for health, metrics and debugging.
+//
+//   Generation (scheduler, extenders)  as the configuration says; exchanged when that changes
+//   Leadership                         tells the generation when to decide
+//   StatusServer, ConfigWatch          look at them from outside
 #pragma once
 
 #include <chrono>
@@ -12,18 +16,29 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "controller/config.h"
-#include "extender/server.h"
+#include "controller/config_watch.h"
+#include "controller/generation.h"
+#include "controller/leadership.h"
+#include "controller/metrics.h"
+#include "controller/status_server.h"
 #include "kube/api_client.h"
 #include "kube/kubeconfig.h"
 #include "net/event_loop.h"
-#include "net/http_server.h"
-#include "scheduler/scheduler.h"
 
 namespace stowage::controller {
 
+// Where the configuration came from, and how its file is read again. Without a path it never is.
+struct ConfigSource {
+  std::string path;
+  std::string text;  // as `config` was read from it
+  std::function<Result<Config>(const std::string& text)> parse;
+};
+
 struct ControllerOptions {
   Config config;
+  ConfigSource source;
   kube::ClientConfig cluster;
+  kube::Environment environment = kube::process_environment();  // POD_IP and POD_NAMESPACE
 };
 
 class Controller {
@@ -37,33 +52,65 @@ class Controller {
   Controller& operator=(const Controller&) = delete;
 
   void start();
+  // Looks at once whether the configuration has changed, and says so if not.
+  void reload();
+  // Decides, or stands by and could: another replica leads, and everything is known here.
   [[nodiscard]] bool ready() const;
   // Why it is not ready; empty if it is.
   [[nodiscard]] std::string trouble() const;
   // Where the extenders listen, by their names.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> extender_addresses() const;
   [[nodiscard]] std::string address() const;  // of the small server: "127.0.0.1:10360"
-  // Stops deciding, lets binds in flight end (5 seconds at most), then calls `done`.
+  // Stops deciding, lets binds in flight end (5 seconds at most), gives the lease back, then calls
+  // `done`.
   void stop(std::function<void()> done);
 
-  [[nodiscard]] const scheduler::Scheduler& scheduler() const { return *scheduler_; }
+  [[nodiscard]] const scheduler::Scheduler& scheduler() const { return now_->scheduler(); }
 
  private:
   Controller(net::EventLoop& loop, ControllerOptions options, base::Log& log);
+  [[nodiscard]] Generation::Ends generation_ends(bool elected);
   Status listen();
-  Status listen_extenders();
-  void serve(const net::ServerRequest& request, const std::shared_ptr<net::Responder>& responder);
-  void serve_debug(const net::ServerRequest& request, const std::string& path,
-                   const std::shared_ptr<net::Responder>& responder);
+  void make_leadership();
+  [[nodiscard]] codec::LeaderNote leader_note() const;
+  void tell_leader(const LeaderPlace& place);
+  [[nodiscard]] bool leads() const { return !leadership_ || leadership_->leads(); }
+  [[nodiscard]] std::string metrics() const;
   void summarise();
+
+  // ---- a changed configuration
+  void take(const std::string& text);
+  void keep_old(const std::string& why);
+  void tell_what_waits(const Config& fresh);
+  void exchange_when_ready();
+  void exchange();
+  void take_over();
+  void forget_past();
+  void finish_stop();
+  void last_words();
 
   net::EventLoop& loop_;
   ControllerOptions options_;
   base::Log& log_;
   std::unique_ptr<kube::ApiClient> client_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::unique_ptr<net::HttpServer> server_;
-  std::vector<std::unique_ptr<extender::Server>> extenders_;
+  std::unique_ptr<Generation> now_;
+  std::unique_ptr<Generation> next_;        // reads the cluster, or waits for `now_` to end
+  std::unique_ptr<Generation> past_;        // its calls end
+  std::unique_ptr<Leadership> leadership_;  // null: we are alone
+  std::unique_ptr<StatusServer> status_;
+  std::unique_ptr<ConfigWatch> watch_;
+  LeaderPlace leader_;
+  Config fresh_;                   // of `next_`
+  std::string pending_;            // text that came while `now_` was ending
+  bool exchanging_ = false;        // `now_` is ending
+  std::function<void()> stopped_;  // set: the whole controller is stopping
+  net::Moment fresh_since_{};      // `next_` reads the cluster since
+  bool slow_told_ = false;
+  net::Moment past_until_{};
+  bool past_closed_ = false;
+  ReloadPicture reloads_;
+  net::Timer exchange_timer_;
+  net::Timer past_timer_;
   net::Timer summary_timer_;
   std::uint64_t summarised_bound_ = 0;
   std::uint64_t summarised_refused_ = 0;

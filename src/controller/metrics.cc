@@ -118,6 +118,16 @@ void picker_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
        [](const Counters& c) { return c.paused ? 1.0 : 0.0; });
 }
 
+void annotation_metrics(const scheduler::Roster::Sizes& roster, Exposition& out) {
+  out.gauge("stowage_drifted_pods",
+            "Bound pods whose annotations name other cards than those that count.",
+            as_double(roster.drifted));
+  out.counter("stowage_annotation_drifts_total",
+              "Times that annotations about the cards of a bound pod were edited.", roster.drifts);
+  out.counter("stowage_forged_annotations_total",
+              "Pods that came with annotations that only the scheduler writes.", roster.forged);
+}
+
 void mailbox_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
   out.family("stowage_mailbox_events", Type::gauge, "Events that wait for the engine, by lane.");
   out.sample(as_double(picture.mailbox.replies), {{"lane", "replies"}});
@@ -125,6 +135,12 @@ void mailbox_metrics(const scheduler::Scheduler::Picture& picture, Exposition& o
   out.sample(as_double(picture.mailbox.pending), {{"lane", "pending"}});
   out.gauge("stowage_engine_silence_seconds", "Since the engine's thread last answered.",
             picture.engine_silent_seconds);
+  out.gauge("stowage_engine_longest_event_seconds",
+            "The longest event of the last minute or two, in time of the engine's thread.",
+            std::chrono::duration<double>(picture.engine.longest_event).count());
+  out.gauge("stowage_loop_longest_turn_seconds",
+            "The longest turn of the loop in the last minute or two, in time of its thread.",
+            std::chrono::duration<double>(picture.loop_longest_turn).count());
 }
 
 void bind_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
@@ -223,8 +239,86 @@ void extender_metrics(const std::vector<ExtenderPicture>& extenders, Exposition&
   for (const auto& extender : extenders) {
     out.sample(extender.counters.woken, {{"extender", extender.name}});
   }
+  out.family("stowage_extender_waited_total", Type::counter,
+             "Calls that waited a moment for somebody who can answer.");
+  for (const auto& extender : extenders) {
+    out.sample(extender.waited, {{"extender", extender.name}});
+  }
+  out.family("stowage_extender_forwarded_total", Type::counter,
+             "Calls that were passed on to the leader, by outcome.");
+  for (const auto& extender : extenders) {
+    const extender::Forwarder::Counters& forwarded = extender.forwarded;
+    out.sample(forwarded.forwarded, {{"extender", extender.name}, {"outcome", "answered"}});
+    out.sample(forwarded.failed, {{"extender", extender.name}, {"outcome", "failed"}});
+    out.sample(forwarded.refused, {{"extender", extender.name}, {"outcome", "refused"}});
+  }
   each("stowage_extender_seconds_total", "Time from a call's arrival to its answer.",
        [](const auto& verb) { return static_cast<double>(verb.nanos) / 1e9; });
+}
+
+void queue_metrics(const MetricsInput& input, Exposition& out) {
+  const kube::ApiClientOptions api;
+  const std::array<const char*, kube::kLaneCount> lanes{"lease", "bind", "normal", "events"};
+  const auto each = [&](std::string_view name, std::string_view help, auto value) {
+    out.family(name, Type::gauge, help);
+    const auto sample = [&](const scheduler::QueueFill& queue, const std::string& of) {
+      out.sample(as_double(value(queue)), {{"queue", std::string(queue.name)}, {"of", of}});
+    };
+    for (const auto& queue : input.scheduler.queues) sample(queue, "scheduler");
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      const bool events = lane + 1 == lanes.size();
+      sample({.name = lanes[lane],
+              .size = input.api.waiting[lane],
+              .limit = events ? api.events_waiting_max : api.waiting_max},
+             "api");
+    }
+    for (const auto& extender : input.extenders) {
+      for (const auto& queue : extender.queues) sample(queue, "extender " + extender.name);
+    }
+  };
+  each("stowage_queue_size", "What is in queues and caches that have a limit.",
+       [](const scheduler::QueueFill& queue) { return queue.size; });
+  each("stowage_queue_limit", "How much may be in them.",
+       [](const scheduler::QueueFill& queue) { return queue.limit; });
+}
+
+void operating_metrics(const MetricsInput& input, Exposition& out) {
+  out.counter("stowage_config_reloads_total", "Changed configurations that were put in force.",
+              input.reload.reloads);
+  out.counter("stowage_config_reload_failures_total",
+              "Changed configurations that could not be used.", input.reload.failures);
+  out.gauge("stowage_config_loaded", "1 while what the file says is in force.",
+            input.reload.newest ? 1 : 0);
+  out.family("stowage_debug_requests_total", Type::counter,
+             "Requests under /debug/ that the API server was asked about, by its answer.");
+  out.sample(input.gate.allowed, {{"outcome", "allowed"}});
+  out.sample(input.gate.refused, {{"outcome", "refused"}});
+  out.sample(input.gate.failed, {{"outcome", "failed"}});
+}
+
+void leader_metrics(const MetricsInput& input, Exposition& out) {
+  const Leadership::Picture& leadership = input.leadership;
+  out.gauge("stowage_leader", "1 while this replica leads: it alone decides.",
+            leadership.leads ? 1 : 0);
+  out.gauge("stowage_lease_transitions",
+            "How often the lease has changed hands, over all replicas.", leadership.transitions);
+  out.counter("stowage_leaderships_total", "Times that this replica became leader.",
+              leadership.counters.acquired);
+  out.counter("stowage_leaderships_unclean_total",
+              "Of those: the leader before had not given the lease back.",
+              leadership.counters.unclean);
+  out.counter("stowage_leaderships_lost_total", "Times that it lost the lease while it led.",
+              leadership.counters.lost);
+  out.counter("stowage_lease_renewals_total", "Renewals of the lease.",
+              leadership.counters.renewed);
+  out.counter("stowage_lease_failures_total", "Calls about the lease that brought no good answer.",
+              leadership.counters.failed);
+  out.counter("stowage_binds_fenced_total",
+              "Binds that were not sent because the lease was ending.",
+              input.scheduler.binder.fenced);
+  out.counter("stowage_card_conflicts_total",
+              "Pods that were found with a share of a card that another pod had before.",
+              input.scheduler.outbox.conflicts);
 }
 
 }  // namespace
@@ -233,16 +327,21 @@ std::string render_metrics(const MetricsInput& input) {
   Exposition out;
   out.family("stowage_build_info", Type::gauge, "Always 1; the labels tell the build.");
   out.sample(1.0, {{"version", std::string(base::kVersion)}});
-  out.gauge("stowage_ready", "1 once the first lists are in.", input.ready ? 1 : 0);
+  out.gauge("stowage_ready", "1 while it decides, or could take over at once.",
+            input.ready ? 1 : 0);
+  leader_metrics(input, out);
   engine_metrics(input.scheduler, out);
   room_metrics(input.scheduler, out);
   picker_metrics(input.scheduler, out);
   guest_metrics(input.scheduler, out);
   extender_metrics(input.extenders, out);
+  annotation_metrics(input.scheduler.roster, out);
   mailbox_metrics(input.scheduler, out);
   bind_metrics(input.scheduler, out);
   watch_metrics(input.scheduler, out);
   api_metrics(input.api, out);
+  queue_metrics(input, out);
+  operating_metrics(input, out);
   return out.take();
 }
 

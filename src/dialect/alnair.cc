@@ -26,6 +26,7 @@ constexpr std::string_view kChunks[] = {"ai.centaurus.io/vitual-gpu-count",
                                         "ai.centaurus.io/virtual-gpu-count"};
 constexpr std::string_view kTimestamp = "ai.centaurus.io/scheduler-timestamp";
 constexpr std::string_view kGpuId = "ai.centaurus.io/alnair-gpu-id";
+constexpr std::string_view kAnswers[] = {kGpuId};
 
 struct Need {
   std::int64_t memory_mib = 0;
@@ -223,6 +224,7 @@ Dialect alnair() {
           .read = read_alnair,
           .write = write_alnair,
           .read_answer = read_alnair_answer,
+          .answers = kAnswers,
           .annotated = annotated_alnair,
           .counted = counted_alnair};
 }

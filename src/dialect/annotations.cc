@@ -24,10 +24,13 @@ Status check_version(const Json& json) {
   if (version == nullptr) return fail("\"version\" is missing");
   const auto number = version->integer();
   if (!number) return fail("\"version\" is not a whole number");
-  if (*number != kVersion) {
-    return fail(fmt::format("version {} is not known; {} is", *number, kVersion));
-  }
-  return {};
+  if (*number == kVersion) return {};
+  // A newer writer says which version a reader must know at least: fields that it does not know
+  // are then of no matter to it. So an older controller can go on after a downgrade.
+  const Json* compatible = json.find("compatible");
+  const auto least = compatible == nullptr ? std::nullopt : compatible->integer();
+  if (*number > kVersion && least && *least >= 1 && *least <= kVersion) return {};
+  return fail(fmt::format("version {} is not known; {} is", *number, kVersion));
 }
 
 Result<core::Card> parse_card(const Json& json) {

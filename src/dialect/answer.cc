@@ -58,4 +58,19 @@ Result<std::optional<core::Assignment>> read_answer(const PodObject& object,
   return *std::move(cards);
 }
 
+AnswerText answer_text(const PodObject& object) {
+  const auto reading = read(object, {.floor_whole_cards = true});
+  const Dialect* dialect = reading && *reading ? by_name((*reading)->dialect) : nullptr;
+  if (dialect == nullptr || dialect->read_answer == nullptr) return {};
+  if (dialect->answer_text != nullptr) return dialect->answer_text(object);
+  AnswerText out;
+  for (const std::string_view start : dialect->answers) {
+    auto at = object.annotations.lower_bound(std::string(start));
+    for (; at != object.annotations.end() && at->first.starts_with(start); ++at) {
+      out.text += fmt::format("{} is \"{}\"; ", at->first, at->second);
+    }
+  }
+  return out;
+}
+
 }  // namespace stowage::dialect

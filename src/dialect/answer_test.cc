@@ -228,6 +228,14 @@ TEST_F(ReadAnswer, FindsCardsById) {
   EXPECT_EQ(*cards, (Assignment{{{{.card = 1, .milli = 500}}, {}}}));
 }
 
+TEST_F(ReadAnswer, OfANewerControllerIsReadIfItSaysThatItCanBe) {
+  const auto cards = read({{"stowage.dev/gpus",
+                            R"({"version":3,"compatible":1,"node":"n1","new":{"x":[1]},
+      "containers":{"main":[{"id":"GPU-b","index":1,"milli":500,"memoryMiB":0,"newer":true}]}})"}});
+  ASSERT_TRUE(cards) << cards.error().message;
+  EXPECT_EQ(*cards, (Assignment{{{{.card = 1, .milli = 500}}, {}}}));
+}
+
 TEST_F(ReadAnswer, FindsCardsByIndexWhereOneSideDidNotKnowTheId) {
   const char* synthetic = R"({"version":1,"node":"n1","containers":{"main":[
       {"id":"n1/1","index":1,"milli":500,"memoryMiB":0}]}})";
@@ -265,6 +273,9 @@ TEST_F(ReadAnswer, RefusesWhatCanNotBeTrue) {
       {std::string(300000, ' '), "300000 bytes are too many; at most 262144 are read"},
       {std::string(40, '['), "not JSON: character 34 is not what can stand there"},
       {R"({"version":7})", "version 7 is not known; 1 is"},
+      {R"({"version":7,"compatible":2})", "version 7 is not known; 1 is"},
+      {R"({"version":7,"compatible":"1"})", "version 7 is not known; 1 is"},
+      {R"({"version":0,"compatible":1})", "version 0 is not known; 1 is"},
       {R"({"version":1,"node":"n2","containers":{}})",
        "it speaks of node \"n2\", but the pod is on n1"},
       {R"({"version":1,"node":"n1"})", "\"containers\" is missing or not an object"},

@@ -13,12 +13,9 @@
 #include "core/model/node.h"
 #include "core/model/pod.h"
 #include "dialect/objects.h"
+#include "dialect/own_annotations.h"
 
 namespace stowage::dialect {
-
-// Our own annotations; docs/contract.md describes their values.
-inline constexpr std::string_view kGpusAnnotation = "stowage.dev/gpus";
-inline constexpr std::string_view kInventoryAnnotation = "stowage.dev/gpu-inventory";
 
 struct ReadOptions {
   // 150 percent of a card is one whole card, as older schedulers had it, instead of an error.
@@ -84,6 +81,13 @@ struct Answer {
 [[nodiscard]] Result<std::optional<core::Assignment>> read_answer(const PodObject& object,
                                                                   const core::PodSpec& pod,
                                                                   const core::NodeSpec* node);
+
+// What read_answer() reads where our own annotation is not there, as it is written.
+struct AnswerText {
+  std::string text;     // empty: nothing
+  bool settled = true;  // false: the agent of the pod's dialect may still give it other cards
+};
+[[nodiscard]] AnswerText answer_text(const PodObject& object);
 
 // An unbound pod may carry a promise: the node and the cards that were chosen for it when it was
 // filtered, by us or by the scheduler that we replace, in its dialect's annotations. It counts

@@ -18,6 +18,7 @@ constexpr std::string_view kComResources[] = {kCom.core, kCom.memory};
 
 constexpr NamedCards kKeys{.assumed = "elasticgpu.io/assumed",
                            .container_prefix = "elasticgpu.io/container-"};
+constexpr std::string_view kAnswers[] = {kKeys.container_prefix};
 
 template <const Names& names>
 Status read_elastic(const PodObject& pod, const ReadOptions& options, Reading& reading) {
@@ -58,6 +59,7 @@ Dialect elastic() {
           .read = read_elastic<kIo>,
           .write = write_elastic,
           .read_answer = read_elastic_answer,
+          .answers = kAnswers,
           .counted = counted_elastic<kIo>};
 }
 
@@ -67,6 +69,7 @@ Dialect elastic_com() {
           .read = read_elastic<kCom>,
           .write = write_elastic,
           .read_answer = read_elastic_answer,
+          .answers = kAnswers,
           .counted = counted_elastic<kCom>};
 }
 

@@ -65,6 +65,7 @@ struct PodObject {
   std::string unscheduled_reason;
   std::string unscheduled_message;
   std::string unscheduled_since;  // its lastTransitionTime, as written
+  std::string scheduled_since;    // the same if it is True
 
   // Succeeded or Failed: its containers no longer run.
   [[nodiscard]] bool ended() const { return phase == "Succeeded" || phase == "Failed"; }

@@ -36,6 +36,10 @@ struct Dialect {
   Result<std::optional<core::Assignment>> (*read_answer)(const PodObject& object,
                                                          const core::PodSpec& pod,
                                                          const core::NodeSpec& node) = nullptr;
+  // The annotations that read_answer reads, by how their keys begin.
+  std::span<const std::string_view> answers = {};
+  // Of those that read_answer reads, what counts; null: all values, and nobody changes them later.
+  AnswerText (*answer_text)(const PodObject& object) = nullptr;
   // A node is promised before the pod is bound, by annotations that begin with this; empty: never.
   std::string_view promises = {};
   std::string_view phase_label = {};  // says "failed" where the promise came to nothing

@@ -30,6 +30,9 @@ constexpr Names kNvidia{.core = "nvidia.com/vcuda-core",
 constexpr std::string_view kTencentResources[] = {kTencent.core, kTencent.memory};
 constexpr std::string_view kNvidiaResources[] = {kNvidia.core, kNvidia.memory};
 
+constexpr std::string_view kTencentAnswers[] = {"tencent.com/predicate-gpu-idx-"};
+constexpr std::string_view kNvidiaAnswers[] = {"nvidia.com/predicate-gpu-idx-"};
+
 constexpr std::string_view kUseType = "nvidia.com/use-gputype";
 constexpr std::string_view kNotType = "nvidia.com/nouse-gputype";
 constexpr std::string_view kRegister = "tydic.io/nvidia-device-register";
@@ -198,6 +201,7 @@ Dialect vcuda() {
           .read = read_vcuda<kTencent>,
           .write = write_vcuda<kTencent>,
           .read_answer = read_vcuda_answer<kTencent>,
+          .answers = kTencentAnswers,
           .promises = kTencent.domain,
           .counted = counted_vcuda<kTencent>};
 }
@@ -209,6 +213,7 @@ Dialect vcuda_nvidia() {
           .wish = wish_vcuda_nvidia,
           .write = write_vcuda_nvidia,
           .read_answer = read_vcuda_answer<kNvidia>,
+          .answers = kNvidiaAnswers,
           .promises = kNvidia.domain,
           .phase_label = kBindPhase,
           .annotated = registered,

@@ -179,6 +179,25 @@ Result<std::vector<Claim>> all_claims(const PodObject& object) {
   return claims;
 }
 
+// Once the agent has given cards to every container, what was chosen before says nothing more.
+AnswerText vgpu_answer_text(const PodObject& object) {
+  const std::string* given = find(object.annotations, kRealAllocated);
+  const std::string* chosen = find(object.annotations, kPreAllocated);
+  AnswerText out;
+  if (given != nullptr) out.text = fmt::format("{} is \"{}\"; ", kRealAllocated, *given);
+  const auto real = parse_claims(given == nullptr ? std::string_view() : *given);
+  const auto pre = parse_claims(chosen == nullptr ? std::string_view() : *chosen);
+  out.settled = given != nullptr && real && pre &&
+                std::all_of(pre->begin(), pre->end(), [&](const Claim& claim) {
+                  return std::any_of(real->begin(), real->end(), [&](const Claim& other) {
+                    return other.container == claim.container;
+                  });
+                });
+  if (out.settled || chosen == nullptr) return out;
+  out.text += fmt::format("{} is \"{}\"; ", kPreAllocated, *chosen);
+  return out;
+}
+
 // The share that a claim means. The agent counts memory by the unit of its own node, so it may be
 // more than we read from the pod; it is never less.
 Result<core::CardShare> claimed_share(const ClaimedCard& claimed, const core::GpuAsk& ask,
@@ -256,6 +275,7 @@ Dialect vgpu() {
           .wish = wish_vgpu,
           .write = write_vgpu,
           .read_answer = read_vgpu_answer,
+          .answer_text = vgpu_answer_text,
           .promises = kDomain,
           .phase_label = kPhaseLabel,
           .annotated = vgpu_cards,

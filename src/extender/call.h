@@ -16,13 +16,14 @@ struct Extender::Call {
   Verb verb = Verb::filter;
   net::ServerRequest request;
   std::shared_ptr<net::Responder> responder;
-  std::chrono::steady_clock::time_point began;
+  net::Moment began;
 
   // filter, prioritize
   codec::ExtenderArgs args;
   core::FilterAsk ask;  // of both
   core::FilterAnswer answer;
   core::Scores scores;
+  bool still_held = false;  // the place of the answer, once it was written
 
   // bind
   codec::BindingArgs binding;

@@ -8,19 +8,17 @@
 #include "kube/clock.h"
 
 namespace stowage::extender {
-namespace {
-
-constexpr std::size_t kGuestsMax = 20'000;
-
-}  // namespace
+namespace {}  // namespace
 
 Extender::Extender(ExtenderOptions options, Ends ends)
     : options_(std::move(options)),
       ends_(std::move(ends)),
       guests_(kGuestsMax),
       waker_(ends_.shared.loop),
+      promise_timer_(ends_.shared.loop),
       alive_(std::make_shared<bool>(true)) {
   wake_refused();
+  if (options_.mode == Mode::single_node) look_up_promises();
 }
 
 Extender::~Extender() { *alive_ = false; }
@@ -37,7 +35,7 @@ void Extender::handle(Verb verb, net::ServerRequest request,
   call->verb = verb;
   call->request = std::move(request);
   call->responder = std::move(responder);
-  call->began = std::chrono::steady_clock::now();
+  call->began = ends_.shared.loop.now();
   ++counters_.verbs[static_cast<std::size_t>(verb)].calls;
   const bool reads = verb == Verb::status;
   const std::string& method = call->request.http.method;
@@ -75,7 +73,7 @@ void Extender::send(const CallPtr& call, net::HttpResponse response, bool good) 
   VerbCount& count = counters_.verbs[static_cast<std::size_t>(call->verb)];
   if (!good) ++count.errors;
   count.nanos += static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now() - call->began).count());
+      std::chrono::nanoseconds(ends_.shared.loop.now() - call->began).count());
   call->responder->send(std::move(response));
 }
 
@@ -113,6 +111,6 @@ Status Extender::read_spec(Call& call) const {
   return {};
 }
 
-std::int64_t Extender::unix_nanos() { return kube::unix_nanos(kube::system_wall_clock()()); }
+std::int64_t Extender::unix_nanos() const { return kube::unix_nanos(ends_.shared.wall_clock()); }
 
 }  // namespace stowage::extender

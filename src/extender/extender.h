@@ -34,6 +34,8 @@ class Extender {
     scheduler::Scheduler::Shared shared;
     std::uint32_t first_profile = 0;         // of our policies, in their order
     std::function<std::string()> not_ready;  // why nothing can be answered yet; empty if it can
+    // False: questions are for the replica that leads. Unset: always true.
+    std::function<bool()> leads;
     base::Log& log;
   };
   Extender(ExtenderOptions options, Ends ends);
@@ -55,6 +57,7 @@ class Extender {
     std::uint64_t woken = 0;  // refused pods that were touched because there is room by now
     std::size_t guests = 0;
   };
+  static constexpr std::size_t kGuestsMax = 20'000;  // remembered; the longest unused is forgotten
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] const ExtenderOptions& options() const { return options_; }
 
@@ -73,6 +76,7 @@ class Extender {
   bool keep_promise(const CallPtr& call);
   void filtered(const CallPtr& call);
   void write_then_answer(const CallPtr& call);
+  void promise_written(const CallPtr& call);
   void answer_filter(const CallPtr& call);
   void judge_templates(const CallPtr& call) const;
   void tell_refusal(const CallPtr& call, const std::string& text);
@@ -88,6 +92,10 @@ class Extender {
   void preempt(const CallPtr& call);
   void preempted(const CallPtr& call);
   [[nodiscard]] std::string bind_obstacle(const Call& call) const;
+
+  // ---- promises that end (promises.cc)
+  void look_up_promises();
+  void look_up(Guest& guest);
 
   // ---- refused pods (wake.cc)
   void look_again_later(Guest& guest);
@@ -106,7 +114,7 @@ class Extender {
   [[nodiscard]] std::uint32_t profile_for(std::string_view dialect) const;
   // The call's pod in the engine's terms.
   [[nodiscard]] Status read_spec(Call& call) const;
-  [[nodiscard]] static std::int64_t unix_nanos();
+  [[nodiscard]] std::int64_t unix_nanos() const;
 
   ExtenderOptions options_;
   Ends ends_;
@@ -114,6 +122,7 @@ class Extender {
   GuestBook guests_;
   Counters counters_;
   net::Timer waker_;
+  net::Timer promise_timer_;
   std::shared_ptr<bool> alive_;
 };
 

@@ -20,6 +20,9 @@ constexpr std::string_view kNoNodes =
 constexpr std::string_view kNoNodesElastic =
     "elastic-gpu-scheduler extender must be configured with nodeCacheCapable=true";
 
+// A watch that has broken off unnoticed may hide for so long that a promised pod was bound.
+constexpr std::chrono::seconds kUnseenMax{600};
+
 // Taken out of the request, which keeps an empty list where it had one.
 std::vector<std::string> names_of(codec::ExtenderArgs& args) {
   if (args.node_names) return std::exchange(*args.node_names, {});
@@ -140,7 +143,11 @@ void Extender::filter(const CallPtr& call) {
   const bool one = single || options_.mode == Mode::choose;
   call->ask.keep = dry ? core::Keep::nothing : one ? core::Keep::one : core::Keep::hold;
   if (single && !dry && !keep_promise(call)) return;
-  const std::int64_t hold = std::chrono::nanoseconds(options_.hold).count();
+  // What is written on the pod ends when the pod has been looked up, and by itself only if nobody
+  // does that.
+  const std::int64_t hold =
+      std::chrono::nanoseconds(options_.hold + (single ? kUnseenMax : std::chrono::seconds{0}))
+          .count();
   on_engine(
       call,
       [hold](Call& on, const scheduler::Mailbox::Hearing& hearing) {
@@ -164,6 +171,7 @@ void Extender::filtered(const CallPtr& call) {
   guest.spec = call->spec;
   guest.dialect = call->dialect;
   guest.held_on.clear();
+  guest.look_up = {};
   if (call->answer.fits.empty()) {
     ++counters_.verbs[static_cast<std::size_t>(Verb::filter)].refused;
     look_again_later(guest);
@@ -174,11 +182,15 @@ void Extender::filtered(const CallPtr& call) {
   }
   guest.told.clear();
   guest.waits = false;
-  if (options_.mode == Mode::single_node) return write_then_answer(call);
+  if (options_.mode == Mode::single_node) {
+    guest.look_up = call->began + options_.hold;
+    return write_then_answer(call);
+  }
   answer_filter(call);
 }
 
-// The cards are on the pod before kube-scheduler hears of the node: it may bind at once.
+// The cards are on the pod before kube-scheduler hears of the node: it may bind at once. So that
+// writing is fenced as a bind is.
 void Extender::write_then_answer(const CallPtr& call) {
   const core::Place& place = *call->answer.held;
   const core::NodeSpec* node = ends_.shared.roster.node(place.node);
@@ -195,17 +207,36 @@ void Extender::write_then_answer(const CallPtr& call) {
   std::string downgraded = core::topology_note(call->spec, *node, place.cards);
   const codec::MetadataAsk patch{
       .uid = call->object.uid, .annotations = answer.annotations, .labels = {}};
-  ends_.shared.pods.write({.ns = call->object.ns, .name = call->object.name}, patch,
-                          [this, alive = alive_, call, downgraded](const std::string& error) {
-                            if (!*alive) return;
-                            if (error.empty()) {
-                              if (!downgraded.empty()) warn(call, "TopologyDowngraded", downgraded);
-                              guests_.visit(call->object.uid).held_on = call->answer.held->node;
-                              return answer_filter(call);
-                            }
-                            ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
-                            filter_error(call, "update pod annotation failed: " + error);
-                          });
+  ends_.shared.pods.write_fenced(
+      {.ns = call->object.ns, .name = call->object.name}, patch,
+      [this, alive = alive_, call, downgraded,
+       written = answer.annotations](const std::string& error) {
+        if (!*alive) return;
+        if (error.empty()) {
+          ends_.shared.roster.wrote(call->object.uid, written);
+          if (!downgraded.empty()) warn(call, "TopologyDowngraded", downgraded);
+          return promise_written(call);
+        }
+        ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
+        filter_error(call, "update pod annotation failed: " + error);
+      });
+}
+
+// The writing may have taken seconds, and the cards may have been given up meanwhile: we led no
+// longer, or the node has lost them. Then others may have them already, whatever the pod says.
+void Extender::promise_written(const CallPtr& call) {
+  on_engine(
+      call,
+      [](Call& on, const scheduler::Mailbox::Hearing& hearing) {
+        on.still_held = hearing.engine.holds(on.object.uid, *on.answer.held);
+      },
+      [this](const CallPtr& done) {
+        if (!done->still_held) {
+          return filter_error(done, "the cards were given up while they were written; ask again");
+        }
+        guests_.visit(done->object.uid).held_on = done->answer.held->node;
+        answer_filter(done);
+      });
 }
 
 void Extender::answer_filter(const CallPtr& call) {

@@ -10,6 +10,7 @@
 
 #include "core/model/pod.h"
 #include "dialect/objects.h"
+#include "net/event_loop.h"
 
 namespace stowage::extender {
 
@@ -18,11 +19,12 @@ struct Guest {
   core::PodSpec spec;
   std::string dialect;  // empty: it asks for no card
   std::string held_on;  // single-node mode: the node that was answered
+  net::Moment look_up;  // then: when its promise ends; not set: there is none
   std::string told;     // the refusal that was told last
   // Refused at its last filter: when to look whether there is room by now, and how long to wait
   // after that.
   bool waits = false;
-  std::chrono::steady_clock::time_point look_at;
+  net::Moment look_at;
   std::chrono::seconds pause{1};
 };
 

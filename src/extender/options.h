@@ -49,6 +49,16 @@ struct TlsFiles {
   friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
 };
 
+// How a replica that does not lead reaches the same extender of the one that does, where it is not
+// the certificate of the extender itself that says so.
+struct ForwardTls {
+  std::string ca;           // file: whom to trust
+  std::string certificate;  // files: what we show
+  std::string key;
+  std::string server_name;  // to expect
+  friend bool operator==(const ForwardTls&, const ForwardTls&) = default;
+};
+
 struct ExtenderOptions {
   std::string name;           // in logs and metrics
   std::string preset;         // the system whose place it takes
@@ -61,6 +71,7 @@ struct ExtenderOptions {
   bool without_model_passes = false;  // pods that name no model are none of our business
   bool cpu_nodes_first = false;       // prioritize prefers nodes without cards for pods without
   std::optional<TlsFiles> tls;
+  ForwardTls forward;
 };
 
 // The routes under our own prefix, which every extender serves.

@@ -60,20 +60,34 @@ const Route* find(const std::vector<Route>& routes, std::string_view path) {
 }  // namespace
 
 Server::Server(ExtenderOptions options, Extender::Ends ends)
-    : ends_(ends), extender_(std::move(options), std::move(ends)), timer_(ends_.shared.loop) {}
+    : ends_(ends),
+      extender_(std::move(options), std::move(ends)),
+      forwarder_(ends_.shared.loop, {}),
+      lobby_(ends_.shared.loop, {},
+             {.open =
+                  [this] {
+                    if (!leads()) return forwarder_.has_way();
+                    return !held_back_ && ends_.not_ready().empty();
+                  },
+              .answer = [this](Question question) { answer(std::move(question)); }}),
+      timer_(ends_.shared.loop) {}
 
 Server::~Server() = default;
 
-Result<std::unique_ptr<Server>> Server::listen(ExtenderOptions options, Extender::Ends ends) {
+Result<std::unique_ptr<Server>> Server::listen(ExtenderOptions options, Extender::Ends ends,
+                                               Start start) {
   STOWAGE_TRY(address, net::parse_listen(options.listen));
   std::unique_ptr<Server> made(new Server(std::move(options), std::move(ends)));
   net::HttpServerOptions http;
   http.address = address.host;
   http.port = address.port;
   http.body_bytes_max = kBodyBytesMax;
+  http.beside = start.beside == nullptr ? nullptr : start.beside->server_.get();
+  http.accepts = made->accepts_ = start.accepts;
   if (const auto& tls = made->extender_.options().tls) {
     STOWAGE_TRY(certificates, read_certificates(*tls));
     STOWAGE_TRY(context, net::make_server_tls(certificates));
+    STOWAGE_TRY_VOID(made->forward_with(certificates));
     made->certificates_ = std::move(certificates);
     http.tls = std::move(context);
   }
@@ -89,9 +103,55 @@ Result<std::unique_ptr<Server>> Server::listen(ExtenderOptions options, Extender
   return made;
 }
 
-std::string Server::address() const {
-  const bool six = host_.find(':') != std::string::npos;
-  return fmt::format("{}{}{}:{}", six ? "[" : "", host_, six ? "]" : "", server_->port());
+std::string Server::address() const { return net::host_and_port(host_, server_->port()); }
+
+std::string Server::url(const std::string& host) const {
+  return (extender_.options().tls ? "https://" : "http://") +
+         net::host_and_port(host, server_->port());
+}
+
+// The replicas have the same certificate: whoever shows it is one of us. Who signs certificates of
+// clients may also have signed it.
+Status Server::forward_with(const net::ServerTls& own) {
+  const ForwardTls& given = extender_.options().forward;
+  net::ClientTls tls{.ca_pem = own.certificate_pem + "\n" + own.client_ca_pem,
+                     .certificate_pem = own.client_ca_pem.empty() ? "" : own.certificate_pem,
+                     .key_pem = own.client_ca_pem.empty() ? "" : own.key_pem,
+                     .server_name = given.server_name};
+  if (!given.ca.empty()) {
+    STOWAGE_TRY(ca, read_file(given.ca));
+    tls.ca_pem = std::move(ca);
+  }
+  if (!given.certificate.empty()) {
+    STOWAGE_TRY(certificate, read_file(given.certificate));
+    STOWAGE_TRY(key, read_file(given.key));
+    tls.certificate_pem = std::move(certificate);
+    tls.key_pem = std::move(key);
+  }
+  if (tls.server_name.empty()) {
+    tls.server_name = net::first_host(own.certificate_pem).value_or("");
+  }
+  STOWAGE_TRY(context, net::make_client_tls(tls));
+  forwarder_.set_tls(std::move(context));
+  return {};
+}
+
+std::vector<scheduler::QueueFill> Server::queues() const {
+  return {{.name = "guests", .size = extender_.counters().guests, .limit = Extender::kGuestsMax},
+          {.name = "lobby", .size = lobby_.waiting(), .limit = lobby_.options().waiting_max},
+          {.name = "forwarded",
+           .size = forwarder_.counters().under_way,
+           .limit = forwarder_.options().in_flight_max},
+          {.name = "connections",
+           .size = server_->connections(),
+           .limit = server_->options().connections_max},
+          {.name = "body_bytes",
+           .size = server_->buffered_bytes(),
+           .limit = server_->options().buffered_bytes_max}};
+}
+
+void Server::accept() {
+  if (!std::exchange(accepts_, true)) server_->accept();
 }
 
 void Server::shutdown(net::Duration grace, std::function<void()> done) {
@@ -113,6 +173,10 @@ void Server::watch_certificates() {
     certificates_ = std::move(*fresh);
     complaint_.clear();
     server_->set_tls(std::move(*context));
+    if (auto onward = forward_with(certificates_); !onward) {
+      ends_.log.warn("questions cannot be passed on with the new certificates",
+                     {{"extender", extender_.options().name}, {"why", onward.error().message}});
+    }
     return ends_.log.info("certificates reloaded", {{"extender", extender_.options().name}});
   }
   if (complaint_ == context.error().message) return;  // perhaps half written: looked at again
@@ -121,13 +185,53 @@ void Server::watch_certificates() {
                  {{"extender", extender_.options().name}, {"why", complaint_}});
 }
 
+void Server::succeed(Server* next) {
+  successor_ = next;
+  succeeded_ = true;
+  for (Question& question : lobby_.take()) take(std::move(question));
+}
+
+void Server::take(Question question) {
+  if (succeeded_) {
+    if (successor_ != nullptr) return successor_->take(std::move(question));
+    return question.responder->send(plain(503, "this extender is not configured any more\n"));
+  }
+  // What it looks like here is told at once, and so is what was promised before. Who passes a
+  // question on to one that does not lead has a lobby of its own.
+  const bool passed_on = !net::find_header(question.request.http.headers, kForwardedHeader).empty();
+  const bool answered_here = question.verb == Verb::status ||
+                             (leads() ? held_back_ && question.verb != Verb::filter : passed_on);
+  if (answered_here) return answer(std::move(question));
+  lobby_.enter(std::move(question));
+}
+
+void Server::answer(Question question) {
+  if (leads()) {
+    return extender_.handle(question.verb, std::move(question.request),
+                            std::move(question.responder));
+  }
+  Forwarder::NotAsked not_asked;
+  if (lobby_.patient(question)) {
+    not_asked = [this, verb = question.verb, until = question.until](
+                    net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
+      lobby_.wait({.verb = verb,
+                   .request = std::move(request),
+                   .responder = std::move(responder),
+                   .until = until});
+    };
+  }
+  forwarder_.forward(std::move(question.request), std::move(question.responder),
+                     std::move(not_asked));
+}
+
 void Server::serve(net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
   const auto target = net::parse_target(request.http.target);
   const std::string path = target ? target->path : "";
   const Route* route = find(extender_.options().routes, path);
   if (route == nullptr) route = find(own_routes(), path);
   if (route != nullptr) {
-    return extender_.handle(route->verb, std::move(request), std::move(responder));
+    return take(
+        {.verb = route->verb, .request = std::move(request), .responder = std::move(responder)});
   }
   const bool get = request.http.method == "GET" || request.http.method == "HEAD";
   if (get && path == "/version") {

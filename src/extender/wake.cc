@@ -8,25 +8,22 @@
 namespace stowage::extender {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::chrono::seconds kLookEvery{1};
 constexpr std::chrono::seconds kPauseMax{300};  // kube-scheduler tries all pods again by then
 constexpr std::size_t kLookedAtMax = 256;       // each time
-
-constexpr const char* kRetryAnnotation = "stowage.dev/retry-since";
 
 }  // namespace
 
 void Extender::look_again_later(Guest& guest) {
   if (!guest.waits) guest.pause = std::chrono::seconds{1};
   guest.waits = true;
-  guest.look_at = steady_clock::now() + guest.pause;
+  guest.look_at = ends_.shared.loop.now() + guest.pause;
 }
 
 void Extender::wake_refused() {
   waker_.start(kLookEvery, [this] { wake_refused(); });
-  const auto now = steady_clock::now();
+  if (ends_.leads && !ends_.leads()) return;
+  const auto now = ends_.shared.loop.now();
   std::vector<Guest*> due;
   for (auto& [uid, guest] : guests_.entries()) {
     if (!guest.waits || guest.look_at > now) continue;
@@ -61,12 +58,12 @@ void Extender::touch(const std::string& uid) {
   Guest* guest = guests_.find(uid);
   if (guest == nullptr || !guest->waits) return;
   guest->pause = std::min(2 * guest->pause, kPauseMax);
-  guest->look_at = steady_clock::now() + guest->pause;
+  guest->look_at = ends_.shared.loop.now() + guest->pause;
   ++counters_.woken;
-  const codec::MetadataAsk patch{
-      .uid = uid,
-      .annotations = {{kRetryAnnotation, std::to_string(unix_nanos() / 1'000'000'000)}},
-      .labels = {}};
+  const codec::MetadataAsk patch{.uid = uid,
+                                 .annotations = {{std::string(dialect::kRetryAnnotation),
+                                                  std::to_string(unix_nanos() / 1'000'000'000)}},
+                                 .labels = {}};
   ends_.shared.pods.write(
       {.ns = guest->object.ns, .name = guest->object.name}, patch,
       [this, alive = alive_, uid, name = guest->spec.name](const std::string& error) {

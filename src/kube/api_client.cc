@@ -19,8 +19,6 @@ constexpr double kEventsReserve = 0.5;
 // Deadlines of calls that wait are looked at this often at most.
 constexpr auto kSweepEvery = std::chrono::milliseconds{10};
 
-SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
-
 CallError from_net(net::CallError error) {
   return {.message = std::move(error.message), .sent = error.sent, .timed_out = error.timed_out};
 }
@@ -67,7 +65,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
   void call(ApiCall what, net::Duration deadline, Done done) {
     auto call = std::make_shared<WaitingCall>();
     call->call = std::move(what);
-    call->deadline = steady_now() + deadline;
+    call->deadline = loop.now() + deadline;
     call->done = std::move(done);
     const Lane lane = call->call.lane;
     if (lane == Lane::events && lanes.size(lane) >= options.events_waiting_max) {
@@ -98,10 +96,15 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
         fetch();
         return;
       }
-      const SteadyTime now = steady_now();
+      const SteadyTime now = loop.now();
       const std::optional<Lane> lane = next_lane(now);
       if (!lane) return;
-      send(lanes.pop(*lane), *credential, now);
+      CallPtr call = lanes.pop(*lane);
+      if (call->deadline <= now) {
+        expire(std::move(call));
+      } else {
+        send(std::move(call), *credential, now);
+      }
     }
   }
 
@@ -155,8 +158,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
       last_event = now;
     }
     if (call->call.lane == Lane::bind) ++binds_in_flight;
-    // A deadline that has passed is left to the HTTP client, which ends the call as timed out.
-    const net::Duration left = std::max<net::Duration>(call->deadline - now, net::Duration{1});
+    const net::Duration left = call->deadline - now;
     net::HttpRequest request = session->request_for(call->call, credential);
     session->http().send(std::move(request), left,
                          [weak = weak_from_this(), call = std::move(call)](auto result) {
@@ -170,7 +172,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     if (call->call.lane == Lane::events) --events_in_flight;
     if (call->call.lane == Lane::bind) {
       --binds_in_flight;
-      last_bind = steady_now();
+      last_bind = loop.now();
     }
     count(call->call.method, result ? result->status : 0);
     if (!result) {
@@ -197,7 +199,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     if (reply.status == 503 && !asked) return false;
     const net::Duration pause =
         std::min(asked.value_or(options.retry_pause_default), options.retry_pause_max);
-    const SteadyTime now = steady_now();
+    const SteadyTime now = loop.now();
     events_paused_until = std::max(events_paused_until, now + pause);
     // Up to half as much again, so that not all come back at once.
     const net::Duration spread = pause + net::Duration{static_cast<net::Duration::rep>(
@@ -242,23 +244,32 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
   // Makes sure that waiting calls are looked at when the deadline comes.
   void sweep_before(SteadyTime deadline) {
     if (lanes.empty() || deadline >= sweep_at) return;
-    sweep_at = std::max(deadline, steady_now() + kSweepEvery);
-    sweep_timer.start(sweep_at - steady_now(), [weak = weak_from_this()] {
+    sweep_at = std::max(deadline, loop.now() + kSweepEvery);
+    sweep_timer.start(sweep_at - loop.now(), [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->sweep();
     });
   }
 
   void sweep() {
     sweep_at = SteadyTime::max();
-    for (const CallPtr& call : lanes.take_expired(steady_now())) {
-      ++counters.expired;
-      call->done(tl::unexpected(CallError{
-          .message = fmt::format("{} {}: the deadline passed before it could be sent; the "
-                                 "API server is slow or the rate limit too low",
-                                 call->call.method, call->call.target),
-          .timed_out = true}));
-    }
+    for (const CallPtr& call : lanes.take_expired(loop.now())) end_expired(*call);
     if (const auto next = lanes.earliest()) sweep_before(*next);
+  }
+
+  void end_expired(const WaitingCall& call) {
+    ++counters.expired;
+    call.done(tl::unexpected(CallError{
+        .message = fmt::format("{} {}: the deadline passed before it could be sent; the API server "
+                               "is slow or the rate limit too low",
+                               call.call.method, call.call.target),
+        .timed_out = true}));
+  }
+
+  // Later, because this may be inside call().
+  void expire(CallPtr call) {
+    loop.post([weak = weak_from_this(), call = std::move(call)] {
+      if (const auto self = weak.lock()) self->end_expired(*call);
+    });
   }
 
   void post_error(CallPtr call, CallError error) {
@@ -407,6 +418,7 @@ std::unique_ptr<ApiClient::Stream> ApiClient::open(std::string target, const Str
 }
 
 net::EventLoop& ApiClient::loop() { return body_->loop; }
+const WallClock& ApiClient::wall_clock() const { return body_->options.wall_clock; }
 const ClientConfig& ApiClient::config() const { return body_->session->config(); }
 ApiCounters ApiClient::counters() const { return body_->snapshot(); }
 

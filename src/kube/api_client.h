@@ -72,6 +72,8 @@ struct ApiClientOptions {
   std::string user_agent;  // empty: stowage/<version>
   std::uint64_t seed = 1;  // of the jitter
   WallClock wall_clock = system_wall_clock();
+  // Makes the way to the server in the place of connections to it: for simulations.
+  std::function<std::unique_ptr<net::HttpCaller>()> caller;
 };
 
 struct CallCount {
@@ -122,6 +124,7 @@ class ApiClient {
                                              std::string accept = "application/json");
 
   [[nodiscard]] net::EventLoop& loop();
+  [[nodiscard]] const WallClock& wall_clock() const;
   [[nodiscard]] const ClientConfig& config() const;
   [[nodiscard]] ApiCounters counters() const;
 

@@ -3,17 +3,30 @@
 #include <fmt/format.h>
 
 #include "codec/kubernetes.h"
+#include "codec/protobuf_json.h"
+#include "codec/protobuf_objects.h"
 #include "kube/api_client.h"
+#include "kube/object_reader.h"
 
 namespace stowage::kube {
 namespace {
 
 constexpr std::size_t kBodyShown = 200;
 
+// In whichever form it was sent.
+Result<codec::StatusObject> status_of(const ApiReply& reply) {
+  codec::Decoder decoder;
+  if (wire_form(reply) == WireForm::json) return decoder.status(reply.body);
+  STOWAGE_TRY(object, codec::protobuf_object(reply.body));
+  if (object.kind != "Status") return fail("it is not a Status");
+  codec::ProtobufJson transcoder;
+  STOWAGE_TRY(json, transcoder.text(*codec::protobuf_message(object.kind), object.message));
+  return decoder.status(json);
+}
+
 // The server's own words: the message of a Status, or the beginning of whatever else it sent.
 std::string words_of(const ApiReply& reply, codec::StatusObject& status) {
-  codec::Decoder decoder;
-  if (auto decoded = decoder.status(reply.body)) status = std::move(*decoded);
+  if (auto decoded = status_of(reply)) status = std::move(*decoded);
   if (!status.message.empty()) return status.message;
   std::string text = reply.body.substr(0, kBodyShown);
   for (char& c : text) {
@@ -42,8 +55,7 @@ std::optional<net::Duration> retry_after(const ApiReply& reply) {
   const bool whole = !header.empty() && parsed.ec == std::errc{} &&
                      parsed.ptr == header.data() + header.size() && seconds >= 0;
   if (whole) return std::chrono::seconds{seconds};
-  codec::Decoder decoder;
-  const auto status = decoder.status(reply.body);
+  const auto status = status_of(reply);
   if (status && status->retry_after_seconds > 0) {
     return std::chrono::seconds{status->retry_after_seconds};
   }

@@ -17,13 +17,12 @@ namespace {
 // A conflict whose cause the pod does not show may have been a passing one.
 constexpr std::uint32_t kConflictsMax = 3;
 
-SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
-
 struct Job {
   BindAsk ask;
   Binder::Done done;
   std::string path;  // of the pod
   SteadyTime deadline{};
+  SteadyTime arrives_by{};  // the last binding that was sent, if it arrives at all
   net::Duration pause{};
   std::uint32_t attempts = 0;
   int code = 0;
@@ -38,6 +37,9 @@ struct Job {
   }
 };
 using JobPtr = std::shared_ptr<Job>;
+
+// A binding that has less time than this is not sent.
+constexpr std::chrono::milliseconds kTimeToBind{10};
 
 bool carries(const dialect::Annotations& all, const dialect::Annotations& ours) {
   return std::all_of(ours.begin(), ours.end(), [&](const auto& each) {
@@ -75,17 +77,20 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
       in_flight.insert(job);
       job->path = fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(job->ask.ns),
                               net::percent_encode(job->ask.name));
-      job->deadline = steady_now() + options.total_deadline;
+      job->deadline = client.loop().now() + options.total_deadline;
       job->pause = options.pause_min;
       post_binding(job);
     }
   }
 
+  [[nodiscard]] net::Duration time_for(const JobPtr& job) const {
+    return std::min(options.attempt_deadline, job->deadline - client.loop().now());
+  }
+
   template <typename Take>
-  void call(const JobPtr& job, ApiCall what, Take take) {
-    const net::Duration left = job->deadline - steady_now();
+  void call(const JobPtr& job, ApiCall what, net::Duration limit, Take take) {
     what.lane = Lane::bind;
-    client.call(std::move(what), std::min(options.attempt_deadline, left),
+    client.call(std::move(what), limit,
                 [weak = weak_from_this(), job, take](tl::expected<ApiReply, CallError> reply) {
                   const auto self = weak.lock();
                   if (self && !job->ended) take(*self, job, std::move(reply));
@@ -93,14 +98,33 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
   }
 
   void post_binding(const JobPtr& job) {
+    net::Duration limit = time_for(job);
+    if (options.fence) {
+      limit = std::min(limit, (options.fence() - client.loop().now()) / 2);
+      if (limit < kTimeToBind) return fenced_off(job);
+    }
     if (++job->attempts > 1) ++counters.resent;
     job->sending = true;
+    job->arrives_by = client.loop().now() + 2 * limit;
     ApiCall what;
     what.method = "POST";
-    what.target = job->path + "/binding";
+    // The server counts from the moment at which it has the request: perhaps at the end of our
+    // limit.
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+    what.target = fmt::format("{}/binding?timeout={}ms", job->path, milliseconds.count());
     what.body = codec::binding(job->ask);
-    call(job, std::move(what), [](Body& self, const JobPtr& each, auto reply) {
+    call(job, std::move(what), limit, [](Body& self, const JobPtr& each, auto reply) {
       self.take_binding(each, std::move(reply));
+    });
+  }
+
+  // Later, because this may be inside bind().
+  void fenced_off(const JobPtr& job) {
+    ++counters.fenced;
+    job->trouble = fmt::format("cannot {}: not the leader any more", job->words());
+    client.loop().post([weak = weak_from_this(), job] {
+      const auto self = weak.lock();
+      if (self && !job->ended) self->give_up(job);
     });
   }
 
@@ -142,13 +166,13 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
   }
 
   void read_pod(const JobPtr& job) {
-    if (steady_now() >= job->deadline) {
+    if (client.loop().now() >= job->deadline) {
       give_up(job);
       return;
     }
     ApiCall what;
     what.target = job->path;
-    call(job, std::move(what),
+    call(job, std::move(what), time_for(job),
          [](Body& self, const JobPtr& each, auto reply) { self.take_pod(each, std::move(reply)); });
   }
 
@@ -207,7 +231,7 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
   void later(const JobPtr& job, void (Body::*next)(const JobPtr&)) {
     const net::Duration pause = pauses.spread(job->pause);
     job->pause = std::min(job->pause * 2, options.pause_max);
-    if (steady_now() + pause >= job->deadline) {
+    if (client.loop().now() + pause >= job->deadline) {
       give_up(job);
       return;
     }
@@ -226,6 +250,7 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
   void end(const JobPtr& job, BindOutcome outcome) {
     job->ended = true;
     in_flight.erase(job);
+    if (outcome.maybe_bound) counters.open_until = std::max(counters.open_until, job->arrives_by);
     outcome.code = job->code;
     outcome.attempts = job->attempts;
     switch (outcome.result) {

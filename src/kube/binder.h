@@ -45,6 +45,9 @@ struct BinderOptions {
   net::Duration pause_min = std::chrono::milliseconds{100};   // before an attempt is repeated
   net::Duration pause_max = std::chrono::seconds{2};
   std::uint64_t seed = 1;
+  // Whatever has not arrived by then must be dead. Half of the time until then is for the sending,
+  // the other half is what the server is told that it may take. Unset: for ever.
+  std::function<net::Moment()> fence;
 };
 
 struct BinderCounters {
@@ -55,6 +58,8 @@ struct BinderCounters {
   std::uint64_t failed = 0;
   std::uint64_t unknown = 0;  // replies that left it open and were resolved by reading the pod
   std::uint64_t resent = 0;   // bindings sent again
+  std::uint64_t fenced = 0;   // binds that ended because the fence had come
+  net::Moment open_until{};   // until then a binding may arrive that nobody waits for any more
   std::size_t in_flight = 0;
   std::size_t waiting = 0;
 };

@@ -364,5 +364,25 @@ TEST_F(BinderTest, MayBeDestroyedInItsOwnCallback) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST_F(BinderTest, NothingIsSentBehindTheFence) {
+  server_.script("POST", kBinding, {reply(201)});
+  net::Moment fence = loop_.now() - milliseconds{1};
+  start({.fence = [&fence] { return fence; }});
+  const BindOutcome late = bind();
+  EXPECT_EQ(late.result, BindResult::failed);
+  EXPECT_FALSE(late.maybe_bound);
+  EXPECT_NE(late.message.find("not the leader any more"), std::string::npos);
+  EXPECT_TRUE(server_.seen().empty());
+  EXPECT_EQ(binder_->counters().fenced, 1U);
+  EXPECT_EQ(binder_->counters().open_until, net::Moment{});
+  // Half of what is left is for the way, half for the server.
+  fence = loop_.now() + std::chrono::seconds{8};
+  EXPECT_EQ(bind().result, BindResult::bound);
+  const std::string told = server_.seen().at(0).query("timeout");
+  ASSERT_TRUE(told.ends_with("ms")) << told;
+  EXPECT_LE(std::stoi(told), 4000);
+  EXPECT_GT(std::stoi(told), 10);
+}
+
 }  // namespace
 }  // namespace stowage::kube

@@ -19,8 +19,6 @@ namespace {
 constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr std::string_view kNodeNamespace = "default";
 
-SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
-
 // One event and its repetitions.
 struct Series {
   EventAsk ask;
@@ -81,7 +79,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
 
   void record(EventAsk ask) {
     ++counters.asked;
-    const SteadyTime now = steady_now();
+    const SteadyTime now = client.loop().now();
     std::string key = series_key(ask);
     Series* known = series.find(key);
     if (known != nullptr && now - known->seen <= options.series_gap) {
@@ -183,7 +181,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
         known->busy = false;
         known->created = true;
         known->name = each.name;
-        known->told = steady_now();
+        known->told = client.loop().now();
         known->written = 1;
         if (known->count > known->written) queue_patch(each.key, *known);
       }
@@ -230,7 +228,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
 
   void patch(const std::string& key, Series& each) {
     each.busy = true;
-    each.told = steady_now();
+    each.told = client.loop().now();
     each.written = each.count;
     ApiCall call;
     call.method = "PATCH";
@@ -272,7 +270,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
 
   void arm() {
     if (due.empty()) return;
-    const SteadyTime now = steady_now();
+    const SteadyTime now = client.loop().now();
     const net::Duration pause = std::max<net::Duration>(due.begin()->at - now, bucket.wait(now));
     timer.start(std::max(pause, net::Duration::zero()), [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->flush();
@@ -280,7 +278,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
   }
 
   void flush() {
-    const SteadyTime now = steady_now();
+    const SteadyTime now = client.loop().now();
     while (!due.empty() && due.begin()->at <= now) {
       const Due next = *due.begin();
       Series* each = series.find(next.key);

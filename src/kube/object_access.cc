@@ -14,8 +14,6 @@ namespace {
 
 using Reply = tl::expected<ApiReply, CallError>;
 
-SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
-
 bool worth_repeating(const Reply& reply) {
   if (!reply) return true;
   return reply->status >= 500 || reply->status == 429 || reply->status == 401;
@@ -60,7 +58,7 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
     ApiCall call{.method = ask.method, .target = ask.target, .body = ask.body};
     if (!ask.body.empty()) call.content_type = ask.content_type;
     call.lane = ask.lane;
-    const net::Duration left = job->deadline - steady_now();
+    const net::Duration left = job->deadline - client.loop().now();
     client.call(std::move(call), std::min(options.attempt_deadline, left),
                 [weak = weak_from_this(), job](Reply reply) {
                   if (const auto self = weak.lock()) self->replied(job, std::move(reply));
@@ -69,7 +67,7 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
 
   void replied(const JobPtr& job, Reply reply) {
     const net::Duration pause = pauses.spread(job->pause);
-    if (worth_repeating(reply) && steady_now() + pause < job->deadline) {
+    if (worth_repeating(reply) && client.loop().now() + pause < job->deadline) {
       ++counters.repeated;
       job->pause = std::min(job->pause * 2, options.pause_max);
       if (!job->timer) job->timer = std::make_unique<net::Timer>(client.loop());
@@ -103,7 +101,7 @@ void ObjectAccess::call(ObjectAsk ask, Done done) {
   auto job = std::make_shared<Job>();
   job->ask = std::move(ask);
   job->done = std::move(done);
-  job->deadline = steady_now() + body_->options.total_deadline;
+  job->deadline = body_->client.loop().now() + body_->options.total_deadline;
   job->pause = body_->options.pause_min;
   body_->jobs.insert(job);
   body_->send(job);

@@ -1,5 +1,6 @@
 #include "kube/pod_access.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -11,10 +12,11 @@ namespace stowage::kube {
 namespace {
 
 using Reply = tl::expected<ApiReply, CallError>;
-using std::chrono::steady_clock;
 
 constexpr int kConflict = 409;
 constexpr int kNotFound = 404;
+// What has less time than this is not sent.
+constexpr std::chrono::milliseconds kTimeToWrite{10};
 
 std::string path_of(const PodAccess::Name& pod) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(pod.ns),
@@ -33,41 +35,76 @@ bool worth_repeating(const Reply& reply, int attempt) {
 }  // namespace
 
 struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
-  Body(ApiClient& api, PodAccessOptions settings) : client(api), options(settings) {}
+  Body(ApiClient& api, PodAccessOptions settings) : client(api), options(std::move(settings)) {}
 
-  using Done = std::function<void(Reply)>;
-  void call(ApiCall ask, steady_clock::time_point until, int attempt, Done done) {
-    const auto left = std::chrono::duration_cast<net::Duration>(until - steady_clock::now());
-    const net::Duration limit = std::max(left, net::Duration{std::chrono::milliseconds{1}});
-    ApiCall copy = ask;
-    client.call(std::move(copy), limit,
-                [weak = weak_from_this(), ask = std::move(ask), until, attempt,
-                 done = std::move(done)](Reply reply) mutable {
+  struct Job {
+    ApiCall ask;
+    SteadyTime until{};
+    bool fenced = false;
+    std::function<void(Reply)> done;
+    int attempt = 0;
+  };
+
+  void call(Job job) {
+    ApiCall ask = job.ask;
+    net::Duration limit = job.until - client.loop().now();
+    if (job.fenced) {
+      const net::Moment fence = options.fence ? options.fence() : job.until;
+      limit = (std::min(job.until, fence) - client.loop().now()) / 2;
+      if (limit < kTimeToWrite) return fenced_off(std::move(job));
+      const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+      ask.target += fmt::format("?timeout={}ms", millis.count());
+    }
+    limit = std::max(limit, net::Duration{std::chrono::milliseconds{1}});
+    client.call(std::move(ask), limit,
+                [weak = weak_from_this(), job = std::move(job)](Reply reply) mutable {
                   if (const auto self = weak.lock()) {
-                    self->replied(std::move(ask), until, attempt, std::move(done),
-                                  std::move(reply));
+                    self->replied(std::move(job), std::move(reply));
                   }
                 });
   }
 
-  void replied(ApiCall ask, steady_clock::time_point until, int attempt, Done done, Reply reply) {
-    const bool time_left = steady_clock::now() + options.pause < until;
-    if (good(reply) || !time_left || !worth_repeating(reply, attempt)) {
+  // Later, because this may be inside write_fenced().
+  void fenced_off(Job job) {
+    ++counters.failed;
+    client.loop().post([weak = weak_from_this(), job = std::move(job)] {
+      if (weak.expired()) return;
+      job.done(tl::unexpected(CallError{.message = "too late to be sent"}));
+    });
+  }
+
+  void replied(Job job, Reply reply) {
+    const bool time_left = client.loop().now() + options.pause < job.until;
+    if (good(reply) || !time_left || !worth_repeating(reply, job.attempt)) {
       if (!good(reply)) ++counters.failed;
-      return done(std::move(reply));
+      return job.done(std::move(reply));
     }
     ++counters.repeated;
+    ++job.attempt;
     const std::uint64_t number = pause_count++;
     net::Timer& timer = pauses.emplace(number, net::Timer(client.loop())).first->second;
-    timer.start(options.pause, [this, number, ask = std::move(ask), until, attempt,
-                                done = std::move(done)]() mutable {
-      ApiCall again = std::move(ask);
-      Done then = std::move(done);
-      const int next = attempt + 1;
-      const auto limit = until;
+    timer.start(options.pause, [this, number, job = std::move(job)]() mutable {
+      Job again = std::move(job);
       pauses.erase(number);
-      call(std::move(again), limit, next, std::move(then));
+      call(std::move(again));
     });
+  }
+
+  void write(Name pod, const codec::MetadataAsk& ask, bool fenced, Written done) {
+    ++counters.writes;
+    Job job{.until = client.loop().now() + options.deadline, .fenced = fenced};
+    job.ask.method = "PATCH";
+    job.ask.target = path_of(pod);
+    job.ask.content_type = "application/merge-patch+json";
+    job.ask.body = codec::metadata_patch(ask);
+    job.ask.lane = Lane::bind;
+    job.done = [pod = std::move(pod), done = std::move(done)](const Reply& reply) {
+      if (good(reply)) return done("");
+      const std::string what = fmt::format("patch pod {}/{}", pod.ns, pod.name);
+      done(reply ? explain(what, *reply)
+                 : fmt::format("cannot {}: {}", what, reply.error().message));
+    };
+    call(std::move(job));
   }
 
   ApiClient& client;
@@ -79,7 +116,7 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
 };
 
 PodAccess::PodAccess(ApiClient& client, PodAccessOptions options)
-    : body_(std::make_shared<Body>(client, options)) {}
+    : body_(std::make_shared<Body>(client, std::move(options))) {}
 PodAccess::~PodAccess() = default;
 
 void PodAccess::read(Name pod, Read done) {
@@ -87,41 +124,33 @@ void PodAccess::read(Name pod, Read done) {
   ApiCall ask;
   ask.target = path_of(pod);
   ask.lane = Lane::bind;
-  const auto until = steady_clock::now() + body_->options.deadline;
-  body_->call(std::move(ask), until, 0,
-              [body = body_.get(), pod = std::move(pod), done = std::move(done)](Reply reply) {
-                const std::string what = fmt::format("read pod {}/{}", pod.ns, pod.name);
-                if (!reply) {
-                  return done(tl::unexpected(ReadError{
-                      .message = fmt::format("cannot {}: {}", what, reply.error().message)}));
-                }
-                if (!good(reply)) {
-                  return done(tl::unexpected(ReadError{.message = explain(what, *reply),
-                                                       .absent = reply->status == kNotFound}));
-                }
-                auto object = body->decoder.pod(reply->body);
-                if (object) return done(std::move(*object));
-                done(tl::unexpected(ReadError{
-                    .message = fmt::format("cannot {}: {}", what, object.error().message)}));
-              });
+  const auto until = body_->client.loop().now() + body_->options.deadline;
+  body_->call(
+      {.ask = std::move(ask),
+       .until = until,
+       .done = [body = body_.get(), pod = std::move(pod), done = std::move(done)](Reply reply) {
+         const std::string what = fmt::format("read pod {}/{}", pod.ns, pod.name);
+         if (!reply) {
+           return done(tl::unexpected(
+               ReadError{.message = fmt::format("cannot {}: {}", what, reply.error().message)}));
+         }
+         if (!good(reply)) {
+           return done(tl::unexpected(
+               ReadError{.message = explain(what, *reply), .absent = reply->status == kNotFound}));
+         }
+         auto object = body->decoder.pod(reply->body);
+         if (object) return done(std::move(*object));
+         done(tl::unexpected(
+             ReadError{.message = fmt::format("cannot {}: {}", what, object.error().message)}));
+       }});
 }
 
 void PodAccess::write(Name pod, const codec::MetadataAsk& ask, Written done) {
-  ++body_->counters.writes;
-  ApiCall call;
-  call.method = "PATCH";
-  call.target = path_of(pod);
-  call.content_type = "application/merge-patch+json";
-  call.body = codec::metadata_patch(ask);
-  call.lane = Lane::bind;
-  const auto until = steady_clock::now() + body_->options.deadline;
-  body_->call(std::move(call), until, 0,
-              [pod = std::move(pod), done = std::move(done)](const Reply& reply) {
-                if (good(reply)) return done("");
-                const std::string what = fmt::format("patch pod {}/{}", pod.ns, pod.name);
-                done(reply ? explain(what, *reply)
-                           : fmt::format("cannot {}: {}", what, reply.error().message));
-              });
+  body_->write(std::move(pod), ask, false, std::move(done));
+}
+
+void PodAccess::write_fenced(Name pod, const codec::MetadataAsk& ask, Written done) {
+  body_->write(std::move(pod), ask, true, std::move(done));
 }
 
 PodAccess::Counters PodAccess::counters() const { return body_->counters; }

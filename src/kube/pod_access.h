@@ -18,6 +18,7 @@ namespace stowage::kube {
 struct PodAccessOptions {
   net::Duration deadline = std::chrono::seconds{4};  // in all; kube-scheduler gives up after 5
   net::Duration pause = std::chrono::milliseconds{100};
+  std::function<net::Moment()> fence;  // as that of the binder; unset: for ever
 };
 
 class PodAccess {
@@ -41,6 +42,9 @@ class PodAccess {
   // An empty text is success. Conflicts and failures of the server are tried again.
   using Written = std::function<void(const std::string& error)>;
   void write(Name pod, const codec::MetadataAsk& ask, Written done);
+  // The same for what others act upon: it arrives before the fence and within the time, or never.
+  // Half of what is left is for the sending, the other half is what the server is told.
+  void write_fenced(Name pod, const codec::MetadataAsk& ask, Written done);
 
   struct Counters {
     std::uint64_t reads = 0;

@@ -19,16 +19,19 @@ class PodAccessTest : public ::testing::Test {
  protected:
   PodAccess& start() {
     client_ = server_.client();
-    access_ = std::make_unique<PodAccess>(
-        *client_, PodAccessOptions{.deadline = std::chrono::seconds{5}, .pause = milliseconds{1}});
+    access_ =
+        std::make_unique<PodAccess>(*client_, PodAccessOptions{.deadline = std::chrono::seconds{5},
+                                                               .pause = milliseconds{1},
+                                                               .fence = [this] { return fence_; }});
     return *access_;
   }
   // The error of a write, or "done".
-  std::string write() {
+  using Way = decltype(&PodAccess::write);
+  std::string write(Way way = &PodAccess::write) {
     std::string result;
-    start().write({.ns = "ns", .name = "p"},
-                  {.uid = "u", .annotations = {{"a", "1"}}, .labels = {{"b", "2"}}},
-                  [&](const std::string& error) { result = error.empty() ? "done" : error; });
+    (start().*way)({.ns = "ns", .name = "p"},
+                   {.uid = "u", .annotations = {{"a", "1"}}, .labels = {{"b", "2"}}},
+                   [&](const std::string& error) { result = error.empty() ? "done" : error; });
     EXPECT_TRUE(run_until(loop_, [&] { return !result.empty(); }));
     return result;
   }
@@ -37,6 +40,7 @@ class PodAccessTest : public ::testing::Test {
   FakeApiServer server_{loop_};
   std::unique_ptr<ApiClient> client_;
   std::unique_ptr<PodAccess> access_;
+  net::Moment fence_ = net::Moment::max();
 };
 
 TEST_F(PodAccessTest, PatchesAnnotationsAndLabelsOfThePodThatIsMeant) {
@@ -65,6 +69,27 @@ TEST_F(PodAccessTest, WhatTheServerForbidsIsNotTriedAgain) {
   server_.script("PATCH", kPath, {refuse(403, "Forbidden", "no right")});
   EXPECT_NE(write().find("no right"), std::string::npos);
   EXPECT_EQ(server_.seen().size(), 1U);
+  EXPECT_EQ(access_->counters().failed, 1U);
+}
+
+TEST_F(PodAccessTest, WhatIsFencedTellsTheServerHowLongItMayTake) {
+  server_.script("PATCH", kPath, {refuse(500, "InternalError", "busy"), reply(200)});
+  fence_ = loop_.now() + milliseconds{2000};
+  EXPECT_EQ(write(&PodAccess::write_fenced), "done");
+  ASSERT_EQ(server_.seen().size(), 2U);
+  for (const auto& seen : server_.seen()) {
+    const std::size_t at = seen.target.find("?timeout=");
+    ASSERT_NE(at, std::string::npos) << seen.target;
+    const int millis = std::stoi(seen.target.substr(at + 9));
+    EXPECT_GT(millis, 0);
+    EXPECT_LE(millis, 1000) << "half of the time until the fence";
+  }
+}
+
+TEST_F(PodAccessTest, BehindTheFenceNothingIsSent) {
+  fence_ = loop_.now() - milliseconds{1};
+  EXPECT_NE(write(&PodAccess::write_fenced).find("too late"), std::string::npos);
+  EXPECT_TRUE(server_.seen().empty());
   EXPECT_EQ(access_->counters().failed, 1U);
 }
 

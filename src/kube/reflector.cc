@@ -7,8 +7,9 @@
 
 #include "base/rng.h"
 #include "codec/kubernetes.h"
-#include "kube/object_version.h"
+#include "kube/object_reader.h"
 #include "kube/pacing.h"
+#include "kube/watch_frames.h"
 #include "kube/watch_lines.h"
 
 namespace stowage::kube {
@@ -21,8 +22,6 @@ constexpr int kExpiredListsMax = 2;
 // After so many watches in a row that expired without an event, the next list waits for a pause.
 constexpr int kExpiredWatchesMax = 2;
 
-SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
-
 }  // namespace
 
 struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
@@ -31,10 +30,11 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
         options(std::move(given)),
         sink(to),
         lines(options.line_bytes_max),
+        frames(options.line_bytes_max),
         timer(client.loop()),
         backoff(options.backoff_min, options.backoff_max, options.seed),
         rng(options.seed) {
-    status.since = steady_now();
+    status.since = client.loop().now();
   }
 
   // A callback of ours that is void once something else has been begun.
@@ -51,6 +51,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     timer.cancel();
     stream.reset();
     lines.clear();
+    frames.clear();
   }
 
   void begin_list() {
@@ -78,6 +79,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   void list_page() {
     const std::size_t limit = expired_lists >= kExpiredListsMax ? 0 : options.page_limit;
     ApiCall call;
+    if (options.protobuf) call.accept = kAcceptProtobuf;
     call.target = fmt::format("{}?limit={}{}", options.path, limit, selectors());
     if (!continue_token.empty()) {
       call.target += "&continue=" + net::percent_encode(continue_token);
@@ -106,18 +108,22 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
       list_failed(explain(what, *reply), retry_after(*reply));
       return;
     }
-    auto page = decoder.list(reply->body);
+    const WireForm sent = wire_form(*reply);
+    auto page = reader.list(sent, reply->body);
     if (!page || (page->continue_token.empty() && page->resource_version.empty())) {
-      list_failed(fmt::format("cannot {}: the reply makes no sense: {}", what,
-                              page ? "it has no resourceVersion" : page.error().message),
-                  {});
+      senseless_list(page ? "it has no resourceVersion" : page.error().message);
       return;
     }
     ++counters.pages;
     const std::uint64_t before = round;
     for (const std::string_view item : page->items) {
+      const auto json = reader.json(sent, item);
+      if (!json) {
+        senseless_list(json.error().message);
+        return;
+      }
       ++counters.items;
-      sink.on_item(item);
+      sink.on_item(*json);
       if (round != before) return;
     }
     continue_token = std::move(page->continue_token);
@@ -136,6 +142,10 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     const std::uint64_t before = round;
     sink.on_list_end(version);
     if (round == before) watch();
+  }
+
+  void senseless_list(const std::string& why) {
+    list_failed(fmt::format("cannot list {}: the reply makes no sense: {}", options.path, why), {});
   }
 
   void list_failed(const std::string& error, std::optional<net::Duration> asked) {
@@ -164,14 +174,15 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
         net::percent_encode(version), std::max<std::int64_t>(seconds, 1), selectors());
     ++counters.watches;
     fruitful = false;
-    opened = steady_now();
+    opened = client.loop().now();
     ApiClient::StreamHandler handler;
     handler.head = guarded([](Body& self, const net::HttpResponse& head) { self.take_head(head); });
     handler.data = guarded([](Body& self, std::string_view bytes) { self.take_bytes(bytes); });
     handler.end = guarded(
         [](Body& self, const std::optional<net::CallError>& error) { self.take_end(error); });
+    std::string accept = options.protobuf ? kAcceptProtobuf : ApiCall().accept;
     stream = client.open(std::move(target), {.silence_timeout = length + options.silence_grace},
-                         std::move(handler));
+                         std::move(handler), std::move(accept));
   }
 
   [[nodiscard]] std::string watch_words() const { return fmt::format("watch {}", options.path); }
@@ -179,7 +190,8 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   void take_head(const ApiReply& head) {
     status.code = head.status;
     if (head.status == 200) {
-      opened = steady_now();
+      opened = client.loop().now();
+      form = wire_form(head);
       set_status(ReflectorPhase::live, "");
     } else if (head.status == 410) {
       expired();
@@ -192,17 +204,26 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   }
 
   void take_bytes(std::string_view bytes) {
+    if (form == WireForm::protobuf) {
+      take_pieces(frames, bytes);
+    } else {
+      take_pieces(lines, bytes);
+    }
+  }
+
+  template <typename Cutter>
+  void take_pieces(Cutter& cutter, std::string_view bytes) {
     const std::uint64_t before = round;
-    lines.feed(bytes);
-    std::string_view line;
+    cutter.feed(bytes);
+    std::string_view piece;
     std::string_view last;  // the object of the last event
     for (;;) {
-      const WatchLines::Next next = lines.next(line);
-      if (next == WatchLines::Next::need_more) break;
-      if (next == WatchLines::Next::too_long) {
-        bad_line(fmt::format("a line is longer than {} bytes", options.line_bytes_max));
+      const typename Cutter::Next next = cutter.next(piece);
+      if (next == Cutter::Next::need_more) break;
+      if (next == Cutter::Next::too_long) {
+        bad_line(fmt::format("an event is longer than {} bytes", options.line_bytes_max));
       } else {
-        take_line(line, last);
+        take_event(piece, last);
       }
       if (round != before) return;
     }
@@ -212,7 +233,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   // Only the last version counts, so it is read once per arrival of bytes and not once per event.
   void keep_version(std::string_view object) {
     if (object.empty()) return;
-    std::string seen = versions.of(object);
+    std::string seen = reader.version(form, object);
     if (!seen.empty()) version = std::move(seen);
   }
 
@@ -221,16 +242,21 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     sink.on_bad_line(fmt::format("{}: passed over: {}", watch_words(), trouble));
   }
 
-  void take_line(std::string_view line, std::string_view& last) {
-    const auto event = decoder.watch_event(line);
+  void take_event(std::string_view piece, std::string_view& last) {
+    const auto event = reader.watch_event(form, piece);
     if (!event) {
       bad_line(event.error().message);
+      return;
+    }
+    const auto json = reader.json(form, event->object);
+    if (!json) {
+      bad_line(json.error().message);
       return;
     }
     using Type = codec::WatchEvent::Type;
     if (event->type == Type::error) {
       keep_version(last);
-      take_error(event->object);
+      take_error(*json);
       return;
     }
     fruitful = true;
@@ -247,7 +273,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     sink.on_event(event->type == Type::added      ? WatchType::added
                   : event->type == Type::modified ? WatchType::modified
                                                   : WatchType::deleted,
-                  event->object);
+                  *json);
   }
 
   void take_error(std::string_view object) {
@@ -272,7 +298,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   void take_end(const std::optional<net::CallError>& error) {
     if (error) {
       watch_failed(fmt::format("{}: {}", watch_words(), error->message), {});
-    } else if (fruitful || steady_now() - opened >= options.backoff_min) {
+    } else if (fruitful || client.loop().now() - opened >= options.backoff_min) {
       watch();
     } else {
       watch_failed(fmt::format("{}: the server ended it at once", watch_words()), {});
@@ -290,7 +316,8 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   }
 
   void watch_failed(const std::string& error, std::optional<net::Duration> asked) {
-    if (status.phase == ReflectorPhase::live && steady_now() - opened >= options.healthy_after) {
+    if (status.phase == ReflectorPhase::live &&
+        client.loop().now() - opened >= options.healthy_after) {
       backoff.reset();
     }
     if (!fruitful) ++fruitless_watches;
@@ -303,7 +330,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
 
   void set_status(ReflectorPhase phase, const std::string& error) {
     if (status.phase == phase && status.error == error) return;
-    if (status.phase != phase) status.since = steady_now();
+    if (status.phase != phase) status.since = client.loop().now();
     status.phase = phase;
     status.error = error;
     const ReflectorStatus copy = status;  // the sink may stop us in the middle
@@ -314,8 +341,10 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   const ReflectorOptions options;
   ReflectorSink& sink;
   codec::Decoder decoder;
-  ObjectVersion versions;
+  ObjectReader reader;
+  WireForm form = WireForm::json;  // of this watch
   WatchLines lines;
+  WatchFrames frames;
   net::Timer timer;
   Backoff backoff;
   base::Rng rng;

@@ -6,8 +6,9 @@
 //               |  +--410, too old-----+  +--error: pause, then watch again from the last version
 //               +--error: pause, then list again
 //
-// Bytes in, bytes out: the sink decodes. Lives on the client's loop; holds one page or one line at
-// a time. Versions are compared for equality only, never ordered.
+// Bytes in, JSON out: the sink decodes. What the server sends may be protobuf, which costs it less.
+// Lives on the client's loop; holds one page or one event at a time. Versions are compared for
+// equality only, never ordered.
 #pragma once
 
 #include <chrono>
@@ -58,7 +59,8 @@ class ReflectorSink {
 
   // The phase or its error has changed.
   virtual void on_status(const ReflectorStatus& status) = 0;
-  // A line of the watch that could not be read was passed over. It may have been of any object.
+  // A line or frame of the watch that could not be read was passed over. It may have been of any
+  // object.
   virtual void on_bad_line(const std::string& error) = 0;
 };
 
@@ -66,6 +68,9 @@ struct ReflectorOptions {
   std::string path;            // "/api/v1/pods"
   std::string field_selector;  // plain text, encoded here
   std::string label_selector;
+  // Ask for protobuf, and take JSON where the server has nothing else. For pods and nodes only:
+  // other kinds are not known. The sink gets the fields that the decoders look at.
+  bool protobuf = false;
   std::size_t page_limit = 500;                            // 0: one page
   net::Duration list_deadline = std::chrono::seconds{60};  // per page
   net::Duration watch_min = std::chrono::seconds{300};     // how long the server is asked to watch

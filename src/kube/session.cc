@@ -64,7 +64,9 @@ Session::Session(net::EventLoop& loop, ClientConfig config, const ApiClientOptio
                  std::shared_ptr<net::TlsContext> tls)
     : config_(std::move(config)),
       headers_(common_headers(config_, options)),
-      http_(loop, http_options(config_, options, std::move(tls))),
+      http_(options.caller ? options.caller()
+                           : std::make_unique<net::HttpClient>(
+                                 loop, http_options(config_, options, std::move(tls)))),
       credentials_(loop, config_,
                    {.reread_every = options.reread_every,
                     .exec_time_limit = options.exec_time_limit,
@@ -96,7 +98,7 @@ void Session::reread_ca() {
 
 Status Session::renew_tls(const Credential* credential) {
   STOWAGE_TRY(tls, make_tls(config_, ca_pem_, credential));
-  if (tls) http_.set_tls(std::move(tls));
+  if (tls) http_->set_tls(std::move(tls));
   certificate_pem_ = credential == nullptr ? std::string() : credential->certificate_pem;
   return {};
 }

@@ -21,7 +21,7 @@ class Session {
                                                                ClientConfig config,
                                                                const ApiClientOptions& options);
 
-  [[nodiscard]] net::HttpClient& http() { return http_; }
+  [[nodiscard]] net::HttpCaller& http() { return *http_; }
   [[nodiscard]] CredentialSource& credentials() { return credentials_; }
   [[nodiscard]] const ClientConfig& config() const { return config_; }
 
@@ -43,7 +43,7 @@ class Session {
 
   const ClientConfig config_;
   net::Headers headers_;  // of every request
-  net::HttpClient http_;
+  std::unique_ptr<net::HttpCaller> http_;
   CredentialSource credentials_;
   net::Timer ca_timer_;
   net::Duration reread_every_;

@@ -1,5 +1,7 @@
 #include "local/json.h"
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <limits>
 #include <utility>
@@ -7,6 +9,21 @@
 #include <fmt/core.h>
 
 namespace stowage::local {
+namespace {
+
+// The parser takes 1e999 for infinity, which JSON cannot express: what is stored must be readable
+// again. The depth is limited, so this does not run far.
+bool finite(const json::value& value) {
+  if (const auto* object = value.if_object()) {
+    return std::all_of(object->begin(), object->end(),
+                       [](const auto& member) { return finite(member.value()); });
+  }
+  if (const auto* list = value.if_array()) return std::all_of(list->begin(), list->end(), finite);
+  const double* number = value.if_double();
+  return number == nullptr || std::isfinite(*number);
+}
+
+}  // namespace
 
 Result<json::value> parse_json(std::string_view text, json::storage_ptr memory) {
   json::parse_options options;
@@ -23,7 +40,9 @@ Result<json::value> parse_json(std::string_view text, json::storage_ptr memory) 
     }
     parser.finish(error);
     if (error) return fail(fmt::format("bad JSON: {}", error.message()));
-    return parser.release();
+    json::value value = parser.release();
+    if (!finite(value)) return fail("bad JSON: a number is too large");
+    return value;
   } catch (const std::exception& problem) {
     return fail(fmt::format("bad JSON: {}", problem.what()));
   }

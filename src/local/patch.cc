@@ -1,5 +1,6 @@
 #include "local/patch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@ namespace stowage::local {
 namespace {
 
 constexpr std::size_t kOperationsMax = 10'000;
+constexpr std::size_t kShown = 256;  // of a path, in a message
 // What copies may add up to: a few copies into themselves would fill any memory.
 constexpr std::size_t kCopiedMax = 3U << 20U;
 
@@ -120,23 +122,50 @@ std::size_t weight(const json::value& value) {
   return sum;
 }
 
+// How many levels the value has. It is limited wherever values come in, so this does not run far.
+std::size_t depth(const json::value& value) {
+  std::size_t deepest = 0;
+  if (const json::object* object = value.if_object()) {
+    for (const auto& member : *object) deepest = std::max(deepest, depth(member.value()));
+    return deepest + 1;
+  }
+  if (const json::array* list = value.if_array()) {
+    for (const json::value& element : *list) deepest = std::max(deepest, depth(element));
+    return deepest + 1;
+  }
+  return 0;
+}
+
+// Operations that put values into values could go on for ever: everything that walks over the
+// object later would run out of stack.
+bool too_deep(const Parts& path, const json::value& value) {
+  return path.size() > kJsonDepthMax || path.size() + depth(value) > kJsonDepthMax;
+}
+
 ApiResult<void> apply(json::value& target, const json::object& operation, std::size_t& copied) {
   const std::string_view op = text_at(operation, "op");
   const std::string_view pointer = text_at(operation, "path");
   const auto path = parts_of(pointer);
   if (!operation.contains("path") || !path) {
-    return refuse(bad_request(fmt::format("{} operation has a bad path \"{}\"", op, pointer)));
+    return refuse(bad_request(fmt::format("{} operation has a bad path \"{}\"",
+                                          op.substr(0, kShown), pointer.substr(0, kShown))));
   }
   const json::value* value = operation.if_contains("value");
   if ((op == "add" || op == "replace" || op == "test") && value == nullptr) {
-    return refuse(bad_request(fmt::format("{} operation of \"{}\" has no value", op, pointer)));
+    return refuse(bad_request(
+        fmt::format("{} operation of \"{}\" has no value", op, pointer.substr(0, kShown))));
   }
   const auto missing = [&] {
     return refuse(
         wrong(fmt::format("{} operation does not apply: doc is missing path: \"{}\": "
                           "missing value",
-                          op, pointer)));
+                          op, pointer.substr(0, kShown))));
   };
+  const auto deep = [&] {
+    return refuse(wrong(fmt::format("{} operation of \"{}\" makes more than {} levels", op,
+                                    pointer.substr(0, kShown), kJsonDepthMax)));
+  };
+  if ((op == "add" || op == "replace") && too_deep(*path, *value)) return deep();
   if (op == "add") {
     if (!add(target, *path, *value)) return missing();
   } else if (op == "remove") {
@@ -148,7 +177,8 @@ ApiResult<void> apply(json::value& target, const json::object& operation, std::s
   } else if (op == "test") {
     const json::value* place = find(target, *path, path->size());
     const bool equal = place == nullptr ? value->is_null() : *place == *value;
-    if (!equal) return refuse(wrong(fmt::format("testing value {} failed", pointer)));
+    if (!equal)
+      return refuse(wrong(fmt::format("testing value {} failed", pointer.substr(0, kShown))));
   } else if (op == "move" || op == "copy") {
     const auto from = parts_of(text_at(operation, "from"));
     json::value* source = from ? find(target, *from, from->size()) : nullptr;
@@ -157,11 +187,12 @@ ApiResult<void> apply(json::value& target, const json::object& operation, std::s
     if (copied > kCopiedMax) {
       return refuse(bad_request("the copies of the JSON patch are too large"));
     }
+    if (too_deep(*path, *source)) return deep();
     json::value moved = *source;
     if (op == "move" && !remove(target, *from)) return missing();
     if (!add(target, *path, std::move(moved))) return missing();
   } else {
-    return refuse(bad_request(fmt::format("Unexpected kind: \"{}\"", op)));
+    return refuse(bad_request(fmt::format("Unexpected kind: \"{}\"", op.substr(0, kShown))));
   }
   return {};
 }

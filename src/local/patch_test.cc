@@ -71,6 +71,30 @@ TEST(JsonPatch, RefusesWhatDoesNotApply) {
   }
 }
 
+// Doubled twenty times, the stack would not be enough to destroy the object.
+TEST(JsonPatch, CopiesIntoThemselvesDoNotGetDeep) {
+  std::string patch = R"([{"op":"replace","path":"","value":{"a":{}}})";
+  std::string path = "/a";
+  for (int i = 0; i < 18; ++i) {
+    patch += R"(,{"op":"copy","from":"","path":")" + path + R"(/a"})";
+    path += "/a" + path;
+  }
+  patch += "]";
+  json::value target = read("{}");
+  const auto done = json_patch(target, read(patch));
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message.find("makes more than 64 levels"), std::string::npos);
+  EXPECT_LT(done.error().message.size(), 500U);
+  std::string adds = "[";
+  path.clear();
+  for (int i = 0; i < 100; ++i) {
+    path += "/a";
+    adds += (i == 0 ? "" : ",") + (R"({"op":"add","path":")" + path + R"(","value":{}})");
+  }
+  target = read("{}");
+  EXPECT_FALSE(json_patch(target, read(adds + "]")));
+}
+
 TEST(JsonPatch, CopiesIntoThemselvesDoNotFillTheMemory) {
   std::string patch = R"([{"op":"add","path":"/a","value":"0123456789"})";
   for (int i = 0; i < 60; ++i) {

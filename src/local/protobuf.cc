@@ -1,5 +1,6 @@
 #include "local/protobuf.h"
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -182,6 +183,7 @@ class Decoder {
       case FieldType::number: {
         double number = 0;
         std::memcpy(&number, &raw.integer, sizeof number);
+        if (!std::isfinite(number)) return std::nullopt;  // JSON has no such number
         return json::value(number);
       }
       case FieldType::bytes: return json::value(to_base64(raw.bytes));

@@ -46,6 +46,18 @@ class RestTest : public testing::Test {
 
 const std::string kPods = "/api/v1/namespaces/default/pods";
 
+// It would be stored as something that is no JSON.
+TEST_F(RestTest, NumbersThatNobodyCanWriteAreRefused) {
+  for (const std::string& number :
+       std::vector<std::string>{"1e999", "-1e999", "1" + std::string(400, '0')}) {
+    expect_status(call("POST", kPods, R"({"metadata":{"name":"p"},"spec":)" + number + "}"), 400,
+                  "BadRequest");
+    expect_status(
+        call("PATCH", kPods + "/p", R"({"spec":[)" + number + "]}", "application/merge-patch+json"),
+        400, "BadRequest");
+  }
+}
+
 TEST_F(RestTest, ServesTheDocumentsOfDiscovery) {
   EXPECT_EQ(get("/api").at("versions").at(0), "v1");
   const json::object core = get("/api/v1?timeout=32s");

@@ -1,8 +1,13 @@
 #include "net/address.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <memory>
+#include <netdb.h>
+#include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -50,6 +55,45 @@ Result<ListenAddress> parse_listen(const std::string& text) {
   }
   if (address.host.empty()) address.host = "0.0.0.0";
   return address;
+}
+
+bool is_any_address(std::string_view host) {
+  return host.empty() || host == "0.0.0.0" || host == "::";
+}
+
+bool is_loopback(std::string_view host) {
+  return host.starts_with("127.") || host == "::1" || host == "localhost";
+}
+
+std::string host_and_port(const std::string& host, std::uint16_t port) {
+  const bool six = host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", six ? "[" : "", host, six ? "]" : "", port);
+}
+
+// A datagram socket that is connected has an address of its own, and nothing was sent.
+std::string local_address_towards(const std::string& host, std::uint16_t port) {
+  if (host.empty() || is_socket_path(host)) return {};
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) return {};
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> held(found, freeaddrinfo);
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    const int socket_number = socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket_number < 0) continue;
+    sockaddr_storage own{};
+    socklen_t size = sizeof(own);
+    auto* const own_address = reinterpret_cast<sockaddr*>(&own);  // as the call wants it
+    const bool known = connect(socket_number, each->ai_addr, each->ai_addrlen) == 0 &&
+                       getsockname(socket_number, own_address, &size) == 0;
+    close(socket_number);
+    std::array<char, NI_MAXHOST> text{};
+    if (known &&
+        getnameinfo(own_address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0) {
+      return text.data();
+    }
+  }
+  return {};
 }
 
 }  // namespace stowage::net

@@ -21,4 +21,12 @@ struct ListenAddress {
 [[nodiscard]] Result<Url> parse_url_or_socket(std::string_view text);
 [[nodiscard]] bool is_socket_path(std::string_view host);
 
+// The address of this machine on the way to that host, as the routes are now; empty if there is no
+// way, or no such host. Sends nothing. A name is looked up, and that may take seconds.
+[[nodiscard]] std::string local_address_towards(const std::string& host, std::uint16_t port);
+[[nodiscard]] bool is_any_address(std::string_view host);  // "", "0.0.0.0", "::"
+[[nodiscard]] bool is_loopback(std::string_view host);     // "127.x.x.x", "::1", "localhost"
+// "10.0.0.1:80", or "[fe80::1]:80".
+[[nodiscard]] std::string host_and_port(const std::string& host, std::uint16_t port);
+
 }  // namespace stowage::net

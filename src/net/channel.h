@@ -138,7 +138,7 @@ class Channel final : public std::enable_shared_from_this<Channel> {
   std::vector<Endpoint> endpoints_;
   std::size_t endpoint_ = 0;   // the one tried now
   std::uint64_t attempt_ = 0;  // of connecting; answers to earlier ones are ignored
-  std::chrono::steady_clock::time_point open_by_;
+  Moment open_by_;
 
   InputBuffer input_;
   InputBuffer ciphertext_;  // only for TLS

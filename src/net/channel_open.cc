@@ -12,14 +12,12 @@
 
 #include "net/address.h"
 #include "net/channel.h"
-#include "net/deadline.h"
 #include "net/error_text.h"
 #include "net/io.h"
 
 namespace stowage::net {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using boost::asio::ip::tcp;
 
 // A peer that has vanished without a word is noticed after a minute, also on a stream on which
@@ -54,7 +52,7 @@ bool is_own_echo(const Stream::socket& socket) {
 void Channel::connect(const std::string& host, std::uint16_t port) {
   state_ = State::connecting;
   host_ = host;
-  open_by_ = after(options_.open_timeout);
+  open_by_ = after(loop_, options_.open_timeout);
   if (is_socket_path(host)) {
     endpoints_ = {Endpoint(boost::asio::local::stream_protocol::endpoint(host))};
     connect_next();
@@ -105,7 +103,7 @@ void Channel::resolve(const std::string& host, std::uint16_t port) {
 
 void Channel::connect_next() {
   const auto left = static_cast<std::int64_t>(endpoints_.size() - endpoint_);
-  start_open_timer(std::max(open_by_ - Clock::now(), Duration{}) / left);
+  start_open_timer(std::max(open_by_ - loop_.now(), Duration{}) / left);
   const std::uint64_t attempt = ++attempt_;
   ErrorCode error;
   socket_.close(error);
@@ -134,7 +132,7 @@ void Channel::connected(const ErrorCode& error) {
     }
     return;
   }
-  start_open_timer(std::max(open_by_ - Clock::now(), Duration{}));
+  start_open_timer(std::max(open_by_ - loop_.now(), Duration{}));
   begin_session();
 }
 

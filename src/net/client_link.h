@@ -22,7 +22,7 @@ struct ClientCall {
   HttpClient::Reply reply;
 
   std::uint64_t number = 0;  // in the order of send()
-  std::chrono::steady_clock::time_point deadline;
+  Moment deadline;
   Duration allowed{};
   bool sent = false;     // a byte of it went out, on any connection
   bool retried = false;  // after a kept connection turned out to be closed

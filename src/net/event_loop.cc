@@ -1,18 +1,19 @@
 #include "net/event_loop.h"
 
+#include <algorithm>
+#include <ctime>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/check.h"
-#include "net/deadline.h"
 #include "net/io.h"
+#include "net/loop_health.h"
 
 namespace stowage::net {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Waits for the next signal of the set, again and again.
 void await_signal(boost::asio::signal_set& set,
@@ -27,10 +28,32 @@ void await_signal(boost::asio::signal_set& set,
 }  // namespace
 
 EventLoop::EventLoop() : io_(std::make_unique<Io>()) {}
+EventLoop::EventLoop(Schedule& schedule) : schedule_(&schedule) {}
 EventLoop::~EventLoop() = default;
 
+Moment after(const EventLoop& loop, Duration delay) {
+  const Moment now = loop.now();
+  const Duration longest = Moment::max() - now;
+  return now + std::clamp(delay, Duration::zero(), longest);
+}
+
+Duration thread_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+}
+
+Duration longest_turn(EventLoop& loop) {
+  return loop.schedule() != nullptr ? Duration{} : loop.io().turns.get(loop.now());
+}
+
 void EventLoop::run() {
-  io_->context.run();
+  Duration before = thread_time();
+  while (io_->context.run_one() > 0) {
+    const Duration after = thread_time();
+    io_->turns.add(after - before, now());
+    before = after;
+  }
   // Here and not before run(), so that a stop() from another thread is not lost.
   io_->context.restart();
 }
@@ -38,6 +61,7 @@ void EventLoop::run() {
 void EventLoop::stop() { io_->context.stop(); }
 
 void EventLoop::post(std::function<void()> work) {
+  if (schedule_ != nullptr) return schedule_->at(schedule_->now(), std::move(work));
   boost::asio::post(io_->context, std::move(work));
 }
 
@@ -56,23 +80,26 @@ void EventLoop::on_signals(const std::vector<int>& signals, std::function<void(i
 // again and never fire: a wait that runs already is left alone if it ends early enough, and decides
 // at its end what is due.
 struct Timer::Body {
-  explicit Body(EventLoop& loop) : timer(loop.io().context) {}
+  explicit Body(EventLoop& owner) : loop(owner) {
+    if (loop.schedule() == nullptr) timer.emplace(loop.io().context);
+  }
 
   static void wait(const std::shared_ptr<Body>& body) {
     body->waiting = true;
     body->wakes = body->due;
-    body->timer.expires_at(body->due);
-    body->timer.async_wait([weak = std::weak_ptr<Body>(body),
-                            generation = ++body->generation](const boost::system::error_code&) {
+    const auto wake = [weak = std::weak_ptr<Body>(body), generation = ++body->generation] {
       const std::shared_ptr<Body> self = weak.lock();
       if (self && self->generation == generation) woken(self);
-    });
+    };
+    if (!body->timer) return body->loop.schedule()->at(body->due, wake);
+    body->timer->expires_at(body->due);
+    body->timer->async_wait([wake](const boost::system::error_code&) { wake(); });
   }
 
   static void woken(const std::shared_ptr<Body>& body) {
     body->waiting = false;
     if (!body->fire) return;
-    if (Clock::now() < body->due) {
+    if (body->loop.now() < body->due) {
       wait(body);
       return;
     }
@@ -80,9 +107,10 @@ struct Timer::Body {
     fire();
   }
 
-  boost::asio::steady_timer timer;
-  Clock::time_point due;
-  Clock::time_point wakes;
+  EventLoop& loop;
+  std::optional<boost::asio::steady_timer> timer;  // unset if the loop runs by a schedule
+  Moment due;
+  Moment wakes;
   std::uint64_t generation = 0;  // of the wait that counts; those before it are ignored
   bool waiting = false;
   std::function<void()> fire;
@@ -95,7 +123,7 @@ Timer& Timer::operator=(Timer&&) noexcept = default;
 
 // A callback that is replaced goes last: it may hold what holds the timer.
 void Timer::start(Duration delay, std::function<void()> fire) {
-  body_->due = after(delay);
+  body_->due = after(body_->loop, delay);
   const std::function<void()> replaced = std::exchange(body_->fire, std::move(fire));
   if (!body_->waiting || body_->due < body_->wakes) Body::wait(body_);
 }

@@ -11,10 +11,22 @@
 namespace stowage::net {
 
 using Duration = std::chrono::nanoseconds;
+using Moment = std::chrono::steady_clock::time_point;
+
+// Time and turns from elsewhere, for simulations: work is done one piece after the other, by time
+// and then as the schedule likes, and nothing happens in between. There are no sockets then.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  [[nodiscard]] virtual Moment now() const = 0;
+  virtual void at(Moment when, std::function<void()> work) = 0;
+};
 
 class EventLoop {
  public:
   EventLoop();
+  // Runs by that schedule, which outlives the loop; run(), stop() and signals are not for it.
+  explicit EventLoop(Schedule& schedule);
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
@@ -29,12 +41,22 @@ class EventLoop {
   // `handler` is called on the loop's thread with the number of each such signal.
   void on_signals(const std::vector<int>& signals, std::function<void(int)> handler);
 
+  // Any thread. Everything on the loop reads the steady clock here.
+  [[nodiscard]] Moment now() const {
+    return schedule_ != nullptr ? schedule_->now() : std::chrono::steady_clock::now();
+  }
+  [[nodiscard]] Schedule* schedule() { return schedule_; }  // null in real time
+
   struct Io;  // the event loop of the library underneath, for src/net alone
   [[nodiscard]] Io& io() { return *io_; }
 
  private:
   std::unique_ptr<Io> io_;
+  Schedule* schedule_ = nullptr;
 };
+
+// A moment from now, for any duration: one too long to be added to the clock never comes.
+[[nodiscard]] Moment after(const EventLoop& loop, Duration delay);
 
 // A timer that fires once per start. Its callback is never called after cancel() or destruction.
 class Timer {

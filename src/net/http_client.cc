@@ -11,14 +11,12 @@
 
 #include "net/client_link.h"
 #include "net/client_stream.h"
-#include "net/deadline.h"
 #include "net/error_text.h"
 #include "net/message_writer.h"
 
 namespace stowage::net {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using CallPtr = std::shared_ptr<ClientCall>;
 using LinkPtr = std::shared_ptr<ClientLink>;
 
@@ -125,7 +123,7 @@ void HttpClient::Body::send(HttpRequest request, Duration deadline, Reply reply)
   call->reply = std::move(reply);
   call->number = next_number++;
   call->allowed = deadline;
-  call->deadline = after(deadline);
+  call->deadline = after(loop, deadline);
   calls.insert(call);
   if (*calls.begin() == call) arm_deadline();
   waiting.emplace(call->number, std::move(call));
@@ -141,6 +139,8 @@ void HttpClient::Body::refuse(Reply reply, std::string why) {
 }
 
 void HttpClient::Body::pump() {
+  // Whoever was asleep for long finds connections and deadlines at the same time.
+  if (!calls.empty() && (*calls.begin())->deadline <= loop.now()) return;  // expire() is due
   while (!waiting.empty() && !idle.empty()) {
     const LinkPtr link = std::move(idle.back());
     idle.pop_back();
@@ -202,12 +202,12 @@ void HttpClient::Body::drop_idle() {
 
 void HttpClient::Body::arm_deadline() {
   if (calls.empty()) return;
-  deadline_timer.start((*calls.begin())->deadline - Clock::now(), [this] { expire(); });
+  deadline_timer.start((*calls.begin())->deadline - loop.now(), [this] { expire(); });
 }
 
 void HttpClient::Body::expire() {
   std::vector<Failed> failed;
-  const Clock::time_point now = Clock::now();
+  const Moment now = loop.now();
   while (!calls.empty() && (*calls.begin())->deadline <= now) {
     const CallPtr call = *calls.begin();
     const bool was_waiting = waiting.erase(call->number) != 0;
@@ -240,6 +240,10 @@ void HttpClient::Body::fail_all(std::vector<Failed> failed) {
 void HttpClient::Body::link_opened(ClientLink& link) {
   const LinkPtr held = links.at(&link);
   ++opened;
+  if (link.call && link.call->deadline <= loop.now()) {
+    ++in_flight;
+    return;  // too late: expire() is due, and drops the link with the call
+  }
   if (const CallPtr reserved = std::move(link.call)) {
     start(held, reserved);
     return;

@@ -37,18 +37,16 @@ struct CallError {
   bool timed_out = false;
 };
 
-class HttpClient {
+// What a client does for its users; simulations have one of their own.
+class HttpCaller {
  public:
-  HttpClient(EventLoop& loop, HttpClientOptions options);
-  ~HttpClient();  // calls in progress end without a callback; streams go on
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
+  virtual ~HttpCaller() = default;  // calls in progress end without a callback; streams go on
 
   using Reply = std::function<void(tl::expected<HttpResponse, CallError>)>;
   // A whole call. Calls wait in order for a connection; the deadline counts from now. A request on
   // a kept connection that turns out to be closed before any byte of the response came is sent once
   // more on a new one if it is idempotent (GET, HEAD, PUT, DELETE) or was not sent.
-  void send(HttpRequest request, Duration deadline, Reply reply);
+  virtual void send(HttpRequest request, Duration deadline, Reply reply) = 0;
 
   // A response that goes on: a watch. `head` is called once with status and headers (its body is
   // empty); for a status other than 200 the body is collected and delivered with the head instead,
@@ -66,11 +64,25 @@ class HttpClient {
    public:
     virtual ~Stream() = default;
   };
-  [[nodiscard]] std::unique_ptr<Stream> open(HttpRequest request, const StreamOptions& options,
-                                             StreamHandler handler);
+  [[nodiscard]] virtual std::unique_ptr<Stream> open(HttpRequest request,
+                                                     const StreamOptions& options,
+                                                     StreamHandler handler) = 0;
 
   // Connections made from now on use these certificates; idle ones are closed.
-  void set_tls(std::shared_ptr<TlsContext> tls);
+  virtual void set_tls(std::shared_ptr<TlsContext> tls) = 0;
+};
+
+class HttpClient final : public HttpCaller {
+ public:
+  HttpClient(EventLoop& loop, HttpClientOptions options);
+  ~HttpClient() override;
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  void send(HttpRequest request, Duration deadline, Reply reply) override;
+  [[nodiscard]] std::unique_ptr<Stream> open(HttpRequest request, const StreamOptions& options,
+                                             StreamHandler handler) override;
+  void set_tls(std::shared_ptr<TlsContext> tls) override;
   // Closes idle connections and refuses new calls; calls in flight go on to their end.
   void close();
 

@@ -1,5 +1,10 @@
 #include "net/http_server.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <list>
+#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 
@@ -11,6 +16,7 @@
 
 #include "net/body_budget.h"
 #include "net/error_text.h"
+#include "net/file_limit.h"
 #include "net/io.h"
 #include "net/message_writer.h"
 #include "net/server_connection.h"
@@ -27,6 +33,8 @@ constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
 std::string text_of(const tcp::endpoint& endpoint) {
   return authority({.host = endpoint.address().to_string(), .port = endpoint.port()});
 }
+
+}  // namespace
 
 class ServerCore final : public ServerConnection::Host,
                          public std::enable_shared_from_this<ServerCore> {
@@ -47,11 +55,16 @@ class ServerCore final : public ServerConnection::Host,
   void set_tls(std::shared_ptr<TlsContext> tls) { options_.tls = std::move(tls); }
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
   [[nodiscard]] std::size_t buffered_bytes() const { return budget_->held; }
+  [[nodiscard]] const HttpServerOptions& options() const { return options_; }
   [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] int listener() { return acceptor_.is_open() ? acceptor_.native_handle() : -1; }
 
  private:
+  void share(const tcp::endpoint& endpoint, ErrorCode& error);
   void handle(ServerRequest request, std::shared_ptr<Responder> responder) override;
   void connection_ended(ServerConnection& connection) override;
+  void connection_rests(ServerConnection& connection) override;
+  [[nodiscard]] bool make_room();
   void accepted(tcp::socket socket);
   void maybe_done();
 
@@ -63,9 +76,23 @@ class ServerCore final : public ServerConnection::Host,
   Timer pause_;
   Timer grace_;
   std::uint16_t port_ = 0;
-  std::unordered_map<ServerConnection*, std::shared_ptr<ServerConnection>> connections_;
+  // Those that began to wait for a request first stand in front; who answers stays where it was.
+  using Order = std::list<std::shared_ptr<ServerConnection>>;
+  Order order_;
+  std::unordered_map<ServerConnection*, Order::iterator> connections_;
   std::vector<std::function<void()>> done_;
 };
+
+// A duplicate of the socket has the same queue of connections that wait to be accepted.
+void ServerCore::share(const tcp::endpoint& endpoint, ErrorCode& error) {
+  const int own = fcntl(options_.beside->listener(), F_DUPFD_CLOEXEC, 0);
+  if (own < 0) {
+    error.assign(errno, boost::system::system_category());
+    return;
+  }
+  acceptor_.assign(endpoint.protocol(), own, error);
+  if (error) ::close(own);
+}
 
 Status ServerCore::listen() {
   const std::string where = authority({.host = options_.address, .port = options_.port});
@@ -76,13 +103,18 @@ Status ServerCore::listen() {
         fmt::format("cannot listen on {}: \"{}\" is not an IP address", where, options_.address));
   }
   const tcp::endpoint endpoint(address, options_.port);
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(boost::asio::socket_base::reuse_address(true), error);
-  if (!error && address.is_v6()) {
-    acceptor_.set_option(boost::asio::ip::v6_only(!address.is_unspecified()), error);
+  if (options_.beside != nullptr) {
+    share(endpoint, error);
+    options_.beside = nullptr;
+  } else {
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(boost::asio::socket_base::reuse_address(true), error);
+    if (!error && address.is_v6()) {
+      acceptor_.set_option(boost::asio::ip::v6_only(!address.is_unspecified()), error);
+    }
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
   }
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
   if (!error) port_ = acceptor_.local_endpoint(error).port();
   if (error) return fail(fmt::format("cannot listen on {}: {}", where, error_text(error)));
   return {};
@@ -105,11 +137,22 @@ void ServerCore::accept() {
 void ServerCore::accepted(tcp::socket socket) {
   ErrorCode error;
   const tcp::endpoint peer = socket.remote_endpoint(error);
-  if (error || connections_.size() >= options_.connections_max) return;
+  if (error || !make_room()) return;
   auto connection =
       std::make_shared<ServerConnection>(loop_, *this, options_, budget_, text_of(peer));
-  connections_.emplace(connection.get(), connection);
+  connections_.emplace(connection.get(), order_.insert(order_.end(), connection));
   connection->open(std::move(socket));
+}
+
+// A peer that holds connections without using them must not keep others out, health probes least.
+bool ServerCore::make_room() {
+  if (connections_.size() < options_.connections_max) return true;
+  const auto idle = std::find_if(order_.begin(), order_.end(),
+                                 [](const auto& connection) { return connection->waits(); });
+  if (idle == order_.end()) return false;
+  const std::shared_ptr<ServerConnection> oldest = *idle;
+  oldest->lose();
+  return acceptor_.is_open();
 }
 
 void ServerCore::handle(ServerRequest request, std::shared_ptr<Responder> responder) {
@@ -118,8 +161,18 @@ void ServerCore::handle(ServerRequest request, std::shared_ptr<Responder> respon
 }
 
 void ServerCore::connection_ended(ServerConnection& connection) {
-  connections_.erase(&connection);
+  const auto found = connections_.find(&connection);
+  if (found != connections_.end()) {
+    const auto held = *found->second;
+    order_.erase(found->second);
+    connections_.erase(found);
+  }
   maybe_done();
+}
+
+void ServerCore::connection_rests(ServerConnection& connection) {
+  const auto found = connections_.find(&connection);
+  if (found != connections_.end()) order_.splice(order_.end(), order_, found->second);
 }
 
 void ServerCore::maybe_done() {
@@ -137,12 +190,12 @@ void ServerCore::shutdown(Duration grace, std::function<void()> done) {
   acceptor_.close(ignored);
   pause_.cancel();
   done_.push_back(std::move(done));
-  const auto all = connections_;
-  for (const auto& [connection, held] : all) held->stop();
+  const Order all = order_;
+  for (const auto& connection : all) connection->stop();
   grace_.start(grace, [this] {
     const auto self = shared_from_this();
-    const auto rest = connections_;
-    for (const auto& [connection, held] : rest) held->lose();
+    const Order rest = order_;
+    for (const auto& connection : rest) connection->lose();
     maybe_done();
   });
   maybe_done();
@@ -151,8 +204,11 @@ void ServerCore::shutdown(Duration grace, std::function<void()> done) {
 void ServerCore::close() {
   ErrorCode ignored;
   acceptor_.close(ignored);
-  for (const auto& [connection, held] : std::exchange(connections_, {})) held->close();
+  connections_.clear();
+  for (const auto& connection : std::exchange(order_, {})) connection->close();
 }
+
+namespace {
 
 class Server final : public HttpServer {
  public:
@@ -162,14 +218,18 @@ class Server final : public HttpServer {
   Server& operator=(const Server&) = delete;
 
   [[nodiscard]] std::uint16_t port() const override { return core_->port(); }
+  void accept() override { core_->accept(); }
   void set_tls(std::shared_ptr<TlsContext> tls) override { core_->set_tls(std::move(tls)); }
   void shutdown(Duration grace, std::function<void()> done) override {
     core_->shutdown(grace, std::move(done));
   }
+  [[nodiscard]] const HttpServerOptions& options() const override { return core_->options(); }
   [[nodiscard]] std::size_t connections() const override { return core_->connections(); }
   [[nodiscard]] std::size_t buffered_bytes() const override { return core_->buffered_bytes(); }
 
  private:
+  [[nodiscard]] int listener() const override { return core_->listener(); }
+
   std::shared_ptr<ServerCore> core_;
 };
 
@@ -177,9 +237,11 @@ class Server final : public HttpServer {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(EventLoop& loop, HttpServerOptions options,
                                                        Handler handler) {
+  options.connections_max = std::min(options.connections_max, file_limit() / 2);
+  const bool accepts = options.accepts;
   auto core = std::make_shared<ServerCore>(loop, std::move(options), std::move(handler));
   STOWAGE_TRY_VOID(core->listen());
-  core->accept();
+  if (accepts) core->accept();
   return std::unique_ptr<HttpServer>(std::make_unique<Server>(std::move(core)));
 }
 

@@ -17,11 +17,20 @@
 
 namespace stowage::net {
 
+class HttpServer;
+
 struct HttpServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
   std::shared_ptr<TlsContext> tls;
-  std::size_t connections_max = 4096;  // beyond: new ones are closed at once
+  // Listens together with this one, whose address it then has: a connection that comes is taken by
+  // one or the other, and none is lost when either shuts down. Used by listen() only.
+  const HttpServer* beside = nullptr;
+  bool accepts = true;  // false: connections wait until accept() is called
+  // Beyond, the one that has kept us waiting longest for a request gives way to a new one, and only
+  // if all are being answered the new one is closed. Never more than half of the files that the
+  // process may have: the other half is for calls of its own.
+  std::size_t connections_max = 4096;
   std::size_t header_bytes_max = std::size_t{64} << 10U;
   std::size_t body_bytes_max = std::size_t{16} << 20U;  // beyond: 413
   // Of the bodies of all requests that are coming in or being answered, together. The request that
@@ -69,14 +78,21 @@ class HttpServer {
                                                                   Handler handler);
   virtual ~HttpServer() = default;  // closes all connections
   [[nodiscard]] virtual std::uint16_t port() const = 0;
+  // Only if the options said that it does not accept yet.
+  virtual void accept() = 0;
   // Connections accepted from now on use these certificates.
   virtual void set_tls(std::shared_ptr<TlsContext> tls) = 0;
   // Stops listening, lets requests in progress end, closes streams after `grace`; then `done`.
   virtual void shutdown(Duration grace, std::function<void()> done) = 0;
+  [[nodiscard]] virtual const HttpServerOptions& options() const = 0;  // in force
   [[nodiscard]] virtual std::size_t connections() const = 0;
   // What counts against buffered_bytes_max now. A request counts until its answer has been sent or,
   // if the peer goes before that, until its responder is dropped.
   [[nodiscard]] virtual std::size_t buffered_bytes() const = 0;
+
+ protected:
+  friend class ServerCore;
+  [[nodiscard]] virtual int listener() const = 0;  // the socket; -1 after shutdown
 };
 
 }  // namespace stowage::net

@@ -1,6 +1,7 @@
 #include "net/http_server.h"
 
 #include <atomic>
+#include <deque>
 #include <string>
 #include <thread>
 
@@ -186,14 +187,59 @@ TEST(HttpServer, AConnectionWithoutARequestJustEnds) {
   EXPECT_EQ(silent.read_all(), "");
 }
 
-TEST(HttpServer, BeyondTheLimitNewConnectionsAreClosed) {
+TEST(HttpServer, BeyondTheLimitTheConnectionThatWaitsLongestGivesWay) {
+  const std::string request = "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::size_t size = answer("GET /echo ").size();
+  HeldServer server(HttpServerOptions{.connections_max = 4});
+  RawSocket answered = server.connect();
+  answered.send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto responder = server.responder("/held");
+  RawSocket silent = server.connect();
+  EXPECT_TRUE(server.wait_for([&] { return server.server->connections() == 2; }));
+  RawSocket dripping = server.connect();
+  dripping.send("GET /echo HTTP/1.1\r\nHo");
+  EXPECT_TRUE(server.wait_for([&] { return server.server->connections() == 3; }));
+  RawSocket good = server.connect();
+  for (int i = 0; i < 3; ++i) {
+    good.send(request);
+    EXPECT_EQ(good.read_bytes(size), answer("GET /echo "));
+  }
+  RawSocket probe = server.connect();
+  probe.send(request);
+  EXPECT_EQ(probe.read_bytes(size), answer("GET /echo "));
+  EXPECT_TRUE(silent.at_end()) << "it came before the others";
+  RawSocket next = server.connect();
+  next.send(request);
+  EXPECT_EQ(next.read_bytes(size), answer("GET /echo "));
+  EXPECT_TRUE(dripping.at_end());
+  good.send(request);
+  EXPECT_EQ(good.read_bytes(size), answer("GET /echo ")) << "it asked something since";
+  server.on([&] { responder->send({.status = 204}); });
+  EXPECT_EQ(answered.read_until("\r\n"), "HTTP/1.1 204 No Content\r\n");
+}
+
+TEST(HttpServer, ThousandsOfSilentConnectionsKeepNobodyOut) {
+  HeldServer server(HttpServerOptions{.connections_max = 64});
+  std::deque<RawSocket> silent;
+  for (int i = 0; i < 2000; ++i) {
+    silent.push_back(server.connect());
+    if (i % 2 == 0) silent.back().send("POST /echo HTTP/1.1\r\nContent-Le");
+    if (silent.size() > 200) silent.pop_front();
+    if (i % 100 != 0) continue;
+    RawSocket probe = server.connect();
+    probe.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(probe.read_bytes(4), "HTTP");
+  }
+  server.on([&] { EXPECT_LE(server.server->connections(), 64U); });
+}
+
+TEST(HttpServer, NewConnectionsAreClosedIfAllAreBeingAnswered) {
   HeldServer server(HttpServerOptions{.connections_max = 2});
   RawSocket first = server.connect();
   RawSocket second = server.connect();
-  first.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
-  second.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_EQ(first.read_bytes(4), "HTTP");
-  EXPECT_EQ(second.read_bytes(4), "HTTP");
+  first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  second.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(server.wait_for([&] { return server.held.size() == 2; }));
   RawSocket third = server.connect();
   EXPECT_TRUE(third.at_end());
   server.on([&] { EXPECT_EQ(server.server->connections(), 2U); });
@@ -283,6 +329,59 @@ TEST(HttpServer, ShutdownOfAnIdleServerIsDoneAtOnce) {
     server.server->shutdown(std::chrono::hours{1}, [&] { ++done; });
   });
   EXPECT_TRUE(server.wait_for([&] { return done == 2; }));
+}
+
+TEST(HttpServer, ARequestThatComesAsItStopsIsAnswered) {
+  HeldServer server(HttpServerOptions{});
+  RawSocket kept = server.connect();
+  kept.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(kept.read_bytes(answer("GET /echo ").size()), answer("GET /echo "));
+  bool done = false;
+  server.on([&] { server.server->shutdown(std::chrono::hours{1}, [&] { done = true; }); });
+  kept.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string last = kept.read_all();
+  EXPECT_NE(last.find("200 OK"), std::string::npos) << last;
+  EXPECT_NE(last.find("Connection: close"), std::string::npos) << last;
+  EXPECT_TRUE(server.wait_for([&] { return done; }));
+}
+
+// One takes the place of another, and no connection is refused or lost.
+TEST(HttpServer, TwoShareASocketUntilTheFirstShutsDown) {
+  testing::LoopThread thread;
+  std::unique_ptr<HttpServer> first;
+  std::unique_ptr<HttpServer> second;
+  const auto says = [](std::string text) {
+    return [text](const ServerRequest&, const std::shared_ptr<Responder>& responder) {
+      responder->send({.status = 200, .body = text});
+    };
+  };
+  thread.on([&] {
+    first = std::move(*HttpServer::listen(thread.loop(), {}, says("first")));
+    HttpServerOptions options;
+    options.beside = first.get();
+    options.accepts = false;
+    second = std::move(*HttpServer::listen(thread.loop(), options, says("second")));
+    EXPECT_EQ(second->port(), first->port());
+  });
+  const auto ask = [&](RawSocket socket) {
+    socket.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const std::string text = socket.read_all();
+    return text.substr(text.find("\r\n\r\n") + 4);
+  };
+  const std::uint16_t port = second->port();
+  EXPECT_EQ(ask(RawSocket::connect(port)), "first");
+  thread.on([&] { first->shutdown(milliseconds{100}, nullptr); });
+  RawSocket between = RawSocket::connect(port);  // waits in the queue of the socket
+  thread.on([&] { second->accept(); });
+  EXPECT_EQ(ask(std::move(between)), "second");
+  thread.on([&] {
+    HttpServerOptions options;
+    options.beside = first.get();
+    EXPECT_FALSE(HttpServer::listen(thread.loop(), options, says("third"))) << "it has ended";
+    first.reset();
+  });
+  EXPECT_EQ(ask(RawSocket::connect(port)), "second");
+  thread.on([&] { second.reset(); });
 }
 
 TEST(HttpServer, MayBeDestroyedByItsHandler) {

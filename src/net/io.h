@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "base/longest.h"
 #include "net/event_loop.h"
 
 namespace stowage::net {
@@ -17,6 +18,7 @@ struct EventLoop::Io {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> keep_running{
       context.get_executor()};
   std::vector<std::unique_ptr<boost::asio::signal_set>> signals;
+  base::Longest turns;
 };
 
 }  // namespace stowage::net

@@ -120,7 +120,10 @@ class Machine : public http::basic_parser<kIsRequest> {
   std::size_t on_body_impl(Text bytes, error_code& error) override {
     return content_.append(bytes, error);
   }
-  void on_chunk_header_impl(std::uint64_t, Text, error_code&) override {}
+  void on_chunk_header_impl(std::uint64_t size, Text, error_code& error) override {
+    const bool limited = content_.pieces == nullptr;
+    if (limited && size > content_.limits.body_bytes_max) error = http::error::body_limit;
+  }
   std::size_t on_chunk_body_impl(std::uint64_t, Text bytes, error_code& error) override {
     return content_.append(bytes, error);
   }

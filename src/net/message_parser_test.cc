@@ -120,6 +120,7 @@ TEST(RequestParser, FaultsAreFoundHoweverTheBytesAreCut) {
       {"a body that is too long", head + "Content-Length: 101\r\n\r\n", Kind::body_too_large},
       {"a body of 2^63 bytes", head + "Content-Length: 9223372036854775808\r\n\r\n",
        Kind::body_too_large},
+      {"a chunk that is said to be too long", chunked + "65\r\n", Kind::body_too_large},
       {"chunks that are too long",
        chunked + "60\r\n" + std::string(96, 'x') + "\r\n60\r\n" + std::string(96, 'x'),
        Kind::body_too_large},

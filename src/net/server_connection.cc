@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kInputSlack = std::size_t{64} << 10U;
 constexpr Duration kLinger = std::chrono::seconds{1};
+// A peer may be writing its next request at the very moment at which the server stops.
+constexpr Duration kLastRequest = std::chrono::milliseconds{300};
 
 int status_of(ParseFault::Kind kind) {
   switch (kind) {
@@ -66,10 +68,8 @@ void ServerConnection::open(boost::asio::ip::tcp::socket socket) {
 void ServerConnection::stop() {
   stopping_ = true;
   keep_alive_ = false;
-  if (phase_ == Phase::opening) {
-    abort();
-  } else if (phase_ == Phase::idle) {
-    finish();
+  if (phase_ == Phase::idle) {
+    timer_.start(kLastRequest, [this] { finish(); });
   }
 }
 
@@ -112,7 +112,8 @@ void ServerConnection::become_idle() {
   phase_ = Phase::idle;
   parser_.reset();
   channel_->release_memory();
-  timer_.start(options_.idle_timeout, [this] { finish(); });
+  timer_.start(stopping_ ? kLastRequest : options_.idle_timeout, [this] { finish(); });
+  host_->connection_rests(*this);
 }
 
 void ServerConnection::on_input() { parse(); }

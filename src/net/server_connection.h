@@ -24,9 +24,11 @@ class ServerConnection final : public Channel::Owner,
  public:
   class Host {
    public:
-    // Both may destroy the host.
+    // The first two may destroy the host.
     virtual void handle(ServerRequest request, std::shared_ptr<Responder> responder) = 0;
     virtual void connection_ended(ServerConnection& connection) = 0;
+    // It waits for a request, the first or another one.
+    virtual void connection_rests(ServerConnection& connection) = 0;
 
    protected:
     Host() = default;
@@ -43,6 +45,11 @@ class ServerConnection final : public Channel::Owner,
   void close();  // now, without a word to host and answer
   void abort();  // now, without a word to the answer
   void lose();   // now, as if the peer had gone; calls back
+
+  // There is no request in progress that has come completely.
+  [[nodiscard]] bool waits() const {
+    return phase_ != Phase::answering && phase_ != Phase::flushing;
+  }
 
   // For the answer of the request in progress.
   void send(HttpResponse response);

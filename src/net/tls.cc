@@ -1,5 +1,6 @@
 #include "net/tls.h"
 
+#include <arpa/inet.h>
 #include <array>
 #include <climits>
 #include <string_view>
@@ -21,6 +22,7 @@ struct FreeOpenSsl {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 template <typename T>
 using Owned = std::unique_ptr<T, FreeOpenSsl>;
@@ -196,6 +198,31 @@ Result<std::shared_ptr<TlsContext>> make_server_tls(const ServerTls& tls) {
                      SSL_VERIFY_PEER | (tls.client_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                      nullptr);
   return made;
+}
+
+Result<std::string> first_host(const std::string& certificate_pem) {
+  STOWAGE_TRY(certificates, parse_certificates(certificate_pem, "certificate"));
+  const Owned<GENERAL_NAMES> names(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificates.front().get(), NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
+    if (name->type != GEN_DNS && name->type != GEN_IPADD) continue;
+    const ASN1_STRING* value = name->type == GEN_DNS ? name->d.dNSName : name->d.iPAddress;
+    const unsigned char* data = ASN1_STRING_get0_data(value);
+    const auto size = static_cast<std::size_t>(ASN1_STRING_length(value));
+    if (name->type == GEN_DNS) {
+      std::string host(data, data + size);
+      if (!host.empty() && host.find('\0') == std::string::npos && !host.starts_with('*')) {
+        return host;
+      }
+      continue;
+    }
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const int family = size == 4 ? AF_INET : AF_INET6;
+    if (size != 4 && size != 16) continue;
+    if (inet_ntop(family, data, text.data(), text.size()) != nullptr) return text.data();
+  }
+  return fail("the certificate names no host (subjectAltName)");
 }
 
 }  // namespace stowage::net

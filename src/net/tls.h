@@ -29,6 +29,9 @@ struct TlsContext;  // the library's context, for src/net alone
 [[nodiscard]] Result<std::shared_ptr<TlsContext>> make_client_tls(const ClientTls& tls);
 [[nodiscard]] Result<std::shared_ptr<TlsContext>> make_server_tls(const ServerTls& tls);
 
+// The first name or address that the (first) certificate is for. An error if there is none.
+[[nodiscard]] Result<std::string> first_host(const std::string& certificate_pem);
+
 // A key and a certificate for `hosts` (names or addresses) signed by itself, valid for `days`.
 struct KeyPair {
   std::string certificate_pem;

@@ -115,5 +115,16 @@ TEST(Tls, WhatACertificateCannotBeForIsRefused) {
   EXPECT_TRUE(make_self_signed({.common_name = "a", .hosts = {}}));
 }
 
+TEST(Tls, TheFirstHostOfACertificateIsRead) {
+  const auto of = [](std::vector<std::string> hosts) {
+    const auto pair = make_self_signed({.common_name = "test", .hosts = std::move(hosts)});
+    return first_host(pair.value().certificate_pem).value_or("none");
+  };
+  EXPECT_EQ(of({"stowage.kube-system.svc", "10.0.0.1"}), "stowage.kube-system.svc");
+  EXPECT_EQ(of({"10.0.0.1", "a.b"}), "10.0.0.1");
+  EXPECT_EQ(of({"::1"}), "::1");
+  EXPECT_FALSE(first_host("hello"));
+}
+
 }  // namespace
 }  // namespace stowage::net

@@ -13,7 +13,6 @@ namespace {
 
 using kube::ObjectOutcome;
 using kube::ObjectResult;
-using std::chrono::steady_clock;
 
 constexpr int kConflictsMax = 5;  // of a volume that others change at the same time
 
@@ -70,7 +69,7 @@ void ClaimBinder::bind(const Ask& ask, Done done) {
   job->uid = ask.uid;
   job->node = ask.node;
   job->done = std::move(done);
-  job->until = steady_clock::now() + options_.limit;
+  job->until = ends_.loop.now() + options_.limit;
   for (const core::ClaimStep& claim : ask.claims) {
     const ClaimView* view = ends_.claim(claim.claim);
     job->steps.push_back({.want = claim, .uid = view == nullptr ? std::string() : view->uid});
@@ -80,6 +79,10 @@ void ClaimBinder::bind(const Ask& ask, Done done) {
   ends_.on_number(jobs_.size());
   if (!std::exchange(looking_, true)) timer_.start(options_.look_every, [this] { look(); });
   write_next(job);
+}
+
+void ClaimBinder::forget_all() {
+  while (!jobs_.empty()) forget(JobPtr(jobs_.begin()->second));
 }
 
 // One after the other: what is not written need not be undone.
@@ -273,7 +276,7 @@ void ClaimBinder::forget(const JobPtr& job) {
 }
 
 void ClaimBinder::look() {
-  const auto now = steady_clock::now();
+  const auto now = ends_.loop.now();
   std::vector<JobPtr> all;
   for (const auto& [uid, job] : jobs_) all.push_back(job);
   for (const JobPtr& job : all) {

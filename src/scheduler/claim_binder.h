@@ -53,6 +53,9 @@ class ClaimBinder {
   using Done = std::function<void(const std::string& error)>;
   void bind(const Ask& ask, Done done);
 
+  // Ends all asks without callbacks; what was written stays.
+  void forget_all();
+
   // To be called whenever a claim appears, changes or goes.
   void claim_changed(const std::string& claim);
 
@@ -78,7 +81,7 @@ class ClaimBinder {
     std::vector<Step> steps;
     Done done;
     std::size_t next = 0;  // step to be written
-    std::chrono::steady_clock::time_point until;
+    net::Moment until;
     bool ended = false;
   };
   using JobPtr = std::shared_ptr<Job>;

@@ -13,29 +13,52 @@ using kube::ObjectResult;
 Evictor::Evictor(Ends ends) : ends_(std::move(ends)), alive_(std::make_shared<bool>(true)) {}
 Evictor::~Evictor() { *alive_ = false; }
 
+void Evictor::stand_down() {
+  *alive_ = false;
+  alive_ = std::make_shared<bool>(true);
+  under_way_.clear();
+}
+
 std::string Evictor::Victim::path() const {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(ns),
                      net::percent_encode(name));
 }
 
+std::string Evictor::name_or_uid(const std::string& uid) const {
+  std::string name = ends_.roster.name_of(uid);
+  return name.empty() ? uid : name;
+}
+
 void Evictor::evict(const core::Evict& command) {
-  const std::string full = ends_.roster.name_of(command.uid);
+  begin(command.uid, command.node,
+        {.condition = fmt::format("preempted to make room for pod {}, whose priority is higher",
+                                  name_or_uid(command.by)),
+         .event = "Preempted",
+         .note = fmt::format("Preempted by pod {} on node {}", command.by, command.node)});
+}
+
+void Evictor::evict(const core::CardConflict& command) {
+  begin(command.uid, command.node,
+        {.condition = fmt::format("card {} was given to pod {} before, and cannot hold both",
+                                  command.card, name_or_uid(command.with)),
+         .event = "",
+         .note = ""});
+}
+
+void Evictor::begin(const std::string& uid, const std::string& node, const Why& why) {
+  const std::string full = ends_.roster.name_of(uid);
   if (full.empty()) return;  // it has gone: that event is on its way to the engine
-  if (!under_way_.insert(command.uid).second) return;
+  if (!under_way_.insert(uid).second) return;
   const std::size_t slash = full.find('/');
-  Victim victim{.uid = command.uid,
-                .by = command.by,
-                .node = command.node,
+  Victim victim{.uid = uid,
+                .node = node,
+                .reason = why.event,
+                .note = why.note,
                 .ns = full.substr(0, slash),
                 .name = full.substr(slash + 1)};
-  std::string preemptor = ends_.roster.name_of(command.by);
-  if (preemptor.empty()) preemptor = command.by;
   const codec::DisruptionAsk ask{
-      .uid = victim.uid,
-      .message =
-          fmt::format("preempted to make room for pod {}, whose priority is higher", preemptor),
-      .unix_seconds = kube::unix_seconds(ends_.wall_clock())};
-  ends_.log.info("evicting a pod", {{"pod", full}, {"node", victim.node}, {"for", preemptor}});
+      .uid = uid, .message = why.condition, .unix_seconds = kube::unix_seconds(ends_.wall_clock())};
+  ends_.log.info("evicting a pod", {{"pod", full}, {"node", node}, {"why", why.condition}});
   ends_.objects.call({.what = fmt::format("write the condition of pod {}", full),
                       .target = victim.path() + "/status",
                       .body = codec::disruption_patch(ask),
@@ -72,9 +95,11 @@ void Evictor::remove(const Victim& victim) {
 void Evictor::removed(const Victim& victim, const kube::ObjectOutcome& outcome) {
   switch (outcome.result) {
     case ObjectResult::refused:
-    case ObjectResult::failed: return give_up(victim, outcome.message);
+    case ObjectResult::failed:
+    // Another pod has its name now, or it was a passing conflict. If it has gone, that event is on
+    // its way to the engine; if not, nobody else would tell that it stays.
+    case ObjectResult::conflict: return give_up(victim, outcome.message);
     case ObjectResult::gone:
-    case ObjectResult::conflict:  // another pod has its name now
       under_way_.erase(victim.uid);
       ++counters_.gone;
       return;
@@ -82,12 +107,13 @@ void Evictor::removed(const Victim& victim, const kube::ObjectOutcome& outcome) 
   }
   under_way_.erase(victim.uid);
   ++counters_.deleted;
+  if (victim.reason.empty()) return;
   ends_.recorder.record(
       {.regarding = {.kind = "Pod", .ns = victim.ns, .name = victim.name, .uid = victim.uid},
        .type = kube::EventType::normal,
-       .reason = "Preempted",
+       .reason = victim.reason,
        .action = "Preempting",
-       .note = fmt::format("Preempted by pod {} on node {}", victim.by, victim.node)});
+       .note = victim.note});
 }
 
 void Evictor::give_up(const Victim& victim, const std::string& why) {

@@ -34,6 +34,11 @@ class Evictor {
 
   // The engine is told if the victim stays; that it goes, it hears from the watch.
   void evict(const core::Evict& command);
+  // The later one of two pods with the same share of a card.
+  void evict(const core::CardConflict& command);
+
+  // What is under way goes no further: another decides now.
+  void stand_down();
 
   struct Counters {
     std::uint64_t deleted = 0;
@@ -46,13 +51,21 @@ class Evictor {
  private:
   struct Victim {
     std::string uid;
-    std::string by;  // uid
     std::string node;
+    std::string reason;  // of the event when it has gone, and its note; empty: told already
+    std::string note;
     std::string ns;
     std::string name;
     [[nodiscard]] std::string text() const { return ns + "/" + name; }
     [[nodiscard]] std::string path() const;
   };
+  struct Why {
+    std::string condition;  // for the victim's controller
+    std::string event;      // the reason
+    std::string note;
+  };
+  void begin(const std::string& uid, const std::string& node, const Why& why);
+  [[nodiscard]] std::string name_or_uid(const std::string& uid) const;
   void marked(const Victim& victim, const kube::ObjectOutcome& outcome);
   void remove(const Victim& victim);
   void removed(const Victim& victim, const kube::ObjectOutcome& outcome);

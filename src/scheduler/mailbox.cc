@@ -15,66 +15,102 @@ std::string thing_key(std::size_t kind, const std::string& name) {
 
 void Mailbox::put_reply(core::Event event) {
   const std::scoped_lock lock(mutex_);
+  if (keep_ && !keep_(event)) return;
   replies_.emplace_back(std::move(event));
-  arrived_.notify_one();
+  notify();
 }
 
 void Mailbox::ask(Question question) {
   const std::scoped_lock lock(mutex_);
   replies_.emplace_back(std::move(question));
-  arrived_.notify_one();
+  notify();
 }
 
 void Mailbox::put_node(core::NodeChanged event) {
   const std::string key = node_key(event.node.name);
-  put_object(key, std::move(event));
+  put_node_event(key, std::move(event));
 }
 
 void Mailbox::put_node_gone(const std::string& name) {
-  put_object(node_key(name), core::NodeGone{name});
+  put_node_event(node_key(name), core::NodeGone{name});
 }
 
+void Mailbox::put_node_event(const std::string& key, core::Event event) {
+  const std::scoped_lock lock(mutex_);
+  const core::Event* before = waiting(key);
+  const auto* was = before == nullptr ? nullptr : std::get_if<core::NodeChanged>(before);
+  const auto* now = std::get_if<core::NodeChanged>(&event);
+  const bool same_cards = was != nullptr && now != nullptr && was->node.cards == now->node.cards;
+  const bool alone = before == nullptr || slots_.at(key).cards_named == cards_named_;
+  put_object(key, std::move(event), same_cards || alone ? Merge::in_place : Merge::not_at_all);
+}
+
+// An event without cards leaves those that are known, so it must not take the place of the one that
+// tells them.
 void Mailbox::put_pod(core::PodSeenBound event) {
+  const std::scoped_lock lock(mutex_);
   const std::string key = pod_key(event.pod.uid);
-  put_object(key, std::move(event));
+  Merge merge = Merge::to_the_end;
+  if (event.cards) {
+    ++cards_named_;
+  } else {
+    merge = Merge::in_place;
+    const core::Event* waits = waiting(key);
+    const auto* before = waits == nullptr ? nullptr : std::get_if<core::PodSeenBound>(waits);
+    if (before != nullptr && before->node == event.node) event.cards = before->cards;
+  }
+  put_object(key, std::move(event), merge);
 }
 
 void Mailbox::put_pod(core::PodHeld event) {
+  const std::scoped_lock lock(mutex_);
+  ++cards_named_;
   const std::string key = pod_key(event.pod.uid);
-  put_object(key, std::move(event));
+  put_object(key, std::move(event), Merge::to_the_end);
 }
 
 void Mailbox::put_pod(core::PodNominated event) {
+  const std::scoped_lock lock(mutex_);
   const std::string key = pod_key(event.pod.uid);
   put_object(key, std::move(event));
 }
 
 void Mailbox::put_thing(const std::string& name, core::ThingChanged event) {
+  const std::scoped_lock lock(mutex_);
   const std::string key = thing_key(event.now.index(), name);
   put_object(key, std::move(event));
 }
 
 void Mailbox::put_thing_gone(core::ThingGone event) {
+  const std::scoped_lock lock(mutex_);
   const std::string key = thing_key(static_cast<std::size_t>(event.kind), event.name);
   put_object(key, std::move(event));
 }
 
-void Mailbox::put_pod_gone(const std::string& uid) { put_object(pod_key(uid), core::PodGone{uid}); }
-
-void Mailbox::put_object(const std::string& key, core::Event event) {
+void Mailbox::put_pod_gone(const std::string& uid) {
   const std::scoped_lock lock(mutex_);
+  put_object(pod_key(uid), core::PodGone{uid});
+}
+
+const core::Event* Mailbox::waiting(const std::string& key) const {
+  const auto slot = slots_.find(key);
+  if (slot == slots_.end() || slot->second.turn) return nullptr;
+  return &objects_.at(slot->second.serial).event;
+}
+
+void Mailbox::put_object(const std::string& key, core::Event event, Merge merge) {
+  if (keep_ && !keep_(event)) return;
+  const bool waits = waiting(key) != nullptr;
   Slot& slot = slots_[key];
-  if (slot.turn) {
-    pending_.erase(*slot.turn);
-    slot.turn.reset();
-    slot.event.reset();
+  if (waits && merge == Merge::in_place) {
+    objects_.at(slot.serial).event = std::move(event);
+  } else {
+    if (slot.turn) pending_.erase(*slot.turn);
+    if (waits && merge == Merge::to_the_end) objects_.erase(slot.serial);
+    slot = {.turn = {}, .event = {}, .serial = ++serials_, .cards_named = cards_named_};
+    objects_.emplace(slot.serial, Object{.key = key, .event = std::move(event)});
   }
-  if (!slot.event) {
-    objects_.push_back(key);
-    ++objects_live_;
-  }
-  slot.event = std::move(event);
-  arrived_.notify_one();
+  notify();
 }
 
 void Mailbox::put_pod(core::PodPending event) {
@@ -82,45 +118,62 @@ void Mailbox::put_pod(core::PodPending event) {
   const std::string key = pod_key(event.pod.uid);
   Slot& slot = slots_[key];
   const std::int64_t urgency = -std::int64_t{event.pod.priority};
-  if (slot.event && !slot.turn) --objects_live_;  // its key in `objects` goes stale
+  if (slot.serial != 0) objects_.erase(slot.serial);
+  slot.serial = 0;
   const std::uint64_t number = slot.turn ? slot.turn->number : turns_++;
   if (slot.turn) pending_.erase(*slot.turn);
   slot.turn = Turn{.urgency = urgency, .number = number};
   slot.event = std::move(event);
   pending_.emplace(*slot.turn, key);
-  arrived_.notify_one();
+  notify();
 }
 
 void Mailbox::open() {
   const std::scoped_lock lock(mutex_);
   open_ = true;
-  arrived_.notify_one();
+  notify();
+}
+
+void Mailbox::hold_back() {
+  const std::scoped_lock lock(mutex_);
+  open_ = false;
 }
 
 void Mailbox::close() {
   const std::scoped_lock lock(mutex_);
   closed_ = true;
-  arrived_.notify_all();
+  notify();
+}
+
+void Mailbox::notify() {
+  if (on_arrival_) return on_arrival_();
+  arrived_.notify_one();
 }
 
 bool Mailbox::something(std::size_t pending_max) const {
-  return closed_ || !replies_.empty() || objects_live_ > 0 ||
+  return closed_ || !replies_.empty() || !objects_.empty() ||
          (open_ && pending_max > 0 && !pending_.empty());
 }
 
 std::optional<std::vector<Mailbox::Message>> Mailbox::take(std::size_t pending_max) {
   std::unique_lock lock(mutex_);
   arrived_.wait(lock, [&] { return something(pending_max); });
+  return take_locked(pending_max);
+}
+
+std::optional<std::vector<Mailbox::Message>> Mailbox::take_now(std::size_t pending_max) {
+  const std::scoped_lock lock(mutex_);
+  return take_locked(pending_max);
+}
+
+std::optional<std::vector<Mailbox::Message>> Mailbox::take_locked(std::size_t pending_max) {
   if (closed_) return std::nullopt;
   std::vector<Message> taken = std::exchange(replies_, {});
-  for (const std::string& key : objects_) {
-    const auto slot = slots_.find(key);
-    if (slot == slots_.end() || slot->second.turn) continue;
-    taken.emplace_back(std::move(*slot->second.event));
-    slots_.erase(slot);
+  for (auto& [serial, object] : std::exchange(objects_, {})) {
+    taken.emplace_back(std::move(object.event));
+    const auto slot = slots_.find(object.key);
+    if (slot != slots_.end() && slot->second.serial == serial) slots_.erase(slot);
   }
-  objects_.clear();
-  objects_live_ = 0;
   for (; open_ && pending_max > 0 && !pending_.empty(); --pending_max) {
     const auto first = pending_.begin();
     const auto slot = slots_.find(first->second);
@@ -133,7 +186,7 @@ std::optional<std::vector<Mailbox::Message>> Mailbox::take(std::size_t pending_m
 
 Mailbox::Sizes Mailbox::sizes() const {
   const std::scoped_lock lock(mutex_);
-  return {.replies = replies_.size(), .objects = objects_live_, .pending = pending_.size()};
+  return {.replies = replies_.size(), .objects = objects_.size(), .pending = pending_.size()};
 }
 
 }  // namespace stowage::scheduler

@@ -11,7 +11,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -50,14 +49,22 @@ class Mailbox {
   void put_thing(const std::string& name, core::ThingChanged event);
   void put_thing_gone(core::ThingGone event);
 
-  // The lists are in: pods may be placed from now on.
+  // Pods may be placed from now on: the lists are in, and we lead.
   void open();
+  // Pods that want a place wait here until open() is called again.
+  void hold_back();
   // take() returns nothing from now on, even if something is there.
   void close();
 
   // Everything in `replies` and `objects`, and at most `pending_max` pods that want a place. Waits
   // until there is something; unset once the mailbox is closed.
   [[nodiscard]] std::optional<std::vector<Message>> take(std::size_t pending_max);
+  // The same without waiting; empty if there is nothing.
+  [[nodiscard]] std::optional<std::vector<Message>> take_now(std::size_t pending_max);
+  // Called whenever something has come, in the place of waking who waits in take().
+  void on_arrival(std::function<void()> arrived) { on_arrival_ = std::move(arrived); }
+  // For the tests of the fault simulation alone: an event for which it returns false is lost.
+  void lose_some(std::function<bool(const core::Event&)> keep) { keep_ = std::move(keep); }
 
   struct Sizes {
     std::size_t replies = 0;
@@ -73,21 +80,38 @@ class Mailbox {
     auto operator<=>(const Turn&) const = default;
   };
   struct Slot {
+    std::optional<Turn> turn;  // set: in `pending`, with its event
     std::optional<core::Event> event;
-    std::optional<Turn> turn;  // set: in `pending`, else in `objects`
+    std::uint64_t serial = 0;       // else in `objects`
+    std::uint64_t cards_named = 0;  // when it was put there
   };
+  struct Object {
+    std::string key;
+    core::Event event;
+  };
+  // Cards are named by their position on a node. So an event that names some comes after the state
+  // of the node by which they were found, and before the next one with other cards.
+  enum class Merge : std::uint8_t { in_place, to_the_end, not_at_all };
 
-  void put_object(const std::string& key, core::Event event);
+  void put_object(const std::string& key, core::Event event, Merge merge = Merge::in_place);
+  void put_node_event(const std::string& key, core::Event event);
+  // The event of this key that waits in `objects`; null if there is none.
+  [[nodiscard]] const core::Event* waiting(const std::string& key) const;
   [[nodiscard]] bool something(std::size_t pending_max) const;
+  [[nodiscard]] std::optional<std::vector<Message>> take_locked(std::size_t pending_max);
+  void notify();
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
+  std::function<void()> on_arrival_;
+  std::function<bool(const core::Event&)> keep_;
   std::vector<Message> replies_;
   std::unordered_map<std::string, Slot> slots_;  // by "n/<name>", "p/<uid>" or "<kind>/<name>"
-  std::deque<std::string> objects_;              // keys, by first arrival; stale ones are skipped
+  std::map<std::uint64_t, Object> objects_;      // by serial
   std::map<Turn, std::string> pending_;          // keys
   std::uint64_t turns_ = 0;
-  std::size_t objects_live_ = 0;
+  std::uint64_t serials_ = 0;
+  std::uint64_t cards_named_ = 0;  // events that name cards
   bool open_ = false;
   bool closed_ = false;
 };

@@ -50,6 +50,35 @@ TEST(Mailbox, RepliesComeFirstThenObjectsThenPodsByPriority) {
   EXPECT_EQ(taken(box), "done x;node a 0;pending high;pending low;pending low2;");
 }
 
+core::PodSeenBound bound_with_card(const std::string& uid) {
+  return {.pod = pod(uid), .node = "a", .cards = core::Assignment{.containers = {{{.card = 1}}}}};
+}
+
+// A position of a card means nothing without the state of the node that it was found by.
+TEST(Mailbox, CardsAreToldBetweenTheStatesOfTheirNodeThatTheyAreOf) {
+  Mailbox box;
+  box.open();
+  box.put_node(core::NodeChanged{node("a").cards(3)});
+  box.put_pod(bound_with_card("p"));
+  box.put_node(core::NodeChanged{node("a").cards(3)});
+  EXPECT_EQ(box.sizes().objects, 2U);
+  box.put_node(core::NodeChanged{node("a").cards(2)});
+  EXPECT_EQ(taken(box), "node a 3;bound p;node a 2;");
+
+  box.put_pod(bound_with_card("p"));
+  box.put_pod(bound_with_card("q"));
+  box.put_node(core::NodeChanged{node("a").cards(4)});
+  box.put_pod(bound_with_card("p"));
+  EXPECT_EQ(taken(box), "bound q;node a 4;bound p;");
+
+  box.put_node(core::NodeChanged{node("a").cards(1)});
+  box.put_pod(bound_with_card("p"));
+  box.put_node_gone("a");
+  box.put_node(core::NodeChanged{node("a").cards(1)});
+  EXPECT_EQ(taken(box), "node a 1;bound p;node a 1;");
+  EXPECT_EQ(box.sizes().objects, 0U);
+}
+
 TEST(Mailbox, TheNewestStateOfAnObjectReplacesTheOlder) {
   Mailbox box;
   box.open();

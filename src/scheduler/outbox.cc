@@ -15,6 +15,7 @@ namespace stowage::scheduler {
 namespace {
 
 constexpr std::chrono::seconds kPauseAfterUnknown{2};
+constexpr const char* kNotLeading = "this replica does not lead any more; ask again";
 
 }  // namespace
 
@@ -59,7 +60,18 @@ Outbox::Outbox(const Options& options, Ends ends)
 
 Outbox::~Outbox() { *alive_ = false; }
 
+void Outbox::stand_down() {
+  leads_ = false;
+  *alive_ = false;  // of everything that was begun
+  alive_ = std::make_shared<bool>(true);
+  pauses_.clear();
+  evictor_.stand_down();
+  claims_.forget_all();
+  ends_.roster.forget_wrote();
+}
+
 void Outbox::carry_out(const core::Commands& commands) {
+  if (!leads_) return;
   for (const auto& command : commands) {
     std::visit([this](const auto& c) { carry_out(c); }, command);
   }
@@ -103,6 +115,28 @@ void Outbox::carry_out(const core::AskPicker& ask) {
   picker->second->ask(std::move(question), answer);
 }
 
+void Outbox::carry_out(const core::CardConflict& conflict) {
+  const std::string full = ends_.roster.name_of(conflict.uid);
+  if (full.empty()) return;
+  ++counters_.conflicts;
+  std::string with = ends_.roster.name_of(conflict.with);
+  if (with.empty()) with = conflict.with;
+  ends_.log.warn("two pods were given one share of a card",
+                 {{"pod", full},
+                  {"node", conflict.node},
+                  {"card", conflict.card},
+                  {"stays", with},
+                  {"evicted", conflict.evict ? "yes" : "no"}});
+  const std::size_t slash = full.find('/');
+  record({.ns = full.substr(0, slash), .name = full.substr(slash + 1), .uid = conflict.uid},
+         kube::EventType::warning, "CardConflict",
+         fmt::format("card {} of node {} cannot hold this pod beside pod {}, which was bound to it "
+                     "earlier and stays; this pod {}",
+                     conflict.card, conflict.node, with,
+                     conflict.evict ? "is evicted" : "is left where it is: look into it"));
+  if (conflict.evict) evictor_.evict(conflict);
+}
+
 void Outbox::bind_pod(const core::Bind& bind_command) {
   const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
   if (pod == nullptr) return;  // it has gone or is bound: that event is on its way to the engine
@@ -129,10 +163,16 @@ void Outbox::bind_pod(const core::Bind& bind_command) {
 }
 
 void Outbox::bind_guest(GuestBind guest) {
+  if (!leads_) return guest.done(kNotLeading);
+  ends_.roster.expect_pod(guest.ask.uid, guest.ask.ns + "/" + guest.ask.name);
   bind({.ask = std::move(guest.ask),
         .labels = std::move(guest.labels),
         .warning = std::move(guest.warning),
         .tell_guest = std::move(guest.done)});
+}
+
+void Outbox::drop(Errand& errand) {
+  if (errand.tell_guest) std::exchange(errand.tell_guest, nullptr)(kNotLeading);
 }
 
 // Labels are not merged by a binding, and who reads them expects them once the pod is bound: they
@@ -145,7 +185,7 @@ void Outbox::bind(Errand errand) {
   ends_.pods.write(
       std::move(name), patch,
       [this, alive = alive_, errand = std::move(errand)](const std::string& error) mutable {
-        if (!*alive) return;
+        if (!*alive) return drop(errand);
         if (error.empty()) return send(std::move(errand));
         bind_ended(errand, {.result = kube::BindResult::failed, .message = error});
       });
@@ -155,7 +195,8 @@ void Outbox::send(Errand errand) {
   kube::BindAsk copy = errand.ask;
   ends_.binder.bind(std::move(copy), [this, alive = alive_, errand = std::move(errand)](
                                          const kube::BindOutcome& outcome) mutable {
-    if (*alive) bind_ended(errand, outcome);
+    if (!*alive) return drop(errand);
+    bind_ended(errand, outcome);
   });
 }
 
@@ -170,6 +211,7 @@ void Outbox::bind_ended(Errand& errand, const kube::BindOutcome& outcome) {
   const Name pod{.ns = ask.ns, .name = ask.name, .uid = ask.uid};
   switch (outcome.result) {
     case kube::BindResult::bound:
+      ends_.roster.wrote(ask.uid, ask.annotations);
       ends_.mailbox.put_reply(core::BindDone{ask.uid});
       if (ends_.log.enabled(base::LogLevel::debug)) {
         ends_.log.debug("pod bound", {{"pod", pod.text()}, {"node", ask.node}});
@@ -180,7 +222,9 @@ void Outbox::bind_ended(Errand& errand, const kube::BindOutcome& outcome) {
       if (guest) return;  // its scheduler says so itself
       return record(pod, kube::EventType::normal, "Scheduled",
                     fmt::format("Successfully assigned {} to {}", pod.text(), ask.node));
-    case kube::BindResult::gone: return ends_.mailbox.put_reply(core::PodGone{ask.uid});
+    case kube::BindResult::gone:
+      if (guest) ends_.roster.lose_pod(ask.uid);
+      return ends_.mailbox.put_reply(core::PodGone{ask.uid});
     case kube::BindResult::refused:
       ends_.mailbox.put_reply(core::BindFailed{ask.uid});
       ends_.log.warn("bind refused",
@@ -273,6 +317,9 @@ Outbox::Counters Outbox::counters() const {
 
 void Outbox::tell(const Notice& notice) {
   const Name pod{.ns = notice.ns, .name = notice.name, .uid = notice.uid};
+  const bool to_people = notice.kind == Notice::Kind::refused ||
+                         notice.kind == Notice::Kind::forged || notice.kind == Notice::Kind::drift;
+  if (to_people && !leads_) return;  // the leader says so
   switch (notice.kind) {
     case Notice::Kind::refused:
       ++counters_.refused_by["rejected"];
@@ -280,6 +327,10 @@ void Outbox::tell(const Notice& notice) {
     case Notice::Kind::forged:
       ends_.log.warn("forged annotation ignored", {{"pod", pod.text()}});
       return record(pod, kube::EventType::warning, "ForgedAnnotation", notice.text);
+    case Notice::Kind::drift:
+      ends_.log.warn("annotations of a bound pod were edited",
+                     {{"pod", pod.text()}, {"why", notice.text}});
+      return record(pod, kube::EventType::warning, "AnnotationDrift", notice.text);
     case Notice::Kind::unread_cards:
       return ends_.log.warn("cards of a bound pod are unknown",
                             {{"pod", pod.text()}, {"why", notice.text}});

@@ -67,12 +67,17 @@ class Outbox {
   };
   void bind_guest(GuestBind guest);
   void tell(const Notice& notice);
+  // We do not lead any more: what is under way is dropped, guests are told so, and commands that
+  // still come are passed over, until lead() is called.
+  void stand_down();
+  void lead() { leads_ = true; }
   // To be called whenever a volume claim appears, changes or goes.
   void claim_changed(const std::string& claim) { claims_.claim_changed(claim); }
 
   struct Counters {
-    std::uint64_t refused = 0;  // refusals told, the engine's and ours
-    std::uint64_t unknown = 0;  // binds that were asked for again because nobody knew their end
+    std::uint64_t refused = 0;    // refusals told, the engine's and ours
+    std::uint64_t conflicts = 0;  // pods with a share that another had before
+    std::uint64_t unknown = 0;    // binds that were asked for again because nobody knew their end
     std::map<std::string, std::uint64_t> refused_by;  // by the word of the dominant reason
     Evictor::Counters evictions;
     Nominator::Counters nominations;
@@ -95,6 +100,7 @@ class Outbox {
   void carry_out(const core::Evict& evict) { evictor_.evict(evict); }
   void carry_out(const core::Nominate& nominate) { nominator_.nominate(nominate); }
   void carry_out(const core::AskPicker& ask);
+  void carry_out(const core::CardConflict& conflict);
   // The pod is bound now, or refused, by what is known of it and of the node at this moment.
   void bind_pod(const core::Bind& bind);
   void claims_failed(const core::Bind& bind, const std::string& why);
@@ -105,6 +111,7 @@ class Outbox {
     std::function<void(const std::string&)> tell_guest;
     bool guest_told = false;
   };
+  static void drop(Errand& errand);  // of a term that has ended
   void bind(Errand errand);
   void send(Errand errand);
   void bind_ended(Errand& errand, const kube::BindOutcome& outcome);
@@ -120,6 +127,7 @@ class Outbox {
   std::map<std::uint32_t, std::unique_ptr<Picker>> pickers_;  // by profile
   std::map<std::uint64_t, net::Timer> pauses_;                // of binds that are asked for again
   std::uint64_t pause_count_ = 0;
+  bool leads_ = true;
   std::shared_ptr<bool> alive_;
 };
 

@@ -183,10 +183,6 @@ TEST_F(OutboxTest, AVictimThatHasGoneIsFine) {
   server_.script("PATCH", kStatus, {refuse(404, "NotFound", "gone")});
   carry_out(kEvict);
   ASSERT_TRUE(run_until(loop_, [&] { return outbox_->counters().evictions.gone == 1; }));
-  server_.script("PATCH", kStatus, {refuse(409, "Conflict", "uid mismatch")});
-  server_.script("DELETE", kVictim, {refuse(409, "Conflict", "uid mismatch")});
-  carry_out(kEvict);
-  ASSERT_TRUE(run_until(loop_, [&] { return outbox_->counters().evictions.gone == 2; }));
   carry_out(core::Evict{.uid = "nobody", .by = "uid-p", .node = "n1"});
   EXPECT_EQ(mailbox_.sizes().replies, 0U);
   EXPECT_EQ(outbox_->counters().evictions.under_way, 0U);
@@ -205,6 +201,16 @@ TEST_F(OutboxTest, AVictimThatCannotBeDeletedStaysAndTheEngineIsTold) {
   EXPECT_EQ(told(), "stays uid-victim;");
   EXPECT_GT(server_.seen("DELETE", kVictim).size(), 1U) << "tried again before";
   EXPECT_EQ(outbox_->counters().evictions.failed, 2U);
+}
+
+// A conflict may be another pod of that name, of which the watch tells; or a passing one.
+TEST_F(OutboxTest, AVictimWhoseDeletionIsInConflictStaysUntilTheWatchTells) {
+  start();
+  server_.script("PATCH", kStatus, {refuse(409, "Conflict", "uid mismatch")});
+  server_.script("DELETE", kVictim, {refuse(409, "Conflict", "uid mismatch")});
+  carry_out(kEvict);
+  EXPECT_EQ(told(), "stays uid-victim;");
+  EXPECT_EQ(outbox_->counters().evictions.under_way, 0U);
 }
 
 TEST_F(OutboxTest, OfSeveralNominationsTheNewestIsWritten) {
@@ -378,6 +384,59 @@ TEST_F(OutboxTest, EveryQuestionToAPickerIsAnswered) {
   EXPECT_NE(server_.seen("POST", "/pick").at(0).body.find(R"("namespace":"ns","name":"p")"),
             std::string::npos);
   EXPECT_EQ(outbox_->counters().pickers.at("stowage").picked, 1U);
+}
+
+const core::CardConflict kConflict{
+    .uid = "uid-victim", .with = "uid-p", .node = "n1", .card = "n1/0", .evict = true};
+
+TEST_F(OutboxTest, TheLaterOfTwoPodsWithOneShareIsToldAndEvicted) {
+  server_.script("PATCH", kStatus, {reply(200)});
+  server_.script("DELETE", kVictim, {reply(200)});
+  start();
+  carry_out(kConflict);
+  EXPECT_TRUE(has_event("card n1/0 of node n1 cannot hold this pod beside pod ns/p"));
+  ASSERT_TRUE(called("DELETE", kVictim));
+  EXPECT_EQ(calls(), "PATCH status;DELETE victim;");
+  EXPECT_NE(server_.seen("PATCH", kStatus).at(0).body.find("was given to pod ns/p before"),
+            std::string::npos);
+  ASSERT_TRUE(run_until(loop_, [&] { return outbox_->counters().evictions.deleted == 1; }));
+  EXPECT_EQ(outbox_->counters().conflicts, 1U);
+  EXPECT_EQ(server_.seen("POST", kEvents).size(), 1U) << "nobody was preempted";
+}
+
+TEST_F(OutboxTest, AConflictMayBeToldAndNoMore) {
+  start();
+  core::CardConflict conflict = kConflict;
+  conflict.evict = false;
+  carry_out(conflict);
+  EXPECT_TRUE(has_event("is left where it is"));
+  EXPECT_EQ(calls(), "");
+  EXPECT_EQ(outbox_->counters().conflicts, 1U);
+}
+
+TEST_F(OutboxTest, WhoStandsDownFinishesNoEviction) {
+  server_.script("PATCH", kStatus, {reply(200)});
+  start();
+  carry_out(kEvict);
+  outbox_->stand_down();
+  carry_out(kEvict);
+  carry_out(kConflict);
+  ASSERT_TRUE(called("PATCH", kStatus));
+  run_for(loop_, milliseconds{20});
+  EXPECT_EQ(calls(), "PATCH status;");
+  EXPECT_EQ(outbox_->counters().evictions.under_way, 0U);
+}
+
+TEST_F(OutboxTest, EditedAnnotationsAreToldInAnEventByTheLeader) {
+  start();
+  const Notice notice{.kind = Notice::Kind::drift, .ns = "ns", .name = "p", .text = "was edited"};
+  outbox_->stand_down();
+  outbox_->tell(notice);
+  outbox_->lead();
+  outbox_->tell(notice);
+  EXPECT_TRUE(has_event("AnnotationDrift"));
+  EXPECT_TRUE(has_event("was edited"));
+  EXPECT_EQ(server_.seen("POST", kEvents).size(), 1U);
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 namespace stowage::scheduler {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::size_t kAnswerMax = std::size_t{64} << 10U;
 constexpr std::size_t kHeaderMax = std::size_t{16} << 10U;
 
@@ -35,6 +33,7 @@ Picker::Picker(net::EventLoop& loop, const PickerOptions& options, std::string p
     : options_(options),
       profile_(std::move(profile)),
       log_(log),
+      loop_(loop),
       alive_(std::make_shared<bool>(true)) {
   auto url = parse_picker_url(options_.url);
   STOWAGE_CHECK(url.has_value());
@@ -56,7 +55,7 @@ void Picker::not_picked(NotPicked why, const Done& done) {
 }
 
 void Picker::ask(Question question, Done done) {
-  const auto now = steady_clock::now();
+  const auto now = loop_.now();
   // After the pause one question finds out; others are not held up by it.
   if (paused_ && (now < paused_until_ || counters_.in_flight > 0)) {
     return not_picked(NotPicked::paused, done);
@@ -102,7 +101,7 @@ Picker::Verdict Picker::judge(const Question& question, const Reply& reply) cons
   return {.node = std::move(*node), .why = {}, .trouble = {}};
 }
 
-void Picker::replied(const Question& question, steady_clock::time_point start, const Reply& reply,
+void Picker::replied(const Question& question, net::Moment start, const Reply& reply,
                      const Done& done) {
   --counters_.in_flight;
   const Verdict verdict = judge(question, reply);
@@ -112,7 +111,7 @@ void Picker::replied(const Question& question, steady_clock::time_point start, c
   }
   worked();
   const auto took = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<net::Duration>(steady_clock::now() - start).count());
+      std::chrono::duration_cast<net::Duration>(loop_.now() - start).count());
   counters_.nanos_sum += took;
   counters_.nanos_max = std::max(counters_.nanos_max, took);
   ++counters_.answers;
@@ -124,7 +123,7 @@ void Picker::replied(const Question& question, steady_clock::time_point start, c
 // One line when it goes bad and one when it works again, however many pods come meanwhile.
 void Picker::failed(const std::string& trouble) {
   if (++failures_ < options_.failures_max) return;
-  paused_until_ = steady_clock::now() + options_.pause;
+  paused_until_ = loop_.now() + options_.pause;
   if (std::exchange(paused_, true)) return;
   log_.warn("picker left alone after failures, the policy decides",
             {{"profile", profile_},

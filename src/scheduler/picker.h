@@ -72,8 +72,7 @@ class Picker {
     NotPicked why = NotPicked::no_opinion;
     std::string trouble;  // empty: the picker works
   };
-  void replied(const Question& question, std::chrono::steady_clock::time_point start,
-               const Reply& reply, const Done& done);
+  void replied(const Question& question, net::Moment start, const Reply& reply, const Done& done);
   [[nodiscard]] Verdict judge(const Question& question, const Reply& reply) const;
   void failed(const std::string& trouble);
   void worked();
@@ -87,7 +86,8 @@ class Picker {
   Counters counters_;
   std::uint32_t failures_ = 0;  // in a row
   bool paused_ = false;
-  std::chrono::steady_clock::time_point paused_until_;
+  net::EventLoop& loop_;
+  net::Moment paused_until_;
   std::shared_ptr<bool> alive_;
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dialect/table.h"
+#include "dialect/times.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -38,10 +39,25 @@ core::PodSpec readable_part(dialect::PodObject object) {
   return spec;
 }
 
+// When the pod was bound. The API server writes the condition together with the node.
+std::int64_t placed_at(const dialect::PodObject& object) {
+  auto moment = dialect::parse_moment(object.scheduled_since);
+  if (!moment) moment = dialect::parse_moment(object.created);
+  return std::max<std::int64_t>(moment.value_or(1), 1);
+}
+
 // The spec has these too, and pods that wait may be many.
 void strip(dialect::PodObject& object) {
   object.rules = {};
   object.around = {};
+}
+
+void drop(std::unordered_map<std::string, std::set<std::string>>& uids_by_node,
+          const std::string& node, const std::string& uid) {
+  const auto found = uids_by_node.find(node);
+  if (found == uids_by_node.end()) return;
+  found->second.erase(uid);
+  if (found->second.empty()) uids_by_node.erase(found);
 }
 
 // Leaves both as they are.
@@ -82,7 +98,8 @@ void Roster::see_node(const dialect::NodeObject& object) {
     on_notice_(notice);
     return lose_node(object.name);
   }
-  NodeEntry& entry = nodes_[object.name];
+  const auto [at, fresh] = nodes_.try_emplace(object.name);
+  NodeEntry& entry = at->second;
   entry.seen_in = node_list_;
   if (entry.notes != reading->notes) {
     entry.notes = reading->notes;
@@ -90,16 +107,17 @@ void Roster::see_node(const dialect::NodeObject& object) {
     if (!notice.text.empty()) on_notice_(notice);
   }
   set_memory_unit(entry, reading->vgpu_memory_mib);
+  const bool same_cards = !fresh && entry.spec.cards == reading->node.cards;
   // The engine keeps labels and amounts; here only the cards are looked up again.
   core::NodeSpec cards{
       .name = reading->node.name, .cards = reading->node.cards, .links = reading->node.links};
   entry.spec = std::move(cards);
   mailbox_.put_node(core::NodeChanged{std::move(reading->node)});
 
-  const auto homeless = homeless_.find(object.name);
-  if (homeless == homeless_.end()) return;
-  const std::set<std::string> uids = std::move(homeless->second);
-  homeless_.erase(homeless);
+  const auto unheard = unheard_.find(object.name);
+  if (same_cards || unheard == unheard_.end()) return;
+  const std::set<std::string> uids = std::move(unheard->second);
+  unheard_.erase(unheard);
   for (const std::string& uid : uids) {
     PodEntry& pod = pods_.at(uid);
     const std::unique_ptr<Wanting> kept = std::move(pod.wanting);
@@ -143,7 +161,10 @@ void Roster::end_nodes() {
 
 // ---- pods -----------------------------------------------------------------------------------
 
-void Roster::begin_pods() { ++pod_list_; }
+void Roster::begin_pods() {
+  ++pod_list_;
+  listing_pods_ = true;
+}
 
 const Profile* Roster::profile_named(std::string_view name, std::uint32_t& number) const {
   for (std::size_t i = 0; i < profiles_.size(); ++i) {
@@ -163,6 +184,8 @@ void Roster::see_pod(dialect::PodObject object) {
   }
   entry.seen_in = pod_list_;
   if (!object.node.empty()) return see_bound(entry, std::move(object));
+  tell_forged(entry, object);
+  entry.unplaced = true;
   std::uint32_t number = 0;
   if (object.deleting) {
     forget(entry, object.uid);
@@ -171,6 +194,26 @@ void Roster::see_pod(dialect::PodObject object) {
   } else if (object.gates.empty()) {
     see_wanting(entry, std::move(object));
   }
+}
+
+// What only we write, on a pod that is not placed yet: its author wrote it. Where promises are
+// heeded, we or another replica of ours may have written the cards before the bind, on a pod of
+// another scheduler; and pods that we refused are marked.
+void Roster::tell_forged(PodEntry& entry, const dialect::PodObject& object) {
+  std::uint32_t number = 0;
+  const bool guest = profile_named(object.scheduler, number) == nullptr;
+  const bool created = !entry.unplaced && !listing_pods_;
+  std::vector<std::string> keys = dialect::scheduler_annotations(object);
+  std::erase_if(keys, [&](const std::string& key) {
+    if (key != dialect::kGpusAnnotation) return entry.unplaced || (guest && !created);
+    if (guest && promise_profile_ && !created) return true;
+    return !entry.testimony.forged(object, hash_key_);
+  });
+  if (keys.empty()) return;
+  ++forged_;
+  notify(Notice::Kind::forged, object,
+         fmt::format("the scheduler alone writes {}; what the pod brought along is ignored{}",
+                     joined(keys, " and "), guest ? "" : " and will be replaced"));
 }
 
 // A pod that somebody else schedules. The extender may hold cards for it, so its end is told.
@@ -213,12 +256,6 @@ void Roster::see_nomination(PodEntry& entry, const dialect::PodObject& object) {
 }
 
 void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
-  if (object.annotations.contains(std::string(dialect::kGpusAnnotation)) && !entry.wanting) {
-    notify(Notice::Kind::forged, object,
-           fmt::format("the annotation {} is written by the scheduler alone; what the pod brought "
-                       "along is ignored and will be replaced",
-                       dialect::kGpusAnnotation));
-  }
   std::uint32_t number = 0;
   const Profile* profile = profile_named(object.scheduler, number);
   Result<core::PodSpec> spec = dialect::to_spec(object, reading(profile->reading));
@@ -251,6 +288,14 @@ void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
   mailbox_.put_pod(core::PodPending{std::move(*spec)});
 }
 
+void Roster::tell_wanting_again() {
+  std::map<std::string, const Wanting*> again;
+  for (const auto& [uid, entry] : pods_) {
+    if (entry.wanting && entry.node.empty()) again.emplace(entry.name, entry.wanting.get());
+  }
+  for (const auto& [name, wanting] : again) mailbox_.put_pod(core::PodPending{wanting->spec});
+}
+
 void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   std::uint32_t number = 0;
   const Profile* profile = profile_named(object.scheduler, number);
@@ -265,27 +310,46 @@ void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   if (entry.node.empty()) ++bound_;
   if (entry.wanting && entry.node.empty()) --wanting_;
   entry.wanting.reset();
-  if (!entry.node.empty() && entry.node != object.node) {
-    homeless_[entry.node].erase(object.uid);
-    on_node_[entry.node].erase(object.uid);
-  }
+  drop(unheard_, entry.node, object.uid);
+  if (entry.node != object.node) drop(on_node_, entry.node, object.uid);
   entry.node = object.node;
   on_node_[entry.node].insert(object.uid);
   entry.standing = std::make_unique<Standing>(standing_of(object));
   tell_bound(entry, std::move(object), std::move(*spec));
 }
 
+Testimony::Word Roster::hear(PodEntry& entry, const dialect::PodObject& object,
+                             const core::PodSpec& spec) {
+  using Trouble = Testimony::Word::Trouble;
+  const bool drifted = entry.testimony.drifted();
+  Testimony::Word word = entry.testimony.hear({.object = object,
+                                               .pod = spec,
+                                               .node = node(object.node),
+                                               .born_bound = !entry.unplaced && !listing_pods_},
+                                              hash_key_);
+  if (drifted) --drifted_;
+  if (entry.testimony.drifted()) ++drifted_;
+  if (word.trouble == Trouble::unread) {
+    notify(Notice::Kind::unread_cards, object, word.message);
+  } else if (word.trouble != Trouble::none && !word.told) {
+    const bool drift = word.trouble == Trouble::drift;
+    ++(drift ? drifts_ : forged_);
+    notify(drift ? Notice::Kind::drift : Notice::Kind::forged, object, word.message);
+  }
+  return word;
+}
+
 void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec) {
-  const auto found = nodes_.find(object.node);
-  const core::NodeSpec* node = found == nodes_.end() ? nullptr : &found->second.spec;
-  auto cards = dialect::read_answer(object, spec, node);
-  if (!cards) notify(Notice::Kind::unread_cards, object, cards.error().message);
+  Testimony::Word word = hear(entry, object, spec);
   entry.told = true;
-  mailbox_.put_pod(
-      core::PodSeenBound{.pod = spec, .node = object.node, .cards = cards ? *cards : std::nullopt});
-  if (node != nullptr) return;
+  const std::int64_t placed = entry.testimony.ours() ? placed_at(object) : 0;
+  mailbox_.put_pod(core::PodSeenBound{
+      .pod = spec, .node = object.node, .cards = std::move(word.cards), .placed = placed});
+  // It came before its node, or while that lacks cards that the pod names: it is heard again.
+  const bool understood = word.trouble != Testimony::Word::Trouble::unread;
+  if (node(object.node) != nullptr && understood) return;
   strip(object);
-  homeless_[object.node].insert(object.uid);
+  unheard_[object.node].insert(object.uid);
   entry.wanting =
       std::make_unique<Wanting>(Wanting{.object = std::move(object), .spec = std::move(spec)});
 }
@@ -305,30 +369,45 @@ void Roster::lose_pod(const std::string& uid) {
   PodEntry& entry = found->second;
   if (!entry.node.empty()) {
     --bound_;
-    const auto on = on_node_.find(entry.node);
-    if (on != on_node_.end()) {
-      on->second.erase(uid);
-      if (on->second.empty()) on_node_.erase(on);
-    }
-    const auto homeless = homeless_.find(entry.node);
-    if (homeless != homeless_.end()) {
-      homeless->second.erase(uid);
-      if (homeless->second.empty()) homeless_.erase(homeless);
-    }
+    drop(on_node_, entry.node, uid);
+    drop(unheard_, entry.node, uid);
   }
   forget(entry, uid);
+  if (entry.testimony.drifted()) --drifted_;
   const auto named = uids_.find(entry.name);
   if (named != uids_.end() && named->second == uid) uids_.erase(named);
   pods_.erase(found);
 }
 
 void Roster::end_pods() {
+  listing_pods_ = false;
   std::vector<std::string> gone;
   for (const auto& [uid, entry] : pods_) {
     if (entry.seen_in != pod_list_) gone.push_back(uid);
   }
   std::sort(gone.begin(), gone.end());
   for (const auto& uid : gone) lose_pod(uid);
+}
+
+void Roster::expect_pod(const std::string& uid, const std::string& name) {
+  PodEntry& entry = pods_[uid];
+  entry.told = true;  // the engine has reserved its cards
+  if (!entry.name.empty()) return;
+  entry.name = name;
+  uids_[name] = uid;
+  entry.seen_in = pod_list_;  // a list that is under way may be older than the pod
+}
+
+void Roster::wrote(const std::string& uid, const dialect::Annotations& annotations) {
+  const auto found = pods_.find(uid);
+  if (found != pods_.end()) found->second.testimony.wrote(annotations, hash_key_);
+}
+
+void Roster::forget_wrote() {
+  for (auto& [uid, entry] : pods_) {
+    entry.testimony.forget_wrote();
+    entry.promise.clear();  // the engine has let go of its holds: the next list tells them again
+  }
 }
 
 // ---- questions ------------------------------------------------------------------------------
@@ -385,7 +464,13 @@ std::string Roster::name_of(const std::string& uid) const {
 }
 
 Roster::Sizes Roster::sizes() const {
-  return {.nodes = nodes_.size(), .pods = pods_.size(), .wanting = wanting_, .bound = bound_};
+  return {.nodes = nodes_.size(),
+          .pods = pods_.size(),
+          .wanting = wanting_,
+          .bound = bound_,
+          .drifted = drifted_,
+          .drifts = drifts_,
+          .forged = forged_};
 }
 
 }  // namespace stowage::scheduler

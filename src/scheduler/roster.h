@@ -27,6 +27,7 @@
 #include "dialect/dialect.h"
 #include "scheduler/mailbox.h"
 #include "scheduler/profile.h"
+#include "scheduler/testimony.h"
 
 namespace stowage::scheduler {
 
@@ -34,7 +35,8 @@ namespace stowage::scheduler {
 struct Notice {
   enum class Kind : std::uint8_t {
     refused,       // a pod of ours that cannot be placed as it is written
-    forged,        // an unbound pod that carries our answer already: ignored
+    forged,        // a new pod that carries what only we write: ignored
+    drift,         // a bound pod whose annotations were edited: it keeps the cards that it has
     unread_cards,  // a bound pod whose cards cannot be read: taken as unknown
     unread_pod,    // a pod on a node that makes no sense: charged by what can be read
     node,          // a node with sources that disagree, or that cannot be read
@@ -59,6 +61,11 @@ class Roster {
   // Promises of pods that others schedule are heeded, and placed by this profile of the engine.
   void heed_promises(std::uint32_t profile) { promise_profile_ = profile; }
 
+  // We have written these annotations on the pod: they are ours, whoever edits them.
+  void wrote(const std::string& uid, const dialect::Annotations& annotations);
+  // Somebody else leads: what we wrote on pods that are not bound yet may be replaced.
+  void forget_wrote();
+
   void begin_nodes();
   void see_node(const dialect::NodeObject& object);
   void lose_node(const std::string& name);
@@ -68,6 +75,12 @@ class Roster {
   void see_pod(dialect::PodObject object);
   void lose_pod(const std::string& uid);
   void end_pods();
+  // A pod of another scheduler (by "namespace/name") is being bound through us, perhaps before we
+  // have seen it. It may go unseen as well: a list that does not name it tells that it has gone.
+  void expect_pod(const std::string& uid, const std::string& name);
+
+  // Tells the engine of every pod that wants a place, as if it had come just now, by name.
+  void tell_wanting_again();
 
   // A pod that wants a place, or is being bound; null if there is none. Valid until the next call.
   struct Wanting {
@@ -105,6 +118,9 @@ class Roster {
     std::size_t pods = 0;
     std::size_t wanting = 0;
     std::size_t bound = 0;
+    std::size_t drifted = 0;   // bound pods that say other cards than those that count
+    std::uint64_t drifts = 0;  // times that annotations of bound pods were edited
+    std::uint64_t forged = 0;  // pods that came with annotations that only we write
   };
   [[nodiscard]] Sizes sizes() const;
 
@@ -120,11 +136,13 @@ class Roster {
     std::string node;
     std::uint64_t seen_in = 0;
     bool told = false;                   // the engine knows of it
+    bool unplaced = false;               // it was seen before it was on a node
     std::string promise;                 // resource version of the pod whose promise was told
     bool promised = false;               // it had one that counts
+    Testimony testimony;                 // about its cards
     std::string nominated;               // of another scheduler's pod: the node that was told
     std::unique_ptr<Standing> standing;  // while it is on a node
-    std::unique_ptr<Wanting> wanting;    // while it is unbound, or its node is not known
+    std::unique_ptr<Wanting> wanting;    // while it is unbound, or its cards are unheard
   };
 
   [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
@@ -134,6 +152,9 @@ class Roster {
   void see_nomination(PodEntry& entry, const dialect::PodObject& object);
   void see_bound(PodEntry& entry, dialect::PodObject object);
   void tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec);
+  void tell_forged(PodEntry& entry, const dialect::PodObject& object);
+  [[nodiscard]] Testimony::Word hear(PodEntry& entry, const dialect::PodObject& object,
+                                     const core::PodSpec& spec);
   void forget(PodEntry& entry, const std::string& uid);
   void set_memory_unit(NodeEntry& entry, std::int32_t unit);
   void notify(Notice::Kind kind, const dialect::PodObject& pod, std::string text) const;
@@ -142,15 +163,21 @@ class Roster {
   Mailbox& mailbox_;
   OnNotice on_notice_;
   std::unordered_map<std::string, NodeEntry> nodes_;
-  std::unordered_map<std::string, PodEntry> pods_;                   // by uid
-  std::unordered_map<std::string, std::string> uids_;                // by "namespace/name"
-  std::unordered_map<std::string, std::set<std::string>> homeless_;  // uids by unknown node
-  std::unordered_map<std::string, std::set<std::string>> on_node_;   // uids by node
+  std::unordered_map<std::string, PodEntry> pods_;                  // by uid
+  std::unordered_map<std::string, std::string> uids_;               // by "namespace/name"
+  std::unordered_map<std::string, std::set<std::string>> on_node_;  // uids by node
+  // Those whose cards could not be looked up: the node was not known, or had not all of them.
+  std::unordered_map<std::string, std::set<std::string>> unheard_;
   Clock clock_;
   std::optional<std::uint32_t> promise_profile_;
   std::map<std::int32_t, std::size_t> memory_units_;  // how many nodes have it
   std::uint64_t node_list_ = 0;
   std::uint64_t pod_list_ = 0;
+  bool listing_pods_ = false;
+  base::HashKey hash_key_ = base::random_hash_key();
+  std::size_t drifted_ = 0;
+  std::uint64_t drifts_ = 0;
+  std::uint64_t forged_ = 0;
   std::size_t wanting_ = 0;
   std::size_t bound_ = 0;
 };

@@ -58,6 +58,20 @@ std::string event_text(const core::Event& event) {
   return "other";
 }
 
+// A pod on the node, with our annotation naming this card.
+dialect::PodObject bound_with_card(const Roster& roster, const std::string& name,
+                                   std::uint32_t card) {
+  auto bound = pod_object(name);
+  bound.node = "n";
+  const core::Assignment cards{.containers = {{{.card = card, .milli = 1000, .memory_mib = 0}}}};
+  bound.annotations = dialect::answer({.object = bound,
+                                       .pod = *dialect::to_spec(bound, {}),
+                                       .node = *roster.node("n"),
+                                       .cards = cards})
+                          .annotations;
+  return bound;
+}
+
 class RosterTest : public ::testing::Test {
  protected:
   RosterTest() { mailbox_.open(); }
@@ -206,14 +220,7 @@ TEST_F(RosterTest, ABoundPodKeepsTheCardsThatItNames) {
   roster_.see_node(node_object("n", "4"));
   roster_.see_pod(pod_object("p"));
   events();
-  auto bound = pod_object("p");
-  bound.node = "n";
-  const core::Assignment cards{.containers = {{{.card = 2, .milli = 1000, .memory_mib = 0}}}};
-  bound.annotations = dialect::answer({.object = bound,
-                                       .pod = *dialect::to_spec(bound, {}),
-                                       .node = *roster_.node("n"),
-                                       .cards = cards})
-                          .annotations;
+  auto bound = bound_with_card(roster_, "p", 2);
   roster_.see_pod(bound);
   EXPECT_EQ(events(), "bound p n cards 2,;");
   EXPECT_EQ(roster_.wanting("p"), nullptr);
@@ -226,15 +233,9 @@ TEST_F(RosterTest, ABoundPodKeepsTheCardsThatItNames) {
 
 TEST_F(RosterTest, CardsAreReadAgainWhenTheNodeAppears) {
   roster_.see_node(node_object("n", "4"));
-  auto bound = pod_object("p");
-  bound.node = "n";
-  const core::Assignment cards{.containers = {{{.card = 3, .milli = 1000, .memory_mib = 0}}}};
-  bound.annotations = dialect::answer({.object = bound,
-                                       .pod = *dialect::to_spec(bound, {}),
-                                       .node = *roster_.node("n"),
-                                       .cards = cards})
-                          .annotations;
+  const auto bound = bound_with_card(roster_, "p", 3);
   roster_.lose_node("n");
+  roster_.see_pod(pod_object("p"));
   events();
   roster_.see_pod(bound);
   EXPECT_EQ(events(), "bound p n cards unknown;");
@@ -242,6 +243,20 @@ TEST_F(RosterTest, CardsAreReadAgainWhenTheNodeAppears) {
   EXPECT_EQ(events(), "node n 4;bound p n cards 3,;");
   roster_.see_node(node_object("n", "4"));
   EXPECT_EQ(events(), "node n 4;");
+}
+
+TEST_F(RosterTest, CardsAreReadAgainWhenTheNodeHasThemAgain) {
+  roster_.see_node(node_object("n", "4"));
+  const auto bound = bound_with_card(roster_, "p", 3);
+  roster_.see_node(node_object("n", "1"));
+  roster_.begin_pods();  // we come while the card is away
+  roster_.see_pod(bound);
+  roster_.end_pods();
+  EXPECT_EQ(events(), "node n 1;bound p n cards unknown;");
+  roster_.see_node(node_object("n", "4"));
+  EXPECT_EQ(events(), "node n 4;bound p n cards 3,;");
+  roster_.see_node(node_object("n", "3"));
+  EXPECT_EQ(events(), "node n 3;") << "from then on it is the engine's business";
 }
 
 TEST_F(RosterTest, APodThatGoesBeforeItsNodeComesIsForgotten) {
@@ -274,6 +289,28 @@ TEST_F(RosterTest, WhatAListDoesNotNameIsGone) {
   EXPECT_EQ(roster_.sizes().nodes, 1U);
 }
 
+// kube-scheduler may hear of its pod earlier than we do, and ask us to bind it: the pod must not
+// stay in the ledger for ever if our watch breaks and it goes before the next list.
+TEST_F(RosterTest, AGuestThatWasBoundAndWentUnseenIsGoneWithTheNextList) {
+  roster_.begin_pods();
+  roster_.expect_pod("g", "ns/g");
+  roster_.end_pods();
+  EXPECT_EQ(events(), "") << "the list may be older than the pod";
+  EXPECT_EQ(roster_.uid_of("ns/g"), "g");
+  roster_.begin_pods();
+  roster_.end_pods();
+  EXPECT_EQ(events(), "gone g;");
+
+  auto seen = pod_object("h");
+  seen.scheduler = "default-scheduler";
+  roster_.see_pod(seen);
+  roster_.expect_pod("h", "ns/h");
+  EXPECT_EQ(events(), "");
+  roster_.begin_pods();
+  roster_.end_pods();
+  EXPECT_EQ(events(), "gone h;") << "it was seen, but never on its node";
+}
+
 TEST_F(RosterTest, APodThatCannotBePlacedAsItIsWrittenIsTold) {
   auto odd = pod_object("odd");
   odd.unsupported = {"resource claims"};
@@ -302,6 +339,106 @@ TEST_F(RosterTest, AnAnswerOnANewPodIsAForgery) {
   EXPECT_EQ(notices(), "") << "told once";
 }
 
+TEST_F(RosterTest, ForgeriesOfOthersPodsAreToldToo) {
+  auto theirs = pod_object("t");
+  theirs.scheduler = "default-scheduler";
+  theirs.annotations = {{std::string(dialect::kGpusAnnotation), "{}"},
+                        {std::string(dialect::kRetryAnnotation), "1"}};
+  roster_.see_pod(theirs);
+  ASSERT_EQ(notices_.size(), 1U);
+  EXPECT_NE(notices_[0].text.find("stowage.dev/gpus and stowage.dev/retry-since"),
+            std::string::npos)
+      << notices_[0].text;
+  EXPECT_EQ(roster_.sizes().forged, 1U);
+  notices_.clear();
+  roster_.see_pod(theirs);
+  EXPECT_EQ(notices(), "") << "told once";
+  auto marked = pod_object("m");
+  marked.scheduler = "default-scheduler";
+  roster_.see_pod(marked);
+  marked.annotations = {{std::string(dialect::kRetryAnnotation), "1"}};
+  roster_.see_pod(marked);
+  EXPECT_EQ(notices(), "") << "we mark pods that we refused";
+}
+
+TEST_F(RosterTest, WhereCardsAreWrittenBeforeTheBindOnlyThoseOfACreatedPodAreForged) {
+  roster_.heed_promises(0);
+  auto created = pod_object("c");
+  created.scheduler = "default-scheduler";
+  created.annotations = {{std::string(dialect::kGpusAnnotation), "{}"}};
+  roster_.see_pod(created);
+  EXPECT_EQ(notices(), "1 c;");
+  auto filtered = pod_object("f");
+  filtered.scheduler = "default-scheduler";
+  roster_.see_pod(filtered);
+  filtered.annotations = created.annotations;
+  roster_.see_pod(filtered);
+  EXPECT_EQ(notices(), "");
+  roster_.begin_pods();
+  auto listed = pod_object("l");
+  listed.scheduler = "default-scheduler";
+  listed.annotations = created.annotations;
+  roster_.see_pod(listed);
+  EXPECT_EQ(notices(), "") << "nobody knows who wrote it";
+}
+
+TEST_F(RosterTest, EditedAnnotationsMoveNobodyAndAreCounted) {
+  roster_.see_node(node_object("n", "4"));
+  roster_.see_pod(pod_object("p"));
+  roster_.see_pod(bound_with_card(roster_, "p", 2));
+  EXPECT_EQ(events(), "node n 4;bound p n cards 2,;");
+  roster_.see_pod(bound_with_card(roster_, "p", 0));
+  EXPECT_EQ(events(), "bound p n cards unknown;") << "the engine keeps what it knows";
+  EXPECT_EQ(notices(), "2 p;");
+  roster_.see_pod(bound_with_card(roster_, "p", 0));
+  EXPECT_EQ(notices(), "");
+  EXPECT_EQ(roster_.sizes().drifted, 1U);
+  EXPECT_EQ(roster_.sizes().drifts, 1U);
+  events();
+  roster_.see_pod(bound_with_card(roster_, "p", 2));
+  EXPECT_EQ(events(), "bound p n cards 2,;");
+  EXPECT_EQ(roster_.sizes().drifted, 0U);
+  roster_.see_pod(bound_with_card(roster_, "p", 1));
+  EXPECT_EQ(roster_.sizes().drifted, 1U);
+  roster_.lose_pod("p");
+  EXPECT_EQ(roster_.sizes().drifted, 0U);
+  EXPECT_EQ(roster_.sizes().drifts, 2U);
+}
+
+TEST_F(RosterTest, AnEditBeforeTheEngineHasLookedTakesNoCardsAway) {
+  roster_.see_node(node_object("n", "4"));
+  roster_.see_pod(pod_object("p"));
+  events();
+  roster_.see_pod(bound_with_card(roster_, "p", 2));
+  roster_.see_pod(bound_with_card(roster_, "p", 0));
+  EXPECT_EQ(events(), "bound p n cards 2,;");
+}
+
+TEST_F(RosterTest, APodThatIsCreatedOnANodeNamesNoCards) {
+  roster_.see_node(node_object("n", "4"));
+  events();
+  roster_.see_pod(bound_with_card(roster_, "p", 2));
+  EXPECT_EQ(events(), "bound p n cards unknown;");
+  EXPECT_EQ(notices(), "1 p;");
+  roster_.begin_pods();
+  roster_.see_pod(bound_with_card(roster_, "p", 2));
+  roster_.see_pod(bound_with_card(roster_, "q", 3));
+  roster_.end_pods();
+  EXPECT_EQ(events(), "bound p n cards unknown;bound q n cards 3,;")
+      << "of one that was there before us nobody can say";
+  EXPECT_EQ(notices(), "");
+}
+
+TEST_F(RosterTest, WhatWeWroteIsOursWhateverIsSeenFirst) {
+  roster_.see_node(node_object("n", "4"));
+  roster_.see_pod(pod_object("p"));
+  events();
+  roster_.wrote("p", bound_with_card(roster_, "p", 2).annotations);
+  roster_.see_pod(bound_with_card(roster_, "p", 0));
+  EXPECT_EQ(events(), "bound p n cards unknown;");
+  EXPECT_EQ(notices(), "2 p;");
+}
+
 TEST_F(RosterTest, ARunningPodThatMakesNoSenseIsChargedByWhatCanBeRead) {
   roster_.see_node(node_object("n", "4"));
   events();
@@ -309,12 +446,42 @@ TEST_F(RosterTest, ARunningPodThatMakesNoSenseIsChargedByWhatCanBeRead) {
   odd.node = "n";
   odd.containers[0].requests["cpu"] = *base::Quantity::parse("2");
   roster_.see_pod(odd);
-  EXPECT_EQ(notices(), "3 p;");
+  EXPECT_EQ(notices(), "4 p;");
   const auto taken = mailbox_.take(10);
   const auto& seen = std::get<core::PodSeenBound>(std::get<core::Event>(taken->at(0)));
   EXPECT_EQ(core::effective_resources(seen.pod).cpu_milli, 2000);
   EXPECT_EQ(seen.pod.containers.back().gpu.count, 1);
   EXPECT_FALSE(seen.cards.has_value());
+}
+
+TEST_F(RosterTest, WhenAPodOfOursWasBoundIsReadFromItsConditionOrItsCreation) {
+  roster_.see_node(node_object("n", "4"));
+  events();
+  const auto placed = [&](dialect::PodObject bound) {
+    auto before = bound;
+    before.node.clear();
+    before.annotations.clear();
+    roster_.see_pod(before);
+    (void)mailbox_.take(10);
+    roster_.see_pod(std::move(bound));
+    const auto taken = mailbox_.take(10);
+    return std::get<core::PodSeenBound>(std::get<core::Event>(taken->back())).placed;
+  };
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  auto bound = bound_with_card(roster_, "a", 0);
+  bound.created = "1970-01-01T00:00:05Z";
+  EXPECT_EQ(placed(bound), 5 * kSecond);
+  bound = bound_with_card(roster_, "b", 1);
+  bound.created = "1970-01-01T00:00:05Z";
+  bound.scheduled_since = "1970-01-01T00:00:07Z";
+  EXPECT_EQ(placed(bound), 7 * kSecond);
+  bound = bound_with_card(roster_, "c", 2);
+  bound.created = "no time";
+  EXPECT_EQ(placed(bound), 1) << "ours, nobody knows when";
+  bound = bound_with_card(roster_, "d", 3);
+  bound.annotations.clear();
+  bound.scheduled_since = "1970-01-01T00:00:07Z";
+  EXPECT_EQ(placed(bound), 0);
 }
 
 TEST_F(RosterTest, PodsAreFoundByNameAndARecreatedPodIsAnotherOne) {

@@ -5,33 +5,46 @@
 #include <iterator>
 #include <utility>
 
+#include "net/loop_health.h"
+
 namespace stowage::scheduler {
 namespace {
 
 constexpr std::size_t kPendingPerBatch = 64;  // so that the first bind goes out soon
 
-std::int64_t now_ns() { return Runner::now().ns; }
-
 }  // namespace
 
-Runner::Runner(Options options, Mailbox& mailbox, Output output)
+base::Instant engine_time(const net::EventLoop& loop) {
+  const auto now = loop.now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+}
+
+Runner::Runner(Options options, Mailbox& mailbox, net::EventLoop& loop, Output output)
     : engine_(std::move(options.profiles), options.engine),
       binds_max_(options.binds_max),
       mailbox_(mailbox),
+      loop_(loop),
       output_(std::move(output)) {}
 
 Runner::~Runner() {
   mailbox_.close();
+  mailbox_.on_arrival({});
   if (thread_.joinable()) thread_.join();
 }
 
-base::Instant Runner::now() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
-}
-
 void Runner::start() {
-  thread_ = std::thread([this] { run(); });
+  if (loop_.schedule() == nullptr) {
+    thread_ = std::thread([this] { run(); });
+    return;
+  }
+  turn_waits_ = std::make_shared<bool>(false);
+  mailbox_.on_arrival([this] {
+    if (std::exchange(*turn_waits_, true)) return;
+    loop_.post([this, weak = std::weak_ptr<bool>(turn_waits_)] {
+      if (!weak.expired()) turn();
+    });
+  });
+  mailbox_.ask([](const Mailbox::Hearing& /*unused*/) {});  // what came before
 }
 
 void Runner::set_slow_binds(std::size_t count) {
@@ -40,31 +53,54 @@ void Runner::set_slow_binds(std::size_t count) {
   if (count > before) mailbox_.ask([](const Mailbox::Hearing& /*unused*/) {});
 }
 
+std::size_t Runner::room() const {
+  const std::size_t under_way = engine_.counters().binding;
+  const std::size_t binding = under_way - std::min(under_way, slow_binds_.load());
+  return std::min(binds_max_ > binding ? binds_max_ - binding : 0, kPendingPerBatch);
+}
+
 void Runner::run() {
-  while (true) {
-    const std::size_t under_way = engine_.counters().binding;
-    const std::size_t binding = under_way - std::min(under_way, slow_binds_.load());
-    const std::size_t room = binds_max_ > binding ? binds_max_ - binding : 0;
-    auto batch = mailbox_.take(std::min(room, kPendingPerBatch));
-    if (!batch) return;
-    core::Commands out;
-    for (auto& message : *batch) {
-      if (auto* question = std::get_if<Mailbox::Question>(&message)) {
-        (*question)({.engine = engine_, .now = base::Instant{now_ns()}, .out = out});
-      } else {
-        handle(std::get<core::Event>(message), out);
-      }
-    }
-    publish();
-    if (!out.empty()) output_(std::move(out));
+  while (auto batch = mailbox_.take(room())) work(*batch);
+}
+
+void Runner::turn() {
+  *turn_waits_ = false;
+  const std::size_t before = room();
+  auto batch = mailbox_.take_now(before);
+  if (!batch || batch->empty()) return;
+  const bool placing = std::any_of(batch->begin(), batch->end(), [](const auto& message) {
+    const auto* event = std::get_if<core::Event>(&message);
+    return event != nullptr && std::holds_alternative<core::PodPending>(*event);
+  });
+  work(*batch);
+  // There are more than one batch has, or there is room only now. Pods that are held back stay.
+  if ((placing || before == 0) && mailbox_.sizes().pending > 0 && room() > 0) {
+    mailbox_.ask([](const Mailbox::Hearing& /*unused*/) {});
   }
 }
 
+void Runner::work(std::vector<Mailbox::Message>& batch) {
+  core::Commands out;
+  net::Duration before = net::thread_time();
+  for (auto& message : batch) {
+    if (auto* question = std::get_if<Mailbox::Question>(&message)) {
+      (*question)({.engine = engine_, .now = engine_time(loop_), .out = out});
+    } else {
+      handle(std::get<core::Event>(message), out);
+    }
+    const net::Duration after = net::thread_time();
+    longest_.add(after - before, loop_.now());
+    before = after;
+  }
+  publish();
+  if (!out.empty()) output_(std::move(out));
+}
+
 void Runner::handle(const core::Event& event, core::Commands& out) {
-  const std::int64_t start = now_ns();
-  core::Commands commands = engine_.handle(event, base::Instant{start});
+  const base::Instant start = engine_time(loop_);
+  core::Commands commands = engine_.handle(event, start);
   if (std::holds_alternative<core::PodPending>(event)) {
-    const auto took = static_cast<std::uint64_t>(now_ns() - start);
+    const auto took = static_cast<std::uint64_t>(engine_time(loop_).ns - start.ns);
     next_.decide_ns_sum += took;
     next_.decide_ns_max = std::max(next_.decide_ns_max, took);
     ++next_.decide_count;
@@ -74,6 +110,7 @@ void Runner::handle(const core::Event& event, core::Commands& out) {
 
 void Runner::publish() {
   next_.counters = engine_.counters();
+  next_.longest_event = longest_.get(loop_.now());
   next_.nodes = engine_.ledger().node_count();
   next_.pods = engine_.ledger().pod_count();
   const std::scoped_lock lock(mutex_);

@@ -36,8 +36,9 @@ class Collector {
 
 TEST(Runner, DecidesOnItsOwnThreadAndAnswersQuestions) {
   Mailbox mailbox;
+  net::EventLoop loop;
   Collector out;
-  Runner runner({.profiles = {policy("binpack")}, .binds_max = 10}, mailbox,
+  Runner runner({.profiles = {policy("binpack")}, .binds_max = 10}, mailbox, loop,
                 [&](core::Commands commands) { out.add(std::move(commands)); });
   runner.start();
   mailbox.put_node(core::NodeChanged{node("a").cards(2)});
@@ -59,8 +60,9 @@ TEST(Runner, DecidesOnItsOwnThreadAndAnswersQuestions) {
 
 TEST(Runner, StopsDecidingWhileTooManyBindsAreUnderWay) {
   Mailbox mailbox;
+  net::EventLoop loop;
   Collector out;
-  Runner runner({.profiles = {policy("binpack")}, .binds_max = 2}, mailbox,
+  Runner runner({.profiles = {policy("binpack")}, .binds_max = 2}, mailbox, loop,
                 [&](core::Commands commands) { out.add(std::move(commands)); });
   mailbox.put_node(core::NodeChanged{node("a").cards(8)});
   for (const char* uid : {"1", "2", "3"}) mailbox.put_pod(core::PodPending{pod(uid).gpus(1)});
@@ -75,8 +77,9 @@ TEST(Runner, StopsDecidingWhileTooManyBindsAreUnderWay) {
 
 TEST(Runner, BindsThatWaitForSomethingSlowDoNotHoldOthersUp) {
   Mailbox mailbox;
+  net::EventLoop loop;
   Collector out;
-  Runner runner({.profiles = {policy("binpack")}, .binds_max = 1}, mailbox,
+  Runner runner({.profiles = {policy("binpack")}, .binds_max = 1}, mailbox, loop,
                 [&](core::Commands commands) { out.add(std::move(commands)); });
   mailbox.put_node(core::NodeChanged{node("a").cards(8)});
   for (const char* uid : {"1", "2", "3"}) mailbox.put_pod(core::PodPending{pod(uid).gpus(1)});

@@ -6,14 +6,15 @@
 #include <fmt/format.h>
 
 #include "codec/kubernetes.h"
+#include "net/loop_health.h"
 
 namespace stowage::scheduler {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::chrono::seconds kTick{1};
 constexpr std::chrono::seconds kRelistEvery{30};
+// A binding that nobody waits for any more may be so much longer under way than it may take.
+constexpr std::chrono::milliseconds kTransit{500};
 constexpr std::uint64_t kTicksPerFlush = 30;  // parked pods are tried again, come what may
 constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
 
@@ -21,6 +22,7 @@ kube::ReflectorOptions watching(kube::ReflectorOptions options, std::string path
                                 std::string field_selector) {
   options.path = std::move(path);
   options.field_selector = std::move(field_selector);
+  options.protobuf = true;  // encoding JSON is most of what a watch costs the API server
   return options;
 }
 
@@ -31,9 +33,14 @@ std::vector<core::PolicyOptions> policies_of(const SchedulerOptions& options) {
   return policies;
 }
 
-Roster::Clock roster_clock() {
-  return {.unix_nanos = [] { return kube::unix_nanos(kube::system_wall_clock()()); },
-          .now = [] { return Runner::now(); }};
+Roster::Clock roster_clock(kube::ApiClient& client) {
+  return {.unix_nanos = [&client] { return kube::unix_nanos(client.wall_clock()()); },
+          .now = [&client] { return engine_time(client.loop()); }};
+}
+
+SchedulerOptions with_clock(SchedulerOptions options, const kube::WallClock& clock) {
+  options.events.wall_clock = clock;
+  return options;
 }
 
 }  // namespace
@@ -71,7 +78,10 @@ class Scheduler::NodeSink final : public kube::ReflectorSink {
 class Scheduler::PodSink final : public kube::ReflectorSink {
  public:
   explicit PodSink(Scheduler& owner) : owner_(owner) {}
-  void on_list_begin() override { owner_.roster_.begin_pods(); }
+  void on_list_begin() override {
+    owner_.list_counts_ = owner_.leads_ && !owner_.binds_may_arrive();
+    owner_.roster_.begin_pods();
+  }
   void on_item(std::string_view json) override { see(json); }
   void on_list_end(std::string_view /*version*/) override {
     owner_.roster_.end_pods();
@@ -105,20 +115,21 @@ class Scheduler::PodSink final : public kube::ReflectorSink {
 
 Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Log& log)
     : client_(client),
-      options_(std::move(options)),
+      options_(with_clock(std::move(options), client.wall_clock())),
       log_(log),
       binder_(client, options_.binder),
       recorder_(client, options_.events),
-      conditions_(client),
-      pod_access_(client),
+      conditions_(client, {.wall_clock = client.wall_clock()}),
+      pod_access_(client, {.fence = options_.binder.fence}),
       objects_(client),
       roster_(
           options_.profiles, mailbox_, [this](const Notice& notice) { outbox_->tell(notice); },
-          roster_clock()),
+          roster_clock(client)),
       node_sink_(std::make_unique<NodeSink>(*this)),
       pod_sink_(std::make_unique<PodSink>(*this)),
       ticker_(client.loop()),
       alive_(std::make_shared<bool>(true)) {
+  if (options_.elected) leads_ = false;
   outbox_ = std::make_unique<Outbox>(
       Outbox::Options{.claims = options_.claims, .profiles = options_.profiles},
       Outbox::Ends{
@@ -131,9 +142,10 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
           .objects = objects_,
           .loop = client.loop(),
           .log = log,
-          .wall_clock = kube::system_wall_clock(),
+          .wall_clock = client.wall_clock(),
           .claim = [this](const std::string& name) { return things_->claim(name); },
           .on_claims_waiting = [this](std::size_t pods) { runner_->set_slow_binds(pods); }});
+  if (options_.elected) outbox_->stand_down();
   nodes_ = std::make_unique<kube::Reflector>(
       client, watching(options_.reflector, "/api/v1/nodes", ""), *node_sink_);
   pods_ = std::make_unique<kube::Reflector>(
@@ -163,7 +175,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
   runner_ = std::make_unique<Runner>(Runner::Options{.profiles = policies_of(options_),
                                                      .binds_max = options_.binds_max,
                                                      .engine = options_.engine},
-                                     mailbox_, carry_out);
+                                     mailbox_, client.loop(), carry_out);
 }
 
 Scheduler::~Scheduler() {
@@ -178,11 +190,12 @@ Scheduler::Shared Scheduler::shared() {
           .pods = pod_access_,
           .recorder = recorder_,
           .loop = client_.loop(),
+          .wall_clock = client_.wall_clock(),
           .first_guest_profile = static_cast<std::uint32_t>(options_.profiles.size())};
 }
 
 void Scheduler::start() {
-  started_ = last_answer_ = steady_clock::now();
+  started_ = last_answer_ = client_.loop().now();
   runner_->start();
   if (quota_) quota_->start();
   things_->start();
@@ -198,26 +211,84 @@ void Scheduler::nodes_listed() {
 
 void Scheduler::pods_listed() {
   pods_in_ = true;
+  listing_again_ = false;
+  if (list_counts_) pods_fresh_ = true;
   open_if_ready();
 }
 
 void Scheduler::open_if_ready() {
-  if (opened_ || stopping_ || !pods_in_ || !things_->synced()) return;
+  if (stopping_ || !pods_in_ || !things_->synced()) return;
   if (quota_ && !quota_->synced()) return;
+  if (!std::exchange(synced_, true)) {
+    const auto sizes = roster_.sizes();
+    const std::chrono::duration<double> took = client_.loop().now() - started_;
+    log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
+                                                {"pods", fmt::format("{}", sizes.pods)},
+                                                {"waiting", fmt::format("{}", sizes.wanting)},
+                                                {"seconds", fmt::format("{:.2f}", took.count())}});
+  }
+  if (opened_ || !leads_ || !engine_settled_ || binds_may_arrive()) return;
+  if (!pods_fresh_) {
+    // What was bound before we led is in the list for certain, in what we watched perhaps not yet.
+    if (!std::exchange(listing_again_, true)) pods_->relist();
+    return;
+  }
+  open();
+}
+
+// Of an earlier term of our own. Those of another leader have ended when its lease has.
+bool Scheduler::binds_may_arrive() const {
+  if (!options_.elected) return false;
+  const kube::BinderCounters counters = binder_.counters();
+  return counters.in_flight > 0 || client_.loop().now() < counters.open_until + kTransit;
+}
+
+void Scheduler::open() {
   opened_ = true;
+  outbox_->lead();
+  if (options_.elected) {
+    roster_.tell_wanting_again();
+    log_.info("leading: pods are placed from now on",
+              {{"waiting", fmt::format("{}", roster_.sizes().wanting)}});
+  }
   mailbox_.open();
-  const auto sizes = roster_.sizes();
-  const std::chrono::duration<double> took = steady_clock::now() - started_;
-  log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
-                                              {"pods", fmt::format("{}", sizes.pods)},
-                                              {"waiting", fmt::format("{}", sizes.wanting)},
-                                              {"seconds", fmt::format("{:.2f}", took.count())}});
+  // After what was put before: only then does the engine know of all pods.
+  mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
+    loop.post([this, alive] {
+      if (*alive && opened_) mailbox_.put_reply(core::Lead{});
+    });
+  });
+}
+
+void Scheduler::lead() {
+  if (leads_ || stopping_) return;
+  leads_ = true;
+  pods_fresh_ = list_counts_ = listing_again_ = false;
+  open_if_ready();
+}
+
+void Scheduler::stand_down() {
+  if (!leads_) return;
+  leads_ = false;
+  opened_ = false;
+  engine_settled_ = false;
+  mailbox_.hold_back();
+  outbox_->stand_down();
+  mailbox_.put_reply(core::StandDown{});
+  // What the engine had decided before comes back before this does.
+  mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
+    loop.post([this, alive] {
+      if (!*alive) return;
+      engine_settled_ = true;
+      open_if_ready();
+    });
+  });
 }
 
 // An event is lost, and nobody can say of which object: only a list tells what is true now. Not
 // more often than now and then, in case the server keeps talking nonsense.
 void Scheduler::relist_soon(kube::Reflector& reflector) {
-  const auto now = steady_clock::now();
+  const auto now = client_.loop().now();
   if (now - last_relist_ < kRelistEvery) return;
   last_relist_ = now;
   client_.loop().post([this, alive = alive_, &reflector] {
@@ -249,6 +320,7 @@ std::string Scheduler::trouble() const {
 // The engine has no clock: pods that rest after a failed bind are tried when it is told the time.
 void Scheduler::tick() {
   if (stopping_) return;
+  if (leads_ && !opened_) open_if_ready();
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
   // Also for rooms that run out, and for pods whose patience does: only those that wait have any.
@@ -264,7 +336,7 @@ void Scheduler::tick() {
           loop.post([this, alive] {
             if (!*alive) return;
             asked_ = false;
-            last_answer_ = steady_clock::now();
+            last_answer_ = client_.loop().now();
           });
         });
   }
@@ -302,8 +374,20 @@ void Scheduler::record_decision(const std::string& pod,
   });
 }
 
+std::vector<QueueFill> Scheduler::queues() const {
+  const kube::BinderCounters& binder = binder_.counters();
+  const kube::EventCounters events = recorder_.counters();
+  const kube::ConditionCounters conditions = conditions_.counters();
+  const kube::ConditionWriterOptions condition_limits;
+  return {
+      {.name = "binds", .size = binder.in_flight + binder.waiting, .limit = options_.binds_max},
+      {.name = "events", .size = events.waiting, .limit = options_.events.waiting_max},
+      {.name = "event_series", .size = events.series, .limit = options_.events.series_max},
+      {.name = "conditions", .size = conditions.waiting, .limit = condition_limits.waiting_max}};
+}
+
 Scheduler::Picture Scheduler::picture() const {
-  const std::chrono::duration<double> silent = steady_clock::now() - last_answer_;
+  const std::chrono::duration<double> silent = client_.loop().now() - last_answer_;
   return {.engine = runner_->picture(),
           .roster = roster_.sizes(),
           .mailbox = mailbox_.sizes(),
@@ -315,7 +399,9 @@ Scheduler::Picture Scheduler::picture() const {
           .pods = pods_->counters(),
           .quota = quota_ ? quota_->counters() : QuotaSource::Counters{},
           .things = things_->counters(),
-          .engine_silent_seconds = silent.count()};
+          .queues = queues(),
+          .engine_silent_seconds = silent.count(),
+          .loop_longest_turn = net::longest_turn(client_.loop())};
 }
 
 }  // namespace stowage::scheduler

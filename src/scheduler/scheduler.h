@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -41,6 +42,15 @@ struct SchedulerOptions {
   QuotaOptions quota;
   core::EngineOptions engine;
   ClaimBinderOptions claims;
+  // Nothing is decided before lead() is called. Then binder.fence says until when.
+  bool elected = false;
+};
+
+// How full something is that may hold so much and no more.
+struct QueueFill {
+  std::string_view name;
+  std::size_t size = 0;
+  std::size_t limit = 0;
 };
 
 class Scheduler {
@@ -51,6 +61,12 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void start();
+  // Only if elected: decides from now on, as soon as all pods have been read once more (the leader
+  // before us may have bound some that we have not heard of) and no bind of an earlier term is
+  // under way.
+  void lead();
+  // Decides nothing from now on; goes on watching.
+  void stand_down();
   // Stops watching and deciding; binds in flight may end within `grace`. Then `done`.
   void stop(net::Duration grace, std::function<void()> done);
 
@@ -62,12 +78,15 @@ class Scheduler {
     kube::PodAccess& pods;
     kube::EventRecorder& recorder;
     net::EventLoop& loop;
+    kube::WallClock wall_clock;
     std::uint32_t first_guest_profile = 0;
   };
   [[nodiscard]] Shared shared();
 
-  // The first lists are in.
-  [[nodiscard]] bool ready() const { return opened_; }
+  // The first lists are in: warm, if not leading.
+  [[nodiscard]] bool ready() const { return synced_; }
+  // Pods are being placed.
+  [[nodiscard]] bool deciding() const { return opened_; }
   // What is missing for that, or wrong now, in words; empty if nothing.
   [[nodiscard]] std::string trouble() const;
 
@@ -87,7 +106,9 @@ class Scheduler {
     kube::ReflectorCounters pods;
     QuotaSource::Counters quota;
     ThingSource::Counters things;
-    double engine_silent_seconds = 0;  // since the engine's thread last answered
+    std::vector<QueueFill> queues;
+    double engine_silent_seconds = 0;              // since the engine's thread last answered
+    std::chrono::nanoseconds loop_longest_turn{};  // see net/loop_health.h
   };
   [[nodiscard]] Picture picture() const;
 
@@ -100,6 +121,9 @@ class Scheduler {
   void nodes_listed();
   void pods_listed();
   void open_if_ready();
+  [[nodiscard]] bool binds_may_arrive() const;
+  [[nodiscard]] std::vector<QueueFill> queues() const;
+  void open();
   void relist_soon(kube::Reflector& reflector);
   void report(const char* what, const kube::ReflectorStatus& status);
   void tick();
@@ -124,12 +148,18 @@ class Scheduler {
   net::Timer ticker_;
   std::unique_ptr<Runner> runner_;
   std::shared_ptr<bool> alive_;
-  std::chrono::steady_clock::time_point started_;
-  std::chrono::steady_clock::time_point last_answer_;
-  std::chrono::steady_clock::time_point last_relist_;
+  net::Moment started_;
+  net::Moment last_answer_;
+  net::Moment last_relist_;
   bool asked_ = false;
   bool pods_started_ = false;
   bool pods_in_ = false;
+  bool synced_ = false;
+  bool leads_ = true;
+  bool pods_fresh_ = true;      // listed since we lead
+  bool list_counts_ = false;    // the list that is under way began when we led
+  bool listing_again_ = false;  // one was asked for
+  bool engine_settled_ = true;  // has forgotten what an earlier term left
   bool opened_ = false;
   bool stopping_ = false;
   std::uint64_t ticks_ = 0;

@@ -172,7 +172,7 @@ class ThingSource::Sink final : public kube::ReflectorSink {
   // An event is lost: only a list tells what is true now. Not more often than now and then, in case
   // the server keeps talking nonsense.
   void relist_soon() {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = owner_.ends_.client.loop().now();
     if (now - last_relist_ < kRelistEvery) return;
     last_relist_ = now;
     reflector_->relist();
@@ -185,7 +185,7 @@ class ThingSource::Sink final : public kube::ReflectorSink {
   std::uint64_t list_ = 0;
   bool listed_ = false;
   bool absent_ = false;
-  std::chrono::steady_clock::time_point last_relist_;
+  net::Moment last_relist_;
   net::Timer again_;
   std::unique_ptr<kube::Reflector> reflector_;
 };

@@ -6,17 +6,19 @@
 import sys
 import time
 
-from local_cluster import Failed, LocalCluster, Watch, mixed_pods, overcommitted, wait_until
+from local_cluster import (SHORT_LEASE, Failed, LocalCluster, Watch, mixed_pods, overcommitted,
+                           wait_until)
 
 
 def check(program, count):
     nodes = max(4, count // 5)
     with LocalCluster(program, "--nodes", str(nodes), "--gpus", "8") as cluster:
         watch = Watch(cluster.port)
+        config = cluster.file("config.yaml", SHORT_LEASE)
         cluster.api.create_all("/api/v1/namespaces/default/pods", mixed_pods(count))
         bound = 0
         for number, share in enumerate((0.25, 0.6)):
-            controller = cluster.controller(f"controller-{number}")
+            controller = cluster.controller(f"controller-{number}", "--config", config)
             wanted = int(count * share) - bound
             wait_until(f"{wanted} binds", lambda: controller.bound() >= wanted, every=0.001)
             controller.process.kill()
@@ -25,7 +27,7 @@ def check(program, count):
             print(f"killed with {bound} of {count} bound", flush=True)
             if bound == count:
                 raise Failed("it was killed too late to show anything")
-        last = cluster.controller("controller-last")
+        last = cluster.controller("controller-last", "--config", config)
         placed = lambda: sum(1 for states in watch.states.values() if states[-1][0]) == count
         wait_until("all pods are bound", lambda: last.process.require_alive() and placed(), 120)
         if watch.failure:

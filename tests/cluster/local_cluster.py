@@ -15,6 +15,8 @@ import threading
 import time
 
 GPUS = "stowage.dev/gpus"
+# For tests that kill a controller: the next one need not wait for long.
+SHORT_LEASE = "leaderElection: {leaseDuration: 2s, renewDeadline: 1500ms, retryPeriod: 500ms}\n"
 
 
 class Failed(Exception):
@@ -211,6 +213,11 @@ class LocalCluster:
         process = Process(self.folder, name, *command)
         self.stack.callback(process.close)
         return process
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
 
     def controller(self, name="controller", *flags):
         return Controller(self.process(name, self.program, "controller", "--kubeconfig",

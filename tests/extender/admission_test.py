@@ -461,5 +461,23 @@ class Quota(Case):
         self.assertTrue(fits(asks_for("b", {memory: 4000})))
 
 
+class Ends(Case):
+    CONFIG = """
+extenders:
+- {preset: gpu-admission, listen: "127.0.0.1:0", holdSeconds: 2}
+"""
+
+    def test_a_promise_ends_unless_its_pod_was_bound(self):
+        row, extender = self.fresh(), self.cluster.extender("gpu-admission")
+        on, = self.cluster.add_nodes(gpu_node(f"{row}-a", 2, 8))
+        bound, idle = (self.cluster.add_pod(pod(f"{row}-{name}", [asks(100, 0)]))
+                       for name in ("bound", "idle"))
+        for value in (bound, idle):
+            self.assertEqual(extender.filter(value, [on], FILTER).nodes, [on])
+        self.cluster.wait_free({on: [(0, 0)] * 2})
+        self.cluster.bind(bound, on)
+        self.cluster.wait_free({on: [(0, 0), (100, 8 * UNIT)]})
+
+
 if __name__ == "__main__":
     main()

@@ -12,7 +12,7 @@ from case import Case
 from cluster import free_port
 from kube_scheduler import KubeScheduler, config, extender, moved, shipped
 from objects import CARD_MIB, GPUS, cards_of, condition, node, node_of, pod, wrong_cards
-from subject import REPOSITORY, program
+from subject import REPOSITORY, SHORT_LEASE, program
 
 CORE, MEMORY = "stowage.dev/gpu-core", "stowage.dev/gpu-memory"
 EXAMPLES = REPOSITORY / "examples"
@@ -57,6 +57,7 @@ class ExtenderCase(Case):
             stanza["tls"] = tls
         self.config = self.cluster.folder / f"extender-{port}.yaml"
         self.config.write_text(json.dumps({"profiles": [{"name": "stowage"}],
+                                           "leaderElection": SHORT_LEASE,
                                            "extenders": [stanza]}, default=str),
                                encoding="utf-8")
         self.subject.start(config=self.config)
@@ -128,18 +129,18 @@ class Protocol(ExtenderCase):
             self.assertEqual(self.calls(verb, "errors"), 0, verb)
 
     def test_names_over_http(self):
-        self.check(self.start_stowage())
+        self.check(self.start_stowage(mode="bind"))
 
     def test_whole_nodes_over_http(self):
-        self.check(self.start_stowage(), nodeCacheCapable=False)
+        self.check(self.start_stowage(mode="bind"), nodeCacheCapable=False)
 
     def test_names_over_https(self):
-        self.check(self.start_stowage(tls=self.certificates()), enableHTTPS=True,
+        self.check(self.start_stowage(mode="bind", tls=self.certificates()), enableHTTPS=True,
                    tlsConfig={"caFile": str(self.cluster.certificates.ca)})
 
     def test_a_certificate_that_changes_is_used(self):
         files = self.certificates()
-        address = self.start_stowage(tls=files)
+        address = self.start_stowage(mode="bind", tls=files)
         self.start_scheduler(config(extender(
             address, CORE, MEMORY, enableHTTPS=True, httpTimeout="2s",
             tlsConfig={"caFile": str(self.cluster.certificates.ca)})))
@@ -158,7 +159,7 @@ class Protocol(ExtenderCase):
     def test_whole_nodes_over_https_with_client_certificates(self):
         ca = self.cluster.certificates.ca
         files = {**self.certificates(), "clientCAFile": ca, "clientRequired": True}
-        address = self.start_stowage(tls=files)
+        address = self.start_stowage(mode="bind", tls=files)
         with self.assertRaises((urllib.error.URLError, ssl.SSLError, OSError)):
             context = ssl.create_default_context(cafile=str(ca))
             urllib.request.urlopen(f"{address}/healthz", timeout=10, context=context)

@@ -174,7 +174,10 @@ class Deployed(Case):
            ("watch", "policy", "poddisruptionbudgets", ""),
            ("create", "events.k8s.io", "events", ""),
            *((verb, "", "configmaps", "", name, "kube-system")
-             for verb in ("get", "list", "watch") for name in ("gpuquota", "stowage-quota"))]
+             for verb in ("get", "list", "watch") for name in ("gpuquota", "stowage-quota")),
+           ("create", "coordination.k8s.io", "leases", "", "", "kube-system"),
+           *((verb, "coordination.k8s.io", "leases", "", "stowage", "kube-system")
+             for verb in ("get", "update", "patch"))]
     MAY_NOT = [("create", "", "pods", ""), ("update", "", "pods", ""),
                ("delete", "", "persistentvolumeclaims", ""),
                ("delete", "", "persistentvolumes", ""),
@@ -185,7 +188,9 @@ class Deployed(Case):
                ("list", "", "configmaps", "", "", "kube-system"),
                ("update", "", "configmaps", "", "gpuquota", "kube-system"),
                ("create", "", "pods", "exec"), ("create", "", "pods", "eviction"),
-               ("impersonate", "", "users", ""), ("create", "coordination.k8s.io", "leases", "")]
+               ("impersonate", "", "users", ""), ("create", "coordination.k8s.io", "leases", ""),
+               ("patch", "coordination.k8s.io", "leases", "", "kube-scheduler", "kube-system"),
+               ("delete", "coordination.k8s.io", "leases", "", "stowage", "kube-system")]
 
     def may(self, user, verb, group, resource, part, name="", namespace="default"):
         answer = self.api.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", {

@@ -11,9 +11,11 @@ import sys
 import time
 import unittest
 
+import admission
 import build
 import extender
 import extender_life
+import operating
 import placement
 import robustness
 import subject as subjects
@@ -23,7 +25,7 @@ from cluster import DEPLOY, Cluster
 
 def run(cluster, words):
     suite = unittest.TestSuite()
-    for module in (placement, robustness, extender, extender_life):
+    for module in (placement, robustness, operating, admission, extender, extender_life):
         for kind in vars(module).values():
             if not isinstance(kind, type) or not issubclass(kind, Case):
                 continue

@@ -1,5 +1,6 @@
 """The scheduler under test: the controller, or kube-scheduler in its place."""
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -10,8 +11,11 @@ from api import wait_until
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 # schedulerNames that the tests use.
 PROFILES = ("stowage", "toyscheduler", "alnair-cost-saving", "gpu-scheduler")
+# Short, because tests kill it.
+SHORT_LEASE = {"leaseDuration": "2s", "renewDeadline": "1500ms", "retryPeriod": "500ms"}
 CONFIG = ("apiVersion: stowage.dev/v1alpha1\nkind: ControllerConfig\nprofiles:\n"
-          + "".join(f"- name: {name}\n" for name in PROFILES))
+          + "".join(f"- name: {name}\n" for name in PROFILES)
+          + f"leaderElection: {json.dumps(SHORT_LEASE)}\n")
 
 
 def program():
@@ -41,10 +45,10 @@ class Stowage:
         """Starts it with the rights of deploy/, unless a kubeconfig says otherwise."""
         kubeconfig = kubeconfig or self.cluster.service_account_config("kube-system", "stowage")
         self.address = None
-        log = self.cluster.folder / "stowage.log"
+        log = self.cluster.folder / f"{self.name}.log"
         self.log_start = log.stat().st_size if log.exists() else 0
         self.process = self.cluster.spawn(
-            "stowage", "controller", "--kubeconfig", kubeconfig, "--config",
+            self.name, "controller", "--kubeconfig", kubeconfig, "--config",
             config or self.default_config, "--listen", "127.0.0.1:0", program=program())
         if wait:
             wait_until("the controller is ready", self.ready, timeout=60,
@@ -88,6 +92,10 @@ class Stowage:
         if self.process:
             self.process.kill()
             self.process = None
+            # The next one need not wait until the lease has run out.
+            self.cluster.api.raw(
+                "DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/stowage",
+                None, "application/json")
 
     def tail(self):
         return "\n".join(self.said().splitlines()[-30:]) if self.process else ""

@@ -32,6 +32,7 @@ class Engine::Body {
   Scores score(const FilterAsk& ask, base::Instant now, Commands& out);
   ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
   PreemptAnswer preempt(const PreemptAsk& ask);
+  [[nodiscard]] bool holds(const std::string& uid, const Place& place) const;
   bool fits_somewhere(const PodSpec& pod);
   std::vector<NodeVerdict> explain(const PodSpec& pod);
   std::string record_decision(const PodSpec& pod);
@@ -66,6 +67,8 @@ class Engine::Body {
   void on(const ThingGone& e);
   void on(const EvictFailed& e);
   void on(const Picked& e);
+  void on(const StandDown& e);
+  void on(const Lead& e);
   void reject(const std::string& subject, std::string why);
   [[nodiscard]] Status acceptable(const PodSpec& pod) const;
   // The planner of the pod's profile, or one made for its own wish.
@@ -184,6 +187,9 @@ class Engine::Body {
   [[nodiscard]] bool still_there(const Guest& guest) const;
   void wake_after(NodeIndex left, const std::string& pod_name);
 
+  // ---- pods that were given the same share (conflicts.cc)
+  void settle_conflicts(NodeIndex node);
+
   // ---- the outside picker (picker.cc)
   void ask_picker(Attempt& attempt, Binding& binding, NodeIndex reserved);
 
@@ -209,9 +215,11 @@ class Engine::Body {
   std::unordered_map<std::string, std::uint32_t> failures_;  // lookup only
   // Nobody could be evicted for pods of this group as long as the ledger was like that.
   std::pair<std::string, std::uint64_t> fruitless_;
-  std::uint64_t epoch_ = 0;  // of nodes' labels, namespaces and volumes
-  std::string tried_up_to_;  // key of the last group that a tick has tried
-  double rations_ = 0;       // of tries of such groups; filled up as time passes
+  std::set<std::string> conflicts_;  // uids of pods that were told to be in one
+  bool leads_ = false;               // conflicts are settled
+  std::uint64_t epoch_ = 0;          // of nodes' labels, namespaces and volumes
+  std::string tried_up_to_;          // key of the last group that a tick has tried
+  double rations_ = 0;               // of tries of such groups; filled up as time passes
   base::Instant rationed_at_{-1'000'000'000};
   std::uint64_t arrivals_ = 0;
   std::uint64_t generations_ = 0;

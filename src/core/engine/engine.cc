@@ -128,6 +128,7 @@ void Engine::Body::on(const NodeChanged& e) {
     ++epoch_;
   }
   quotas_.node_changed(node, ledger_);
+  if (was == nullptr && leads_) settle_conflicts(node);
   wake(node);
 }
 
@@ -180,6 +181,9 @@ void Engine::Body::on(const PodSeenBound& e) {
   const PodIndex pod = ledger_.seen_bound(e.pod, e.node, e.cards);
   quotas_.charge(pod, ledger_);
   seat(pod, e.pod);
+  const bool placed_now = e.placed != 0 && ledger_.pod(pod).placed == 0;
+  ledger_.set_placed(pod, e.placed);
+  if (placed_now && leads_) settle_conflicts(ledger_.pod(pod).node);
   if (!known.valid()) {  // after a restart this is how the policies learn what runs
     for (std::size_t i = 0; i < profiles_; ++i) {
       Planner& planner = *planners_[i];
@@ -226,6 +230,7 @@ void Engine::Body::on(const BindFailed& e) {
 }
 
 void Engine::Body::on(const PodGone& e) {
+  conflicts_.erase(e.uid);
   failures_.erase(e.uid);
   refused_at_.erase(e.uid);
   forget_guest(e.uid);
@@ -248,6 +253,26 @@ void Engine::Body::on(const Tick& e) {
   reserve_for_starving();
 }
 
+// Nobody waits any more when places are given back, so nobody is woken.
+void Engine::Body::on(const StandDown& /*unused*/) {
+  leads_ = false;
+  conflicts_.clear();
+  waiting_ = {};
+  failures_.clear();
+  refused_at_.clear();
+  while (!rooms_.empty()) (void)close_room(std::string(rooms_.begin()->first), false);
+  std::set<std::string> unsettled;
+  for (const auto& [uid, binding] : binding_) unsettled.insert(uid);
+  binding_.clear();
+  for (const std::string& uid : unsettled) {
+    const PodIndex pod = ledger_.find_pod(uid);
+    if (pod.valid()) (void)release(pod);
+  }
+  unsettled.clear();
+  for (const auto& [uid, guest] : guests_) unsettled.insert(uid);
+  for (const std::string& uid : unsettled) (void)let_go(uid);
+}
+
 void Engine::Body::reject(const std::string& subject, std::string why) {
   out_.emplace_back(Reject{.subject = subject, .why = std::move(why)});
 }
@@ -268,6 +293,9 @@ Scores Engine::score(const FilterAsk& ask, base::Instant now, Commands& out) {
 }
 ClaimAnswer Engine::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
   return body_->claim(ask, now, out);
+}
+bool Engine::holds(const std::string& uid, const Place& place) const {
+  return body_->holds(uid, place);
 }
 bool Engine::fits_somewhere(const PodSpec& pod) { return body_->fits_somewhere(pod); }
 PreemptAnswer Engine::preempt(const PreemptAsk& ask) { return body_->preempt(ask); }

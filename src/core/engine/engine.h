@@ -34,6 +34,8 @@ struct EngineOptions {
   std::int32_t nodes_per_room = 100;         // one such room at a time for so many nodes
   std::int64_t room_ns = 3'600'000'000'000;  // how long room is kept before others have a turn
   std::int64_t preempt_room_ns = 600'000'000'000;  // the same while victims go
+  // Of pods that were given the same share of a card the later ones are evicted; else only named.
+  bool evict_conflicts = true;
 };
 
 class Engine {
@@ -54,6 +56,9 @@ class Engine {
   [[nodiscard]] FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
   [[nodiscard]] Scores score(const FilterAsk& ask, base::Instant now, Commands& out);
   [[nodiscard]] ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
+  // Is this place still held for the guest, as it was answered? A hold ends when its time is up,
+  // when its pod or its cards go, and with StandDown.
+  [[nodiscard]] bool holds(const std::string& uid, const Place& place) const;
   // Would any node that we know take such a guest now? Cheap; changes nothing but caches.
   [[nodiscard]] bool fits_somewhere(const PodSpec& pod);
   // Changes nothing.
@@ -92,6 +97,7 @@ class Engine {
     std::size_t by_others = 0;     // groups of parked pods that other pods or volumes can help
     std::uint64_t picked = 0;      // places that the outside picker chose
     std::uint64_t not_picked = 0;  // and those that it left to the policy, or chose in vain
+    std::uint64_t conflicts = 0;   // pods that were given a share that another had already
   };
   [[nodiscard]] Counters counters() const;
 

@@ -92,6 +92,12 @@ class Witness {
   void on(const ThingGone& /*unused*/) {}
   void on(const EvictFailed& /*unused*/) {}
   void on(const Picked& /*unused*/) {}
+  void on(const StandDown& /*unused*/) {
+    for (const std::string& uid : in_flight_) shadow_.drop(uid);
+    in_flight_.clear();
+    pending_.clear();
+  }
+  void on(const Lead& /*unused*/) {}
 
   // With the pod on it the node is not over-committed in anything that the pod asks for.
   void check_resources(const PodSpec& pod, const NodeSpec& node) const {
@@ -183,6 +189,25 @@ RC_GTEST_PROP(EngineProperty, NothingIsGivenTwice,
     Engine engine(any_policy(static_cast<std::uint8_t>(number + other)));
     watch(engine, script_of(nodes, steps));
   }
+}
+
+// Whoever is on a node stays, nobody else is left, and the next term begins as the first one did.
+RC_GTEST_PROP(EngineProperty, StandingDownForgetsAllThatIsNotBound,
+              (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint8_t at)) {
+  Engine engine(any_policy(number));
+  std::vector<Event> events = script_of(nodes, steps);
+  const std::size_t when = at % (events.size() + 1);
+  events.insert(events.begin() + static_cast<std::ptrdiff_t>(when), StandDown{});
+  watch(engine, events);
+  RC_ASSERT(engine.handle(StandDown{}, base::Instant{}).empty());
+  const Engine::Counters counters = engine.counters();
+  RC_ASSERT(counters.waiting == 0U);
+  RC_ASSERT(counters.resting == 0U);
+  RC_ASSERT(counters.binding == 0U);
+  RC_ASSERT(counters.held == 0U);
+  RC_ASSERT(counters.rooms == 0U);
+  const auto complaints = engine.audit();
+  if (!complaints.empty()) RC_FAIL(complaints.front());
 }
 
 PolicyOptions dual_price(bool hold_back) {

@@ -344,6 +344,11 @@ void Engine::Body::on(const PodHeld& e) {
   runs_out_.emplace(e.until, e.pod.uid);
 }
 
+bool Engine::Body::holds(const std::string& uid, const Place& place) const {
+  const auto guest = guests_.find(uid);
+  return guest != guests_.end() && guest->second.place == place && still_there(guest->second);
+}
+
 bool Engine::Body::fits_somewhere(const PodSpec& pod) {
   const OwnRoom own_room(*this, pod.uid);
   PodSpec scratch;

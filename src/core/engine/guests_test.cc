@@ -82,6 +82,25 @@ TEST_F(Guests, ANominatedPodFindsTheRoomThatIsKeptForIt) {
   EXPECT_TRUE(engine_.audit().empty());
 }
 
+TEST_F(Guests, APlaceIsHeldUntilItIsGivenUpHoweverThatCame) {
+  start("binpack", {node("a").cards(2).memory_mib(16384)});
+  const PodSpec guest = whole("guest");
+  const Place place = *filter(guest).held;
+  EXPECT_TRUE(engine_.holds("guest", place));
+  EXPECT_FALSE(engine_.holds("other", place));
+  Place elsewhere = place;
+  elsewhere.cards.containers[0][0].card = 1;
+  EXPECT_FALSE(engine_.holds("guest", elsewhere));
+  (void)tell(StandDown{});
+  (void)tell(Lead{});
+  EXPECT_FALSE(engine_.holds("guest", place)) << "of an earlier term";
+  EXPECT_EQ(*filter(guest).held, place);
+  EXPECT_TRUE(engine_.holds("guest", place));
+  now_ = in(31);
+  (void)tell(Tick{});
+  EXPECT_FALSE(engine_.holds("guest", place));
+}
+
 TEST_F(Guests, AHoldRunsOutAndALateBindIsCheckedAgain) {
   start("binpack", {node("a").cards(1)});
   EXPECT_EQ(fits(whole("p")), "a");

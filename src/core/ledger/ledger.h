@@ -53,6 +53,7 @@ struct PodRecord {
   bool leaving = false;  // these three as in PodSpec
   bool stays = false;
   std::int64_t since = 0;
+  std::int64_t placed = 0;  // as in PodSeenBound
   Resources resources;
   std::vector<CardCharge> charges;  // on cards that the node has
   // On cards that vanished, by card id; and on cards that the node does not show yet, by position:
@@ -89,6 +90,7 @@ class Ledger {
   [[nodiscard]] bool cards_free(const PodSpec& pod, NodeIndex node, const Assignment& cards) const;
   void confirm(PodIndex pod);
   void set_leaving(PodIndex pod, bool leaving) { pods_[pod.at()].leaving = leaving; }
+  void set_placed(PodIndex pod, std::int64_t when) { pods_[pod.at()].placed = when; }
   void release(PodIndex pod);
   // A pod that others placed (or that we placed before a restart). A pod that is known already is
   // re-charged to what is said now. Never fails: what does not fit is debt.

@@ -29,6 +29,8 @@ struct PodSeenBound {  // is on a node; `cards` unset: nobody has said which car
   PodSpec pod;
   std::string node;
   std::optional<Assignment> cards;
+  // When it was bound, in nanoseconds, if it carries our own answer; 0: somebody else placed it.
+  std::int64_t placed = 0;
 };
 struct BindDone {
   std::string uid;
@@ -88,9 +90,15 @@ struct Picked {  // the outside picker's answer; empty node: it has none, or did
 struct Tick {  // time has passed: pods that rested are tried again, holds that ran out are dropped
   bool parked = true;  // and parked pods are tried, come what may
 };
+// We decide nothing from now on: pods that wait, are being bound or hold something are forgotten
+// as if they had gone. Who is on a node stays.
+struct StandDown {};
+// We decide, and every pod that is on a node has been told of: from now on pods that were given the
+// same share of a card are told apart.
+struct Lead {};
 using Event = std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed,
                            PodGone, PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged,
-                           ThingGone, EvictFailed, Picked>;
+                           ThingGone, EvictFailed, Picked, StandDown, Lead>;
 
 // A claim that has to be bound before the pod can be: to this volume, or, if that is empty, to one
 // that its provisioner makes for the node of the pod.
@@ -122,6 +130,15 @@ struct Evict {  // delete the victim: a more important pod needs its room
   std::string node;
   friend bool operator==(const Evict&, const Evict&) = default;
 };
+// Two pods that we placed share a card that cannot hold both: this one came later.
+struct CardConflict {
+  std::string uid;
+  std::string with;  // uid of a pod that was bound earlier, and stays
+  std::string node;
+  std::string card;    // its id
+  bool evict = false;  // delete it; else people are told, and that is all
+  friend bool operator==(const CardConflict&, const CardConflict&) = default;
+};
 // The pod has room held for it on this node, which is not all free yet. Empty: no longer.
 struct Nominate {
   std::string uid;
@@ -151,7 +168,7 @@ struct AskPicker {
   std::vector<Candidate> candidates;
   friend bool operator==(const AskPicker&, const AskPicker&) = default;
 };
-using Command = std::variant<Bind, Refuse, Reject, Evict, Nominate, AskPicker>;
+using Command = std::variant<Bind, Refuse, Reject, Evict, Nominate, AskPicker, CardConflict>;
 using Commands = std::vector<Command>;
 
 }  // namespace stowage::core

@@ -1,0 +1,83 @@
+#include "codec/lease.h"
+
+#include "base/json_writer.h"
+#include "codec/encode.h"
+#include "codec/fields.h"
+
+namespace stowage::codec {
+namespace {
+
+using base::JsonWriter;
+
+Status read_spec(JsonValue& value, Lease& lease) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "holderIdentity") return read(field, lease.holder);
+    if (key == "leaseDurationSeconds") return read(field, lease.seconds);
+    if (key == "acquireTime") return read(field, lease.acquired);
+    if (key == "renewTime") return read(field, lease.renewed);
+    if (key == "leaseTransitions") return read(field, lease.transitions);
+    return {};
+  });
+}
+
+void put_annotations(JsonWriter& json, const LeaseAsk& ask) {
+  if (ask.annotations.empty()) return;
+  json.key("annotations").begin_object();
+  for (const auto& [key, value] : ask.annotations) json.key(key).value(value);
+  json.end_object();
+}
+
+void put_spec(JsonWriter& json, const LeaseAsk& ask) {
+  json.key("spec").begin_object();
+  json.key("holderIdentity").value(ask.holder);
+  json.key("leaseDurationSeconds").value(ask.seconds);
+  if (ask.acquired_micros != 0) json.key("acquireTime").value(micro_time_text(ask.acquired_micros));
+  json.key("renewTime").value(micro_time_text(ask.renewed_micros));
+  json.key("leaseTransitions").value(ask.transitions);
+  json.end_object();
+}
+
+}  // namespace
+
+Result<Lease> read_lease(std::string_view json) {
+  JsonText text;
+  Lease lease;
+  STOWAGE_TRY(fields, text.open(json, kMaxObjectBytes));
+  Metadata metadata;
+  STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& value) -> Status {
+    if (key == "spec") return read_spec(value, lease);
+    return key == "metadata" ? read_metadata(value, metadata) : Status{};
+  }));
+  lease.resource_version = std::move(metadata.resource_version);
+  lease.annotations = std::move(metadata.annotations);
+  STOWAGE_TRY_VOID(text.close());
+  if (lease.resource_version.empty()) return fail("metadata.resourceVersion: is missing");
+  return lease;
+}
+
+std::string lease(const LeaseAsk& ask) {
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object();
+  json.key("apiVersion").value("coordination.k8s.io/v1").key("kind").value("Lease");
+  json.key("metadata").begin_object();
+  json.key("name").value(ask.name).key("namespace").value(ask.ns);
+  put_annotations(json, ask);
+  json.end_object();
+  put_spec(json, ask);
+  json.end_object();
+  return json.take();
+}
+
+std::string lease_patch(const LeaseAsk& ask) {
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object();
+  json.key("metadata").begin_object();
+  json.key("resourceVersion").value(ask.resource_version);
+  put_annotations(json, ask);
+  json.end_object();
+  put_spec(json, ask);
+  json.end_object();
+  return json.take();
+}
+
+}  // namespace stowage::codec

@@ -1,0 +1,34 @@
+#include "controller/config_watch.h"
+
+#include <utility>
+
+#include "controller/config.h"
+
+namespace stowage::controller {
+
+ConfigWatch::ConfigWatch(net::EventLoop& loop, Options options, Ends ends)
+    : options_(std::move(options)), ends_(std::move(ends)), timer_(loop) {}
+
+void ConfigWatch::start() {
+  timer_.start(options_.every, [this] {
+    look();
+    start();
+  });
+}
+
+bool ConfigWatch::look() {
+  auto text = read_config_text(options_.path);
+  if (!text) {
+    const bool news = trouble_ != text.error().message;
+    trouble_ = text.error().message;
+    if (news) ends_.unreadable(trouble_);
+    return false;
+  }
+  trouble_.clear();
+  if (*text == options_.text) return false;
+  options_.text = *text;
+  ends_.changed(*text);
+  return true;
+}
+
+}  // namespace stowage::controller

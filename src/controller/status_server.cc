@@ -1,0 +1,172 @@
+#include "controller/status_server.h"
+
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/version.h"
+#include "net/address.h"
+
+namespace stowage::controller {
+namespace {
+
+constexpr double kEngineStuckSeconds = 60;
+constexpr std::int64_t kProfileSeconds = 10;
+
+constexpr const char* kPaths =
+    "not found; there are /healthz, /readyz, /metrics, /version, "
+    "/debug/state[?pod=namespace/name], "
+    "/debug/log-level, /debug/profile/cpu[?seconds=10] and /debug/profile/heap\n";
+
+net::HttpResponse plain(int status, std::string text) {
+  return {.status = status,
+          .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+          .body = std::move(text)};
+}
+
+net::HttpResponse bytes(std::string body) {
+  return {.status = 200,
+          .headers = {{"Content-Type", "application/octet-stream"}},
+          .body = std::move(body)};
+}
+
+bool from_loopback(const std::string& peer) {
+  return peer.starts_with("127.") || peer.starts_with("[::1]") || peer.starts_with("::1") ||
+         peer.starts_with("[::ffff:127.") || peer.starts_with("::ffff:127.");
+}
+
+}  // namespace
+
+StatusServer::StatusServer(const Options& options, Ends ends)
+    : options_(options),
+      ends_(std::move(ends)),
+      gatekeeper_(ends_.client),
+      profiler_(ends_.client.loop()) {}
+
+StatusServer::~StatusServer() = default;
+
+Result<std::unique_ptr<StatusServer>> StatusServer::listen(const Options& options, Ends ends) {
+  STOWAGE_TRY(address, net::parse_listen(options.listen));
+  std::unique_ptr<StatusServer> made(new StatusServer(options, std::move(ends)));
+  net::HttpServerOptions http;
+  http.address = address.host;
+  http.port = address.port;
+  http.body_bytes_max = std::size_t{64} << 10U;
+  http.connections_max = 256;
+  auto server = net::HttpServer::listen(
+      made->ends_.client.loop(), http,
+      [self = made.get()](const net::ServerRequest& request, const Answer& answer) {
+        self->serve(request, answer);
+      });
+  if (!server) return fail(server.error().message);
+  made->server_ = std::move(*server);
+  made->host_ = address.host;
+  return made;
+}
+
+std::string StatusServer::address() const { return net::host_and_port(host_, server_->port()); }
+
+void StatusServer::shutdown(net::Duration grace, std::function<void()> done) {
+  server_->shutdown(grace, std::move(done));
+}
+
+void StatusServer::serve(const net::ServerRequest& request, const Answer& answer) {
+  const auto target = net::parse_target(request.http.target);
+  const std::string path = target ? target->path : "";
+  const bool get = request.http.method == "GET" || request.http.method == "HEAD";
+  if (path.starts_with("/debug/")) return admit(request, path, answer);
+  if (!get) return answer->send(plain(405, "only GET is possible here\n"));
+  if (path == "/healthz" || path == "/livez") return send_health(answer);
+  if (path == "/readyz") {
+    const std::string why = ends_.trouble();
+    return answer->send(why.empty() ? plain(200, "ok\n") : plain(503, "not ready: " + why + "\n"));
+  }
+  if (path == "/metrics") {
+    auto response = plain(200, ends_.metrics());
+    response.headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}};
+    return answer->send(std::move(response));
+  }
+  if (path == "/version") return answer->send(plain(200, fmt::format("{}\n", base::kVersion)));
+  answer->send(plain(404, kPaths));
+}
+
+void StatusServer::send_health(const Answer& answer) const {
+  const double silent = ends_.scheduler().picture().engine_silent_seconds;
+  if (silent < kEngineStuckSeconds) return answer->send(plain(200, "ok\n"));
+  answer->send(plain(500, fmt::format("the engine has not answered for {:.0f} seconds\n", silent)));
+}
+
+// Nobody is told more than that they may not, before the API server has said that they may.
+void StatusServer::admit(const net::ServerRequest& request, const std::string& path,
+                         const Answer& answer) {
+  const bool get = request.http.method == "GET";
+  if (!get && request.http.method != "PUT") {
+    return answer->send(plain(405, "only GET and PUT are possible here\n"));
+  }
+  const std::string authorization(net::find_header(request.http.headers, "Authorization"));
+  if (authorization.empty() && options_.loopback_trusted && from_loopback(request.peer)) {
+    return serve_debug(request, path, answer);
+  }
+  gatekeeper_.ask({.authorization = authorization, .verb = get ? "get" : "update", .path = path},
+                  [this, request, path, answer](const kube::Gatekeeper::Verdict& verdict) {
+                    if (verdict.status == 200) return serve_debug(request, path, answer);
+                    auto refusal = plain(verdict.status, verdict.why + "\n");
+                    if (verdict.status == 401) {
+                      refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
+                    }
+                    answer->send(std::move(refusal));
+                  });
+}
+
+void StatusServer::serve_debug(const net::ServerRequest& request, const std::string& path,
+                               const Answer& answer) {
+  const auto target = net::parse_target(request.http.target);
+  if (!target) return answer->send(plain(400, target.error().message + "\n"));
+  if (path == "/debug/log-level" && request.http.method == "PUT") {
+    return set_log_level(request.http.body, answer);
+  }
+  if (request.http.method != "GET") return answer->send(plain(405, "only GET is possible here\n"));
+  if (path == "/debug/state") return send_record(*target, answer);
+  if (path == "/debug/log-level") {
+    return answer->send(plain(200, fmt::format("{}\n", base::to_word(ends_.log.level()))));
+  }
+  if (path == "/debug/profile/cpu") return send_cpu_profile(*target, answer);
+  if (path == "/debug/profile/heap") {
+    auto sample = Profiler::heap();
+    return answer->send(sample ? bytes(std::move(*sample))
+                               : plain(503, sample.error().message + "\n"));
+  }
+  answer->send(plain(404, kPaths));
+}
+
+void StatusServer::send_record(const net::Target& target, const Answer& answer) {
+  const std::string pod(target.query_value("pod"));
+  ends_.scheduler().record_decision(pod, [answer](Result<std::string> record) {
+    answer->send(record ? plain(200, std::move(*record))
+                        : plain(404, record.error().message + "\n"));
+  });
+}
+
+void StatusServer::send_cpu_profile(const net::Target& target, const Answer& answer) {
+  const std::string_view text = target.query_value("seconds");
+  std::int64_t seconds = text.empty() ? kProfileSeconds : 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (!text.empty() && (read.ec != std::errc{} || read.ptr != text.data() + text.size())) {
+    return answer->send(plain(400, "seconds is not a number\n"));
+  }
+  profiler_.record_cpu(std::chrono::seconds{seconds}, [answer](Result<std::string> profile) {
+    answer->send(profile ? bytes(std::move(*profile)) : plain(503, profile.error().message + "\n"));
+  });
+}
+
+void StatusServer::set_log_level(std::string word, const Answer& answer) {
+  while (!word.empty() && (word.back() == '\n' || word.back() == '\r')) word.pop_back();
+  const auto level = base::parse_log_level(word);
+  if (!level) return answer->send(plain(400, level.error().message + "\n"));
+  ends_.log.set_level(*level);
+  ends_.log.info("log level changed", {{"level", base::to_word(*level)}});
+  answer->send(plain(200, fmt::format("{}\n", base::to_word(*level))));
+}
+
+}  // namespace stowage::controller

@@ -1,0 +1,83 @@
+// Pods that were given the same share of a card. It cannot happen while one of us decides; if it
+// has happened all the same, the pod that was bound first keeps its place.
+//
+// Only pods that we placed are told apart: what others do to a card is debt. Their order is the
+// time at which they were bound, then the uid. Priority plays no part, so nobody gains by claiming
+// one.
+#include <algorithm>
+#include <tuple>
+
+#include "core/engine/body.h"
+
+namespace stowage::core {
+namespace {
+
+struct Use {  // of one card, by the pods that stay
+  std::int64_t milli = 0;
+  std::int64_t memory_mib = 0;
+  std::int64_t slots = 0;
+  PodIndex first;  // invalid: nobody
+};
+
+// A card of which the node does not say how much memory or how many places it has is not judged by
+// them.
+bool fits(const Use& use, const CardCharge& charge, const Card& card) {
+  const auto within = [](std::int64_t sum, std::int64_t limit) {
+    return limit <= 0 || sum <= limit;
+  };
+  return use.milli + charge.milli <= kMilliPerCard &&
+         within(use.memory_mib + charge.memory_mib, card.memory_mib) &&
+         within(use.slots + charge.slots, card.slots);
+}
+
+}  // namespace
+
+void Engine::Body::on(const Lead& /*unused*/) {
+  leads_ = true;
+  for (std::size_t n = 0; n < ledger_.node_slots(); ++n) settle_conflicts(NodeIndex(n));
+}
+
+// Cost: a sort of the node's pods.
+void Engine::Body::settle_conflicts(NodeIndex node) {
+  if (!ledger_.present(node)) return;
+  std::vector<PodIndex> placed;
+  for (const PodIndex pod : ledger_.pods_on(node)) {
+    const PodRecord& record = ledger_.pod(pod);
+    // One that is going has given way already.
+    if (record.placed != 0 && !record.leaving && !record.charges.empty()) placed.push_back(pod);
+  }
+  std::sort(placed.begin(), placed.end(), [this](PodIndex a, PodIndex b) {
+    const PodRecord& x = ledger_.pod(a);
+    const PodRecord& y = ledger_.pod(b);
+    return std::tie(x.placed, x.uid) < std::tie(y.placed, y.uid);
+  });
+  const NodeSpec& spec = ledger_.spec(node);
+  std::vector<Use> uses(spec.cards.size());
+  for (const PodIndex pod : placed) {
+    const PodRecord& record = ledger_.pod(pod);
+    const auto crowded =
+        std::find_if(record.charges.begin(), record.charges.end(), [&](const CardCharge& charge) {
+          const Use& use = uses[charge.card];
+          return use.first.valid() && !fits(use, charge, spec.cards[charge.card]);
+        });
+    if (crowded != record.charges.end()) {
+      if (!conflicts_.insert(record.uid).second) continue;  // told already
+      ++counters_.conflicts;
+      out_.emplace_back(CardConflict{.uid = record.uid,
+                                     .with = ledger_.pod(uses[crowded->card].first).uid,
+                                     .node = spec.name,
+                                     .card = spec.cards[crowded->card].id,
+                                     .evict = options_.evict_conflicts && !record.stays});
+      continue;
+    }
+    for (const CardCharge& charge : record.charges) {
+      Use& use = uses[charge.card];
+      use.milli += charge.milli;
+      use.memory_mib += charge.memory_mib;
+      use.slots += charge.slots;
+      if (!use.first.valid()) use.first = pod;
+    }
+  }
+}
+
+}  // namespace stowage::core

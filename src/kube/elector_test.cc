@@ -1,0 +1,304 @@
+#include "kube/elector.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "net/testing/virtual_time.h"
+
+namespace stowage::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+// One lease in memory, for several clients. Calls of a client can be lost before or after the
+// server has acted.
+class LeaseServer {
+ public:
+  enum class Way : unsigned char { good, lost, reply_lost, broken };
+
+  explicit LeaseServer(net::testing::VirtualTime& time) : time_(time) {}
+
+  net::HttpResponse answer(const net::HttpRequest& request) {
+    if (request.method == "GET") return exists_ ? ok() : net::HttpResponse{.status = 404};
+    auto wanted =
+        codec::read_lease(request.method == "POST" ? with_version(request.body) : request.body);
+    if (!wanted) return {.status = 400};
+    if (request.method == "POST" ? exists_ : wanted->resource_version != lease_.resource_version) {
+      return {.status = 409};
+    }
+    exists_ = true;
+    lease_ = *wanted;
+    lease_.resource_version = std::to_string(++version_);
+    return ok();
+  }
+
+  [[nodiscard]] const codec::Lease& lease() const { return lease_; }
+  net::testing::VirtualTime& time() { return time_; }
+  std::map<std::string, Way> ways;  // by client
+
+ private:
+  // The lease is created without one, and read_lease() wants one.
+  static std::string with_version(std::string body) {
+    const std::string key = R"("metadata":{)";
+    return body.replace(body.find(key), key.size(), key + R"("resourceVersion":"0",)");
+  }
+  [[nodiscard]] net::HttpResponse ok() const {
+    codec::LeaseAsk ask{.resource_version = lease_.resource_version,
+                        .holder = lease_.holder,
+                        .seconds = lease_.seconds,
+                        .renewed_micros = version_,
+                        .transitions = lease_.transitions,
+                        .annotations = lease_.annotations};
+    return {.status = 200, .body = codec::lease_patch(ask)};
+  }
+
+  net::testing::VirtualTime& time_;
+  bool exists_ = false;
+  codec::Lease lease_;
+  std::int64_t version_ = 0;
+};
+
+class LeaseCaller final : public net::HttpCaller {
+ public:
+  LeaseCaller(LeaseServer& server, std::string name) : server_(server), name_(std::move(name)) {}
+
+  void send(net::HttpRequest request, net::Duration deadline, Reply reply) override {
+    const auto way = server_.ways[name_];
+    auto& time = server_.time();
+    const std::weak_ptr<bool> alive = alive_;
+    const auto fail = [&time, deadline, reply, alive] {
+      time.at(time.now() + deadline, [reply, alive] {
+        if (!alive.expired()) {
+          reply(tl::unexpected(net::CallError{.message = "lost", .sent = true, .timed_out = true}));
+        }
+      });
+    };
+    if (way == LeaseServer::Way::lost) return fail();
+    time.at(time.now() + 1ms, [this, &time, alive, request = std::move(request), reply, fail, way] {
+      if (way == LeaseServer::Way::broken) {
+        return time.at(time.now() + 1ms, [reply, alive] {
+          if (!alive.expired()) reply(net::HttpResponse{.status = 500});
+        });
+      }
+      auto response = server_.answer(request);
+      if (way == LeaseServer::Way::reply_lost) return fail();
+      time.at(time.now() + 1ms, [reply, alive, response = std::move(response)] {
+        if (!alive.expired()) reply(response);
+      });
+    });
+  }
+  std::unique_ptr<Stream> open(net::HttpRequest, const StreamOptions&, StreamHandler) override {
+    return nullptr;
+  }
+  void set_tls(std::shared_ptr<net::TlsContext>) override {}
+
+ private:
+  LeaseServer& server_;
+  std::string name_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+struct Candidate {
+  Candidate(LeaseServer& server, std::string name) : loop(server.time()) {
+    ApiClientOptions options;
+    options.caller = [&server, name] { return std::make_unique<LeaseCaller>(server, name); };
+    client = ApiClient::create(loop, ClientConfig{}, options).value();
+    elector = std::make_unique<Elector>(
+        *client, ElectorOptions{.identity = name, .annotations = {{"at", name}}},
+        Elector::Ends{
+            .on_leading =
+                [this](const Elector::Start& start) {
+                  told += start.clean ? "leads " : "leads after " + start.before + " ";
+                },
+            .on_lost = [this](const std::string& /*why*/) { told += "lost "; },
+            .on_leader = [this](const codec::Lease& lease) { leaders += lease.holder + " "; }});
+    elector->start();
+  }
+
+  net::EventLoop loop;
+  std::unique_ptr<ApiClient> client;
+  std::unique_ptr<Elector> elector;
+  std::string told;
+  std::string leaders;
+};
+
+struct ElectorTest : ::testing::Test {
+  net::testing::VirtualTime time;
+  LeaseServer server{time};
+};
+
+TEST_F(ElectorTest, TheFirstLeadsAndTheOthersWait) {
+  Candidate a(server, "a");
+  time.pass(100ms);
+  Candidate b(server, "b");
+  time.pass(60s);
+  EXPECT_EQ(a.told, "leads ");
+  EXPECT_EQ(b.told, "");
+  EXPECT_EQ(b.leaders, "a ");
+  EXPECT_EQ(b.elector->seen().annotations.at("at"), "a");
+  EXPECT_GT(a.elector->fence(), time.now() + 10s);
+  EXPECT_LT(b.elector->fence(), time.now());
+  EXPECT_EQ(server.lease().transitions, 0);
+}
+
+TEST_F(ElectorTest, ALeaseThatIsGivenBackIsTakenWithinTwoSeconds) {
+  Candidate a(server, "a");
+  time.pass(100ms);
+  Candidate b(server, "b");
+  time.pass(10s);
+  bool done = false;
+  a.elector->release([&] { done = true; });
+  time.pass(100ms);
+  EXPECT_TRUE(done);
+  time.pass(1500ms);
+  EXPECT_EQ(b.told, "leads ");
+  EXPECT_EQ(server.lease().transitions, 1);
+  time.pass(60s);
+  EXPECT_EQ(a.told, "leads ");
+}
+
+TEST_F(ElectorTest, ALeaderThatFallsSilentIsFollowedWhenItsLeaseHasRunOut) {
+  auto a = std::make_unique<Candidate>(server, "a");
+  time.pass(100ms);
+  Candidate b(server, "b");
+  time.pass(10s);
+  a.reset();
+  time.pass(12s);
+  EXPECT_EQ(b.told, "");
+  time.pass(5s);
+  EXPECT_EQ(b.told, "leads after a ");
+  EXPECT_EQ(b.elector->counters().unclean, 1);
+}
+
+TEST_F(ElectorTest, ALeaderThatCannotRenewStopsBeforeTheNextOneStarts) {
+  Candidate a(server, "a");
+  time.pass(100ms);
+  Candidate b(server, "b");
+  time.pass(10s);
+  server.ways["a"] = LeaseServer::Way::lost;
+  net::Moment fence = a.elector->fence();
+  for (int i = 0; i < 4000 && b.told.empty(); ++i) {
+    if (a.elector->leading()) fence = a.elector->fence();
+    time.pass(10ms);
+  }
+  EXPECT_EQ(a.told, "leads lost ");
+  EXPECT_EQ(b.told, "leads after a ");
+  EXPECT_LT(fence, time.now());
+  EXPECT_FALSE(a.elector->trouble().empty());
+  server.ways["a"] = LeaseServer::Way::good;
+  time.pass(30s);
+  EXPECT_EQ(a.told, "leads lost ");
+  EXPECT_EQ(a.leaders, "a b ");
+}
+
+TEST_F(ElectorTest, ALostReplyIsNoLostLease) {
+  Candidate a(server, "a");
+  time.pass(3s);
+  server.ways["a"] = LeaseServer::Way::reply_lost;
+  time.pass(4s);  // the server has renewed it, and a does not know
+  server.ways["a"] = LeaseServer::Way::good;
+  time.pass(30s);
+  EXPECT_EQ(a.told, "leads ");
+  EXPECT_EQ(server.lease().holder, "a");
+}
+
+TEST_F(ElectorTest, ALeaseThatIsTakenWithALostReplyIsTakenAllTheSame) {
+  auto a = std::make_unique<Candidate>(server, "a");
+  time.pass(100ms);
+  Candidate b(server, "b");
+  time.pass(5s);
+  a.reset();
+  time.pass(13s);
+  server.ways["b"] = LeaseServer::Way::reply_lost;
+  time.pass(6s);
+  server.ways["b"] = LeaseServer::Way::good;
+  time.pass(10s);
+  EXPECT_EQ(b.told, "leads after a ");
+}
+
+TEST_F(ElectorTest, WhoeverLeadsAgainIsToldThatThingsMayBeUnderWay) {
+  Candidate a(server, "a");
+  time.pass(3s);
+  server.ways["a"] = LeaseServer::Way::broken;
+  time.pass(11s);
+  EXPECT_EQ(a.told, "leads lost ");
+  EXPECT_LT(a.elector->fence(), time.now());
+  server.ways["a"] = LeaseServer::Way::good;
+  time.pass(5s);
+  EXPECT_EQ(a.told, "leads lost leads after a ");
+}
+
+TEST_F(ElectorTest, NeverTwoLeadersAtATime) {
+  base::Rng rng(7);
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  for (int i = 0; i < 3; ++i) {
+    candidates.push_back(
+        std::make_unique<Candidate>(server, std::string(1, static_cast<char>('a' + i))));
+  }
+  int changes = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    if (rng.below(40) == 0) {
+      const auto name = std::string(1, static_cast<char>('a' + rng.below(3)));
+      server.ways[name] = static_cast<LeaseServer::Way>(rng.below(4));
+    }
+    time.pass(50ms);
+    int acting = 0;
+    for (const auto& each : candidates) {
+      if (each->elector->fence() > time.now()) ++acting;
+    }
+    ASSERT_LE(acting, 1) << "at step " << step;
+    for (const auto& each : candidates)
+      changes += static_cast<int>(each->elector->counters().acquired);
+  }
+  EXPECT_GT(changes, 10);
+}
+
+// Whatever is under way when it stops: nobody has to wait for the lease to run out.
+TEST(ElectorRelease, AtAnyMomentLeavesALeaseThatIsFree) {
+  for (int offset = 0; offset < 2600; ++offset) {
+    net::testing::VirtualTime time;
+    LeaseServer server{time};
+    Candidate a(server, "a");
+    time.pass(std::chrono::milliseconds{offset < 20 ? offset : 4000 + offset});
+    bool done = false;
+    a.elector->release([&] { done = true; });
+    time.pass(50ms);
+    ASSERT_TRUE(done) << offset;
+    ASSERT_EQ(server.lease().holder, "") << offset;
+    time.pass(30s);
+    ASSERT_EQ(server.lease().holder, "") << offset;
+    ASSERT_FALSE(a.elector->leading());
+  }
+}
+
+TEST_F(ElectorTest, ALeaseThatCannotBeGivenBackDoesNotHoldUpTheEnd) {
+  Candidate a(server, "a");
+  time.pass(3s);
+  server.ways["a"] = LeaseServer::Way::lost;
+  bool done = false;
+  a.elector->release([&] { done = true; });
+  time.pass(11s);
+  EXPECT_TRUE(done);
+}
+
+TEST_F(ElectorTest, TroubleStaysWhileTheLeaseCanBeReadAndNotTaken) {
+  server.ways["a"] = LeaseServer::Way::broken;
+  Candidate a(server, "a");
+  time.pass(5s);
+  EXPECT_NE(a.elector->trouble(), "");
+  EXPECT_EQ(a.elector->seen_at(), net::Moment{});
+  server.ways["a"] = LeaseServer::Way::good;
+  time.pass(5s);
+  EXPECT_EQ(a.elector->trouble(), "");
+  EXPECT_GT(a.elector->seen_at(), net::Moment{});
+}
+
+}  // namespace
+}  // namespace stowage::kube

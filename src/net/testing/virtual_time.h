@@ -1,0 +1,42 @@
+// A schedule whose clock stands still until it is told to go on. Work of one moment is done in the
+// order in which it came.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "net/event_loop.h"
+
+namespace stowage::net::testing {
+
+class VirtualTime final : public Schedule {
+ public:
+  [[nodiscard]] Moment now() const override { return now_; }
+  void at(Moment when, std::function<void()> work) override {
+    work_.emplace(std::pair{std::max(when, now_), ++number_}, std::move(work));
+  }
+
+  // Does everything that is due within that time, and leaves the clock there.
+  void pass(Duration time) {
+    const Moment end = now_ + time;
+    while (!work_.empty() && work_.begin()->first.first <= end) step();
+    now_ = end;
+  }
+  // False if there is nothing left to do.
+  bool step() {
+    if (work_.empty()) return false;
+    auto first = work_.extract(work_.begin());
+    now_ = first.key().first;
+    first.mapped()();
+    return true;
+  }
+
+ private:
+  Moment now_{std::chrono::hours{1}};  // later than the moments that mean "never"
+  std::uint64_t number_ = 0;
+  std::map<std::pair<Moment, std::uint64_t>, std::function<void()>> work_;
+};
+
+}  // namespace stowage::net::testing

@@ -1,0 +1,177 @@
+#include "defects.h"
+
+#include <array>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace stowage::faults {
+namespace {
+
+constexpr std::array kDefects{
+    DefectInfo{Defect::no_reservation, "no-reservation",
+               "cards are not reserved while their pod is being bound"},
+    DefectInfo{Defect::early_release, "early-release",
+               "cards are given back when a pod is told to go, not when it has gone"},
+    DefectInfo{Defect::lost_reply_is_failure, "lost-reply-is-failure",
+               "a binding without a reply counts as not done"},
+    DefectInfo{Defect::dropped_event, "dropped-event", "a watch loses an event now and then"},
+    DefectInfo{Defect::forgotten_rollback, "forgotten-rollback",
+               "a bind that failed does not give its cards back"},
+    DefectInfo{Defect::forgotten_end, "forgotten-end",
+               "the end of some pods does not reach the ledger"},
+    DefectInfo{Defect::others_unseen, "others-unseen",
+               "pods that others bound without naming cards are not charged"},
+    DefectInfo{Defect::no_fence, "no-fence",
+               "bindings may be acted on after the lease of their sender has ended"},
+    DefectInfo{Defect::goes_on, "goes-on", "a leader that lost its lease goes on"},
+    DefectInfo{Defect::impatient_candidate, "impatient-candidate",
+               "a candidate waits for half of the lease only"},
+    DefectInfo{Defect::stale_list, "stale-list",
+               "a new leader begins with an old list of the pods"},
+    DefectInfo{Defect::quota_ignored, "quota-ignored", "changes of the quota are not heard of"},
+    DefectInfo{Defect::node_stays, "node-stays", "nodes that have gone stay in the ledger"},
+    DefectInfo{Defect::cards_stay, "cards-stay", "cards that a node loses stay in the ledger"},
+    DefectInfo{Defect::hold_not_kept, "hold-not-kept",
+               "what was promised to kube-scheduler is not held"},
+    DefectInfo{Defect::promise_unseen, "promise-unseen",
+               "a new leader does not heed the promises of the one before"},
+};
+
+std::string text_behind(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + key.size());
+  return std::string(text.substr(0, text.find('"')));
+}
+
+bool is_binding(const net::HttpRequest& request) {
+  return request.method == "POST" && request.target.find("/binding") != std::string::npos;
+}
+
+bool is_pod_list(const net::HttpRequest& request) {
+  return request.method == "GET" && request.target.starts_with("/api/v1/pods?limit=");
+}
+
+void shorten_lease(net::HttpResponse& response) {
+  constexpr std::string_view kKey = "\"leaseDurationSeconds\":";
+  const std::size_t at = response.body.find(kKey);
+  if (at == std::string::npos) return;
+  const std::size_t begin = at + kKey.size();
+  const std::size_t end = response.body.find_first_not_of("0123456789", begin);
+  response.body.replace(begin, end - begin, "2");
+}
+
+}  // namespace
+
+std::span<const DefectInfo> all_defects() { return kDefects; }
+
+std::optional<Defect> defect_named(std::string_view name) {
+  for (const DefectInfo& each : kDefects) {
+    if (each.name == name) return each.defect;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(Defect defect) {
+  for (const DefectInfo& each : kDefects) {
+    if (each.defect == defect) return each.name;
+  }
+  return "none";
+}
+
+std::string bound_uid(const net::HttpRequest& request) {
+  return is_binding(request) ? text_behind(request.body, "\"uid\":\"") : std::string();
+}
+
+WireDefects wire_defects(Defect defect, TellEngine tell) {
+  WireDefects made;
+  switch (defect) {
+    case Defect::no_reservation:
+      made.on_request = [tell](const net::HttpRequest& request) {
+        if (is_binding(request)) tell(core::PodGone{bound_uid(request)}, Duration::zero());
+      };
+      break;
+    case Defect::early_release:
+      made.on_line = [tell](std::string_view path, std::string_view line) {
+        const bool leaving = path == "/api/v1/pods" && !line.starts_with(R"({"type":"DELETED")") &&
+                             line.find("\"deletionTimestamp\"") != std::string_view::npos;
+        if (leaving) {
+          tell(core::PodGone{text_behind(line, "\"uid\":\"")}, std::chrono::milliseconds{1});
+        }
+        return true;
+      };
+      break;
+    case Defect::lost_reply_is_failure:
+      made.on_reply = [](const net::HttpRequest& request,
+                         tl::expected<net::HttpResponse, net::CallError>& result) {
+        if (is_binding(request) && !result && result.error().sent) {
+          result = net::HttpResponse{.status = 422, .headers = {}, .body = "{}"};
+        }
+      };
+      break;
+    case Defect::dropped_event:
+      made.on_line = [count = std::make_shared<int>(0)](std::string_view path, std::string_view) {
+        return path != "/api/v1/pods" || ++*count % 7 != 0;
+      };
+      break;
+    case Defect::impatient_candidate:
+      made.on_reply = [](const net::HttpRequest& request,
+                         tl::expected<net::HttpResponse, net::CallError>& result) {
+        if (result && request.target.find("/leases") != std::string::npos) shorten_lease(*result);
+      };
+      break;
+    case Defect::stale_list:
+      made.on_reply = [old = std::make_shared<std::string>()](
+                          const net::HttpRequest& request,
+                          tl::expected<net::HttpResponse, net::CallError>& result) {
+        if (!result || result->status != 200 || !is_pod_list(request)) return;
+        if (old->empty()) {
+          *old = result->body;
+        } else {
+          std::swap(*old, result->body);
+          old->clear();
+        }
+      };
+      break;
+    default: break;
+  }
+  return made;
+}
+
+std::function<bool(const core::Event&)> event_filter(Defect defect) {
+  switch (defect) {
+    case Defect::forgotten_rollback:
+      return
+          [](const core::Event& event) { return !std::holds_alternative<core::BindFailed>(event); };
+    case Defect::forgotten_end:
+      return [count = std::make_shared<int>(0)](const core::Event& event) {
+        return !std::holds_alternative<core::PodGone>(event) || ++*count % 4 != 0;
+      };
+    case Defect::others_unseen:
+      return [](const core::Event& event) {
+        const auto* seen = std::get_if<core::PodSeenBound>(&event);
+        return seen == nullptr || seen->cards.has_value();
+      };
+    case Defect::quota_ignored:
+      return [first = std::make_shared<bool>(true)](const core::Event& event) {
+        if (!std::holds_alternative<core::QuotaChanged>(event)) return true;
+        return std::exchange(*first, false);
+      };
+    case Defect::node_stays:
+      return
+          [](const core::Event& event) { return !std::holds_alternative<core::NodeGone>(event); };
+    case Defect::cards_stay:
+      return [known = std::make_shared<std::set<std::string>>()](const core::Event& event) {
+        const auto* node = std::get_if<core::NodeChanged>(&event);
+        return node == nullptr || known->insert(node->node.name).second;
+      };
+    case Defect::promise_unseen:
+      return [](const core::Event& event) { return !std::holds_alternative<core::PodHeld>(event); };
+    default: return {};
+  }
+}
+
+}  // namespace stowage::faults

@@ -1,0 +1,56 @@
+// Mistakes that a controller could make, planted on purpose: the simulation has to find each of
+// them. They are planted from outside, at the seams between the modules; the code of the controller
+// knows nothing of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/model/event.h"
+#include "wire.h"
+
+namespace stowage::faults {
+
+enum class Defect : std::uint8_t {
+  none,
+  no_reservation,
+  early_release,
+  lost_reply_is_failure,
+  dropped_event,
+  forgotten_rollback,
+  forgotten_end,
+  others_unseen,
+  no_fence,
+  goes_on,
+  impatient_candidate,
+  stale_list,
+  quota_ignored,
+  node_stays,
+  cards_stay,
+  hold_not_kept,
+  promise_unseen,
+};
+
+struct DefectInfo {
+  Defect defect;
+  std::string_view name;
+  std::string_view what;
+};
+[[nodiscard]] std::span<const DefectInfo> all_defects();
+[[nodiscard]] std::optional<Defect> defect_named(std::string_view name);
+[[nodiscard]] std::string_view name_of(Defect defect);
+
+// How a planted defect gets at the replica: events for its engine, now or after a moment.
+using TellEngine = std::function<void(core::Event, Duration)>;
+[[nodiscard]] WireDefects wire_defects(Defect defect, TellEngine tell);
+
+// Which events reach the engine; empty: all.
+[[nodiscard]] std::function<bool(const core::Event&)> event_filter(Defect defect);
+
+// The uid that a binding is for; empty if the request is none.
+[[nodiscard]] std::string bound_uid(const net::HttpRequest& request);
+
+}  // namespace stowage::faults

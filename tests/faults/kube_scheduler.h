@@ -1,0 +1,69 @@
+// A small kube-scheduler: asks the extender about its pods one call after the other, lets it bind
+// or binds by itself, and forgets a pod that was refused until the pod changes or a minute is over.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api_side.h"
+#include "extender/options.h"
+#include "objects.h"
+#include "plan.h"
+
+namespace stowage::faults {
+
+class KubeScheduler {
+ public:
+  struct Ends {
+    // Puts a question to whatever replica answers behind the extender's address. The answer comes
+    // once, or never.
+    using Answer = std::function<void(const net::HttpResponse&)>;
+    std::function<void(Door, extender::Verb, std::string, Answer)> ask;
+    // It has heard the filter's answer about this pod.
+    std::function<void(const std::string& uid)> filtered;
+  };
+  KubeScheduler(const Plan& plan, ApiSide& side, Ends ends);
+  ~KubeScheduler();
+  KubeScheduler(const KubeScheduler&) = delete;
+  KubeScheduler& operator=(const KubeScheduler&) = delete;
+
+ private:
+  struct Pod {
+    bool busy = false;
+    Moment next{};           // when to try again, whatever happens
+    std::uint64_t seen = 0;  // version that was refused
+    Duration pause = std::chrono::seconds{1};
+  };
+  struct Turn {  // one attempt at one pod
+    local::ObjectPtr object;
+    Door door = Door::choose;
+    Moment begun;
+    bool answered = false;
+  };
+  using TurnPtr = std::shared_ptr<Turn>;
+
+  void look();
+  void attempt(const local::ObjectPtr& object, Door door);
+  // One call of the extender, with kube-scheduler's patience.
+  void call(const TurnPtr& turn, extender::Verb verb, std::string body,
+            std::function<void(const json::object&)> then);
+  void filtered(const TurnPtr& turn, const json::object& answer);
+  void bind(const TurnPtr& turn, const std::string& node);
+  void bind_myself(const TurnPtr& turn, const std::string& node);
+  void refused(const TurnPtr& turn);
+  void failed(const TurnPtr& turn);
+
+  const Plan& plan_;
+  ApiSide& side_;
+  Ends ends_;
+  World::Process process_;
+  base::Rng rng_;
+  std::map<std::string, Pod> pods_;  // by uid
+};
+
+}  // namespace stowage::faults

@@ -1,0 +1,217 @@
+// The fault simulation: the whole controller against the API in memory, in virtual time.
+//
+//   stowage_faults --seeds 200 [--first 1] [--jobs 2]     many seeds; exit status 1 if one fails
+//   stowage_faults --seed 7 [--verbose] [--shrink]        one of them, with all that happened
+//   stowage_faults --defect NAME ...                      the same with a planted defect
+//   stowage_faults --self-test                            is each planted defect found?
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "defects.h"
+#include "plan.h"
+#include "runs.h"
+#include "simulation.h"
+
+namespace stowage::faults {
+namespace {
+
+constexpr int kUsage = 2;
+constexpr std::size_t kFailuresShown = 5;
+constexpr std::uint64_t kSeedsPerDefect = 200;
+constexpr std::uint64_t kRepeated = 10;  // runs that are made twice
+
+struct Arguments {
+  std::uint64_t seeds = 200;
+  std::uint64_t first = 1;
+  std::uint64_t seed = 0;
+  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  Defect defect = Defect::none;
+  bool verbose = false;
+  bool shrink = false;
+  bool self_test = false;
+};
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+std::string replay_command(std::uint64_t seed, Defect defect) {
+  std::string text = fmt::format("stowage_faults --seed {}", seed);
+  if (defect != Defect::none) text += fmt::format(" --defect {}", name_of(defect));
+  return text;
+}
+
+void print_small(std::uint64_t seed, Defect defect) {
+  const Plan small = shrink(draw_plan(seed), defect);
+  const Outcome outcome = run_apart(small, defect);
+  print(fmt::format("made small, it fails so: {}\n{}", outcome.violation, to_text(small)));
+}
+
+int run_seeds(const Arguments& arguments) {
+  const auto begun = std::chrono::steady_clock::now();
+  Outcome sum;
+  std::uint64_t done = 0;
+  std::vector<std::pair<std::uint64_t, std::string>> failures;
+  run_batch({.first = arguments.first,
+             .count = arguments.seeds,
+             .jobs = arguments.jobs,
+             .defect = arguments.defect},
+            [&](std::uint64_t seed, const Outcome& outcome) {
+              ++done;
+              sum.steps += outcome.steps;
+              sum.bound += outcome.bound;
+              sum.promised += outcome.promised;
+              sum.recounts += outcome.recounts;
+              sum.takeovers += outcome.takeovers;
+              if (!outcome.violation.empty()) {
+                failures.emplace_back(seed, outcome.violation);
+                print(fmt::format("seed {} fails {}\n", seed, outcome.violation));
+              }
+              return true;
+            });
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+  print(
+      fmt::format("{} seeds in {:.1f} s: {} fail; {} pieces of work, {} pods bound by replicas, "
+                  "{} by promise, {} takeovers, {} ledgers recounted\n",
+                  done, took.count(), failures.size(), sum.steps, sum.bound, sum.promised,
+                  sum.takeovers, sum.recounts));
+  std::sort(failures.begin(), failures.end());
+  for (std::size_t i = 0; i < failures.size() && i < kFailuresShown; ++i) {
+    const auto& [seed, violation] = failures[i];
+    print(fmt::format("\nseed {}: {}\nreplay: {} --verbose\n", seed, violation,
+                      replay_command(seed, arguments.defect)));
+    if (arguments.shrink || i == 0) print_small(seed, arguments.defect);
+  }
+  return failures.empty() ? 0 : 1;
+}
+
+int run_one(const Arguments& arguments) {
+  const Plan plan = draw_plan(arguments.seed);
+  RunOptions options;
+  options.defect = arguments.defect;
+  if (arguments.verbose) {
+    print(to_text(plan));
+    options.log = [](std::string_view line) {
+      std::string text(line);
+      if (!text.ends_with('\n')) text += '\n';
+      print(text);
+    };
+  }
+  const Outcome outcome = simulate(plan, options);
+  print(fmt::format("seed {}: {}\n", arguments.seed,
+                    outcome.violation.empty() ? "all is well" : outcome.violation));
+  print(
+      fmt::format("{} pieces of work, digest {:016x}, {} pods bound by replicas, {} by promise, "
+                  "{} takeovers, {} ledgers recounted\n",
+                  outcome.steps, outcome.digest, outcome.bound, outcome.promised, outcome.takeovers,
+                  outcome.recounts));
+  if (outcome.violation.empty()) return 0;
+  if (arguments.shrink) print_small(arguments.seed, arguments.defect);
+  return 1;
+}
+
+// How many seeds it takes to find the defect; 0: not found.
+std::uint64_t seeds_to_find(Defect defect, unsigned jobs, std::string& how) {
+  std::uint64_t found = 0;
+  run_batch({.count = kSeedsPerDefect, .jobs = jobs, .defect = defect},
+            [&](std::uint64_t seed, const Outcome& outcome) {
+              if (outcome.violation.empty()) return true;
+              if (found == 0 || seed < found) {
+                found = seed;
+                how = outcome.violation;
+              }
+              return false;
+            });
+  return found;
+}
+
+int self_test(const Arguments& arguments) {
+  int wrong = 0;
+  for (std::uint64_t seed = 1; seed <= kRepeated; ++seed) {
+    const Plan plan = draw_plan(seed);
+    const Outcome once = run_apart(plan, Defect::none);
+    const Outcome again = run_apart(plan, Defect::none);
+    if (once.digest == again.digest && once.steps == again.steps) continue;
+    print(fmt::format("seed {} does not replay: {:016x} and {:016x}\n", seed, once.digest,
+                      again.digest));
+    ++wrong;
+  }
+  for (const DefectInfo& each : all_defects()) {
+    if (arguments.defect != Defect::none && each.defect != arguments.defect) continue;
+    std::string how;
+    const std::uint64_t seeds = seeds_to_find(each.defect, arguments.jobs, how);
+    if (seeds == 0) ++wrong;
+    print(seeds == 0 ? fmt::format("{:<22} NOT FOUND within {} seeds\n", each.name, kSeedsPerDefect)
+                     : fmt::format("{:<22} found by seed {:>3}: {}\n", each.name, seeds, how));
+  }
+  return wrong == 0 ? 0 : 1;
+}
+
+bool number(std::string_view text, std::uint64_t& value) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  return read.ec == std::errc{} && read.ptr == text.data() + text.size();
+}
+
+bool parse(const std::vector<std::string_view>& words, Arguments& arguments) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    const std::string_view value = i + 1 < words.size() ? words[i + 1] : std::string_view{};
+    std::uint64_t jobs = 0;
+    if (word == "--verbose") {
+      arguments.verbose = true;
+    } else if (word == "--shrink") {
+      arguments.shrink = true;
+    } else if (word == "--self-test") {
+      arguments.self_test = true;
+    } else if (word == "--defect") {
+      const auto defect = defect_named(value);
+      if (!defect) return false;
+      arguments.defect = *defect;
+      ++i;
+    } else if (word == "--jobs" && number(value, jobs) && jobs > 0) {
+      arguments.jobs = static_cast<unsigned>(jobs);
+      ++i;
+    } else if ((word == "--seeds" && number(value, arguments.seeds)) ||
+               (word == "--first" && number(value, arguments.first)) ||
+               (word == "--seed" && number(value, arguments.seed))) {
+      ++i;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+int run(const std::vector<std::string_view>& words) {
+  Arguments arguments;
+  if (!parse(words, arguments)) {
+    std::string defects;
+    for (const DefectInfo& each : all_defects()) {
+      defects += fmt::format("  {:<22} {}\n", each.name, each.what);
+    }
+    std::fputs(("usage: stowage_faults [--seeds N] [--first S] [--jobs N] [--seed S] [--verbose]\n"
+                "                      [--shrink] [--defect NAME] [--self-test]\ndefects:\n" +
+                defects)
+                   .c_str(),
+               stderr);
+    return kUsage;
+  }
+  if (arguments.self_test) return self_test(arguments);
+  return arguments.seed != 0 ? run_one(arguments) : run_seeds(arguments);
+}
+
+}  // namespace
+}  // namespace stowage::faults
+
+int main(int argc, char** argv) {
+  return stowage::faults::run(std::vector<std::string_view>(argv + 1, argv + argc));
+}

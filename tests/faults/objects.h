@@ -1,0 +1,101 @@
+// The objects of a run as JSON, and back: what a plan's nodes and pods look like to the API, and
+// what the API's pods and nodes say about cards. Read here by hand, not with the controller's own
+// readers: this is what its ledger is compared with.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "local/json.h"
+#include "local/store.h"
+#include "plan.h"
+
+namespace stowage::faults {
+
+namespace json = local::json;
+
+[[nodiscard]] std::string node_name(std::uint32_t node);
+[[nodiscard]] std::string card_id(const Plan& plan, std::uint32_t node, std::uint32_t card);
+
+struct NodeNow {
+  bool there = true;
+  bool cordoned = false;
+  std::vector<bool> lost;    // by card
+  std::vector<bool> broken;  // unhealthy
+};
+[[nodiscard]] json::object node_object(const Plan& plan, std::uint32_t node, const NodeNow& now);
+
+[[nodiscard]] local::ObjectName pod_name(const Plan& plan, std::uint32_t pod);
+[[nodiscard]] json::object pod_object(const Plan& plan, std::uint32_t pod);
+// The number in such a name.
+[[nodiscard]] std::uint32_t pod_number(const std::string& name);
+
+// ---- and back
+
+struct Share {
+  std::string card;
+  std::int64_t milli = 0;
+  std::int64_t memory_mib = 0;
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
+struct PodView {
+  local::ObjectName name;
+  std::uint32_t number = 0;
+  std::string uid;
+  std::string node;
+  std::string scheduler;
+  std::string phase;
+  bool deleting = false;
+  std::string cards_text;     // the annotation; empty: none
+  std::string cards_node;     // the node that it speaks of
+  std::vector<Share> shares;  // what it says, sorted by card; empty if it makes no sense
+  [[nodiscard]] bool ended() const { return phase == "Succeeded" || phase == "Failed"; }
+};
+[[nodiscard]] PodView view_of(const local::StoredObject& pod);
+struct CardView {
+  std::string id;
+  std::int64_t memory_mib = 0;
+  std::int64_t slots = 0;  // 0: no limit
+  bool healthy = true;
+};
+struct NodeView {
+  std::string name;
+  bool cordoned = false;
+  std::vector<CardView> cards;
+};
+[[nodiscard]] NodeView view_of(const Plan& plan, const local::StoredObject& node);
+
+// What the API has now. Everybody looks at it all the time, so each object is read once.
+class Views {
+ public:
+  Views(const Plan& plan, const local::Store& store) : plan_(plan), store_(store) {}
+
+  // By name. Valid until the next call.
+  [[nodiscard]] std::vector<const PodView*> pods();
+  [[nodiscard]] std::vector<const NodeView*> nodes();
+
+ private:
+  template <typename View>
+  struct Read {
+    local::ObjectPtr object;
+    View view;
+  };
+  template <typename View>
+  using Known = std::map<local::ObjectName, Read<View>>;
+  template <typename View, typename Reader>
+  std::vector<const View*> all(local::Kind kind, Known<View>& known, Reader read);
+
+  const Plan& plan_;
+  const local::Store& store_;
+  Known<PodView> pods_;
+  Known<NodeView> nodes_;
+};
+
+// Are these shares what such a pod asks for, on cards of this memory?
+[[nodiscard]] bool is_what_it_asks(const PodShape& shape, const std::vector<Share>& shares);
+
+}  // namespace stowage::faults

@@ -1,0 +1,169 @@
+#include "recount.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace stowage::faults {
+namespace {
+
+const CardView* find_card(const NodeView& node, const std::string& id) {
+  const auto found = std::find_if(node.cards.begin(), node.cards.end(),
+                                  [&](const CardView& card) { return card.id == id; });
+  return found == node.cards.end() ? nullptr : &*found;
+}
+
+const NodeView* find_node(const std::vector<const NodeView*>& nodes, const std::string& name) {
+  const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                  [&](const NodeView* node) { return node->name == name; });
+  return found == nodes.end() ? nullptr : *found;
+}
+
+// What the pod says of its cards counts: it speaks of its node, of cards that are there, and of
+// what the pod asks for.
+bool cards_known(const Truth& truth, const PodView& pod, const NodeView& node) {
+  if (truth.edited.contains(pod.uid)) return false;
+  if (pod.shares.empty() || pod.cards_node != node.name) return false;
+  if (!is_what_it_asks(shape_of(truth.plan, pod.number), pod.shares)) return false;
+  return std::all_of(pod.shares.begin(), pod.shares.end(),
+                     [&](const Share& share) { return find_card(node, share.card) != nullptr; });
+}
+
+std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const PodView& pod,
+                        const NodeView& node) {
+  const core::PodIndex index = ledger.find_pod(pod.uid);
+  if (!index.valid()) return fmt::format("the ledger lacks pod {} on {}", pod.name.name, pod.node);
+  const core::PodRecord& record = ledger.pod(index);
+  if (record.state == core::PodState::reserved) {
+    return fmt::format("pod {} is only reserved in the ledger, but it is on {}", pod.name.name,
+                       pod.node);
+  }
+  if (ledger.name(record.node) != pod.node) {
+    return fmt::format("the ledger has pod {} on {}, but it is on {}", pod.name.name,
+                       ledger.name(record.node), pod.node);
+  }
+  if (!cards_known(truth, pod, node)) return {};
+  if (record.state != core::PodState::bound) {
+    return fmt::format("the ledger does not know the cards of pod {}", pod.name.name);
+  }
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> charged;
+  for (const auto& charge : record.charges) {
+    const auto& card = ledger.spec(record.node).cards[charge.card];
+    charged[card.id] = {charge.milli, charge.memory_mib};
+  }
+  for (const Share& share : pod.shares) {
+    const auto found = charged.find(share.card);
+    if (found == charged.end() || found->second.first != share.milli) {
+      return fmt::format("the ledger does not charge {} for pod {}", share.card, pod.name.name);
+    }
+  }
+  return {};
+}
+
+// Or a bind that kube-scheduler has asked for: the ledger does not tell them apart.
+bool is_hold(const Truth& truth, const core::PodRecord& record) {
+  return record.state == core::PodState::reserved &&
+         shape_of(truth.plan, pod_number(record.name)).door != Door::own;
+}
+
+std::string compare_nodes(const core::Ledger& ledger, const std::vector<const NodeView*>& nodes) {
+  if (ledger.node_count() != nodes.size()) {
+    return fmt::format("the ledger has {} nodes, the API {}", ledger.node_count(), nodes.size());
+  }
+  for (const NodeView* node : nodes) {
+    const core::NodeIndex index = ledger.find_node(node->name);
+    if (!index.valid() || !ledger.present(index)) {
+      return fmt::format("the ledger lacks node {}", node->name);
+    }
+    const auto& cards = ledger.spec(index).cards;
+    const bool same =
+        std::equal(cards.begin(), cards.end(), node->cards.begin(), node->cards.end(),
+                   [](const core::Card& a, const CardView& b) {
+                     return a.id == b.id && a.healthy == b.healthy && a.memory_mib == b.memory_mib;
+                   });
+    if (!same) return fmt::format("the ledger has other cards on {}", node->name);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string recount(const Truth& truth, core::Engine& engine, const MayLinger& may_linger) {
+  const core::Ledger& ledger = engine.ledger();
+  const std::vector<const NodeView*> nodes = truth.views.nodes();
+  if (std::string wrong = compare_nodes(ledger, nodes); !wrong.empty()) return wrong;
+  std::map<std::string_view, const PodView*> live;
+  for (const PodView* pod : truth.views.pods()) {
+    if (pod->ended()) continue;
+    const NodeView* node = pod->node.empty() ? nullptr : find_node(nodes, pod->node);
+    if (node != nullptr) {
+      std::string wrong = compare_pod(truth, ledger, *pod, *node);
+      if (!wrong.empty()) return wrong;
+    }
+    live.emplace(pod->uid, pod);
+  }
+  for (std::size_t slot = 0; slot < ledger.node_slots(); ++slot) {
+    for (const core::PodIndex index : ledger.pods_on(core::NodeIndex(slot))) {
+      const core::PodRecord& record = ledger.pod(index);
+      if (record.state == core::PodState::room) continue;
+      const auto found = live.find(record.uid);
+      if (found == live.end()) {
+        if (is_hold(truth, record) && may_linger(record.uid)) continue;
+        return fmt::format("the ledger has pod {}, which has gone", record.name);
+      }
+      const bool bound = record.state != core::PodState::reserved;
+      if (bound && found->second->node.empty()) {
+        return fmt::format("the ledger has pod {} bound, but it is on no node", record.name);
+      }
+    }
+  }
+  const auto wrong = engine.audit();
+  return wrong.empty() ? std::string() : "the ledger differs from its own recount: " + wrong[0];
+}
+
+std::string waits_in_vain(const Truth& truth) {
+  struct Use {
+    std::int64_t milli = 0;
+    std::int64_t memory = 0;
+    std::int64_t users = 0;
+  };
+  const std::vector<const PodView*> pods = truth.views.pods();
+  for (const NodeView* node : truth.views.nodes()) {
+    if (node->cordoned) continue;
+    std::map<std::string, Use> used;
+    bool unclear = false;
+    for (const PodView* pod : pods) {
+      if (pod->node != node->name || pod->ended()) continue;
+      if (!cards_known(truth, *pod, *node)) unclear = true;
+      for (const Share& share : pod->shares) {
+        Use& use = used[share.card];
+        use.milli += share.milli;
+        use.memory += share.memory_mib;
+        ++use.users;
+      }
+    }
+    if (unclear) continue;
+    for (const PodView* pod : pods) {
+      if (!pod->node.empty() || pod->ended()) continue;
+      const PodShape shape = shape_of(truth.plan, pod->number);
+      const auto fits =
+          std::count_if(node->cards.begin(), node->cards.end(), [&](const CardView& card) {
+            const Use use = used[card.id];
+            if (!card.healthy) return false;
+            if (shape.percent == 0) return use.users == 0;
+            return use.milli + 10L * shape.percent <= 1000 &&
+                   use.memory + shape.memory_mib <= card.memory_mib &&
+                   (card.slots == 0 || use.users < card.slots);
+          });
+      if (fits >= shape.cards) {
+        return fmt::format("pod {} of {} waits, but {} has room for it", pod->name.name,
+                           pod->scheduler, node->name);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace stowage::faults

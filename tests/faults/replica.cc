@@ -1,0 +1,186 @@
+#include "replica.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace stowage::faults {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kStopGrace{5};
+constexpr seconds kRoomTime{120};
+constexpr kube::WallTime kBegin{std::chrono::sys_days{std::chrono::year{2026} / 1 / 2}};
+
+base::Log::Options log_options(const Replica::Settings& settings, const World& world,
+                               const std::string& name) {
+  base::Log::Options options;
+  options.level = settings.log ? base::LogLevel::debug : base::LogLevel::error;
+  options.write = [write = settings.log, name](std::string_view line) {
+    if (write) write(name + ": " + std::string(line));
+  };
+  options.unix_micros = [&world] {
+    return std::chrono::duration_cast<std::chrono::microseconds>(world.elapsed()).count();
+  };
+  return options;
+}
+
+std::vector<extender::ExtenderOptions> all_extenders() {
+  std::vector<extender::ExtenderOptions> all;
+  for (const char* name : {"stowage", "stowage", "gpu-admission"}) {
+    auto made = extender::preset(name);
+    STOWAGE_CHECK(made.has_value());
+    all.push_back(std::move(*made));
+  }
+  all[0].mode = extender::Mode::choose;
+  all[1].mode = extender::Mode::bind;
+  all[2].mode = extender::Mode::single_node;
+  return all;
+}
+
+}  // namespace
+
+Replica::Replica(ApiSide& side, Settings settings)
+    : side_(side),
+      settings_(std::move(settings)),
+      name_(fmt::format("replica-{}-{}", settings_.number, settings_.life)),
+      process_(side.world().start()),
+      time_(side.world(), process_),
+      loop_(time_),
+      log_(log_options(settings_, side.world(), name_)),
+      extender_options_(all_extenders()) {
+  const auto tell = [this](core::Event event, Duration delay) {
+    tell_engine(std::move(event), delay);
+  };
+  wire_ =
+      std::make_unique<Wire>(side_, Wire::Options{.replica = settings_.number,
+                                                  .name = name_,
+                                                  .client = process_,
+                                                  .seed = settings_.seed,
+                                                  .defects = wire_defects(settings_.defect, tell)});
+  kube::ApiClientOptions options;
+  options.seed = settings_.seed;
+  options.caller = [this] { return wire_->caller(); };
+  options.wall_clock = [this] { return kBegin + side_.world().elapsed() + settings_.clock_error; };
+  auto client = kube::ApiClient::create(loop_, {}, std::move(options));
+  STOWAGE_CHECK(client.has_value());
+  client_ = std::move(*client);
+  make_scheduler();
+  make_elector();
+  make_extenders();
+  side_.world().at(process_, side_.world().now(), [this] {
+    scheduler_->start();
+    elector_->start();
+  });
+}
+
+Replica::~Replica() {
+  side_.world().kill(process_);
+  extenders_.clear();
+  elector_.reset();
+  scheduler_.reset();
+  client_.reset();
+}
+
+void Replica::make_scheduler() {
+  scheduler::SchedulerOptions options;
+  options.profiles = {{.name = "stowage"}};
+  options.elected = true;
+  options.reflector.watch_min = seconds{20};
+  options.reflector.watch_max = seconds{40};
+  options.reflector.silence_grace = seconds{10};
+  options.reflector.list_deadline = seconds{20};
+  options.reflector.page_limit = 20;
+  options.reflector.seed = settings_.seed;
+  options.binder.seed = settings_.seed;
+  if (settings_.defect != Defect::no_fence && settings_.defect != Defect::goes_on) {
+    options.binder.fence = [this] { return elector_->fence(); };
+  }
+  // The configuration changes from one life to the next.
+  base::Rng rng(settings_.seed);
+  if (rng.below(3) == 0) options.binds_max = 2;
+  if (rng.below(3) == 0) options.binder.in_flight_max = 2;
+  options.engine.preemption = rng.below(4) != 0;
+  // Ten minutes otherwise: rooms, too, have to end before the run does.
+  options.engine.preempt_room_ns = std::chrono::nanoseconds(kRoomTime).count();
+  for (const auto& extender : extender_options_) {
+    for (const auto& entry : extender.policies) options.guest_policies.push_back(entry.policy);
+  }
+  scheduler_ = std::make_unique<scheduler::Scheduler>(*client_, std::move(options), log_);
+  if (auto filter = event_filter(settings_.defect)) {
+    scheduler_->shared().mailbox.lose_some(std::move(filter));
+  }
+}
+
+void Replica::make_elector() {
+  kube::ElectorOptions options;
+  options.identity = name_;
+  options.duration = seconds{6};
+  options.renew_deadline = seconds{4};
+  options.retry = seconds{1};
+  options.look = milliseconds{500};
+  options.call_deadline = seconds{2};
+  options.seed = settings_.seed;
+  kube::Elector::Ends ends;
+  ends.on_leading = [this](const kube::Elector::Start& /*start*/) { scheduler_->lead(); };
+  ends.on_lost = [this](const std::string& why) {
+    log_.info("lost the lease", {{"why", why}});
+    if (settings_.defect != Defect::goes_on) scheduler_->stand_down();
+  };
+  elector_ = std::make_unique<kube::Elector>(*client_, std::move(options), std::move(ends));
+}
+
+void Replica::make_extenders() {
+  const auto shared = scheduler_->shared();
+  std::uint32_t profile = shared.first_guest_profile;
+  for (const auto& options : extender_options_) {
+    if (options.mode == extender::Mode::single_node) shared.roster.heed_promises(profile);
+    extenders_.push_back(std::make_unique<extender::Extender>(
+        options, extender::Extender::Ends{.shared = shared,
+                                          .first_profile = profile,
+                                          .not_ready = [this]() -> std::string {
+                                            return deciding() ? "" : "this replica does not lead";
+                                          },
+                                          .leads = [this] { return elector_->leading(); },
+                                          .log = log_}));
+    profile += static_cast<std::uint32_t>(options.policies.size());
+  }
+}
+
+void Replica::tell_engine(core::Event event, Duration delay) {
+  side_.world().after(process_, delay, [this, event = std::move(event)]() mutable {
+    scheduler_->shared().mailbox.put_reply(std::move(event));
+  });
+}
+
+void Replica::ask(Door door, extender::Verb verb, std::string body,
+                  std::shared_ptr<net::Responder> responder) {
+  net::ServerRequest request;
+  request.http.method = "POST";
+  request.http.body = std::move(body);
+  const std::size_t which = door == Door::choose ? 0 : door == Door::bind ? 1 : 2;
+  extenders_[which]->handle(verb, std::move(request), std::move(responder));
+}
+
+void Replica::filter_answered(const std::string& uid) {
+  if (settings_.defect == Defect::hold_not_kept) {
+    tell_engine(core::BindFailed{uid}, Duration::zero());
+  }
+}
+
+// The lease is given back only if nothing of ours can be acted on any more; else the next leader
+// has to wait until it has run out.
+void Replica::stop(std::function<void()> gone) {
+  stopping_ = true;
+  const Moment begun = loop_.now();
+  scheduler_->stop(kStopGrace, [this, begun, gone = std::move(gone)] {
+    if (loop_.now() >= begun + kStopGrace) return gone();
+    elector_->release(gone);
+  });
+}
+
+}  // namespace stowage::faults

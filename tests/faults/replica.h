@@ -1,0 +1,80 @@
+// One process of the controller: elector, scheduler and extenders on a loop of their own, put
+// together as src/controller puts them together. Destroying it is a crash: whatever it was doing
+// ends there, and what it had sent goes on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api_side.h"
+#include "base/log.h"
+#include "defects.h"
+#include "extender/extender.h"
+#include "kube/api_client.h"
+#include "kube/elector.h"
+#include "plan.h"
+#include "scheduler/scheduler.h"
+#include "wire.h"
+
+namespace stowage::faults {
+
+class Replica {
+ public:
+  struct Settings {
+    std::uint32_t number = 0;
+    std::uint32_t life = 0;  // how often it was started before
+    std::uint64_t seed = 1;
+    Duration clock_error{};  // of the wall clock
+    Defect defect = Defect::none;
+    std::function<void(std::string_view)> log;  // a line; empty: nobody wants to know
+  };
+  Replica(ApiSide& side, Settings settings);
+  ~Replica();
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
+
+  // Ends in good order; then `gone` (once, on the replica's process).
+  void stop(std::function<void()> gone);
+
+  [[nodiscard]] World::Process process() const { return process_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] scheduler::Scheduler& scheduler() { return *scheduler_; }
+  [[nodiscard]] kube::Elector& elector() { return *elector_; }
+  [[nodiscard]] Wire& wire() { return *wire_; }
+  [[nodiscard]] bool stopping() const { return stopping_; }
+  [[nodiscard]] bool deciding() const { return scheduler_->deciding() && !stopping_; }
+  void set_clock_error(Duration error) { settings_.clock_error = error; }
+  [[nodiscard]] Duration clock_error() const { return settings_.clock_error; }
+
+  // A question of kube-scheduler. To be called on the replica's process.
+  void ask(Door door, extender::Verb verb, std::string body,
+           std::shared_ptr<net::Responder> responder);
+  // kube-scheduler has its answer about this pod.
+  void filter_answered(const std::string& uid);
+
+ private:
+  void make_scheduler();
+  void make_elector();
+  void make_extenders();
+  void tell_engine(core::Event event, Duration delay);
+
+  ApiSide& side_;
+  Settings settings_;
+  std::string name_;
+  World::Process process_;
+  OwnTime time_;
+  net::EventLoop loop_;
+  base::Log log_;
+  std::unique_ptr<Wire> wire_;
+  std::unique_ptr<kube::ApiClient> client_;
+  std::vector<extender::ExtenderOptions> extender_options_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<kube::Elector> elector_;
+  std::vector<std::unique_ptr<extender::Extender>> extenders_;
+  bool stopping_ = false;
+};
+
+}  // namespace stowage::faults

@@ -1,0 +1,328 @@
+#include "simulation.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "actors.h"
+#include "api_side.h"
+#include "kube_scheduler.h"
+#include "recount.h"
+#include "replica.h"
+#include "world.h"
+
+namespace stowage::faults {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kCalm{400};      // longer than any pause that anybody makes
+constexpr seconds kLastQuiet{60};  // within which there must be a moment without work
+constexpr milliseconds kAuditEvery{700};
+constexpr seconds kWatchesLag{10};
+constexpr seconds kHoldMax{65};  // they last 30 s, and a replica may stand still for as long
+
+// Takes the answer to one question of kube-scheduler.
+class Answerer final : public net::Responder {
+ public:
+  explicit Answerer(KubeScheduler::Ends::Answer answer) : answer_(std::move(answer)) {}
+  void send(net::HttpResponse response) override { answer_(response); }
+  void begin(net::HttpResponse /*head*/) override {}
+  void write(std::shared_ptr<const std::string> /*chunk*/) override {}
+  void end() override {}
+  [[nodiscard]] std::size_t backlog() const override { return 0; }
+  void abort() override {}
+  void on_closed(std::function<void()> /*closed*/) override {}
+
+ private:
+  KubeScheduler::Ends::Answer answer_;
+};
+
+class Simulation {
+ public:
+  Simulation(const Plan& plan, const RunOptions& options)
+      : plan_(plan),
+        options_(options),
+        world_(plan.seed),
+        director_(world_.start()),
+        side_(world_, {.seed = plan.seed, .history = plan.history}),
+        views_(plan_, side_.store()),
+        checks_(plan_, side_),
+        actors_(plan_, side_, views_, checks_),
+        kube_scheduler_(plan_, side_, kube_ends()),
+        rng_(plan.seed + 5) {
+    side_.on_acted = [this](const ApiSide::Acted& acted) {
+      log_acted(acted);
+      checks_.acted(acted);
+    };
+  }
+
+  Outcome run() {
+    slots_.resize(plan_.replicas);
+    for (std::uint32_t i = 0; i < plan_.replicas; ++i) start(i);
+    for (const Step& step : plan_.steps) {
+      world_.after(director_, step.at, [this, &step] { apply(step); });
+    }
+    world_.after(director_, plan_.active, [this] { calm(); });
+    audit();
+    play(plan_.active + kCalm);
+    if (checks_.violation().empty()) finish();
+    Outcome outcome;
+    outcome.violation = checks_.violation();
+    outcome.digest = checks_.digest();
+    outcome.steps = world_.steps();
+    outcome.bound = checks_.counts().bound;
+    outcome.promised = checks_.counts().promised;
+    outcome.recounts = recounts_;
+    outcome.takeovers = takeovers_;
+    for (const Slot& slot : slots_) {
+      if (slot.replica) outcome.takeovers += slot.replica->elector().counters().acquired;
+    }
+    return outcome;
+  }
+
+ private:
+  struct Slot {
+    std::unique_ptr<Replica> replica;
+    std::uint32_t life = 0;
+    Duration clock_error{};
+  };
+
+  void log(const std::string& line) const {
+    if (!options_.log) return;
+    options_.log(
+        fmt::format("{:9.3f} {}", std::chrono::duration<double>(world_.elapsed()).count(), line));
+  }
+
+  void log_acted(const ApiSide::Acted& acted) const {
+    if (!options_.log || acted.request.method == "GET") return;
+    log(fmt::format("server: {} {} of {}: {}", acted.request.method, acted.request.target,
+                    acted.sender, acted.response.status));
+  }
+
+  void play(Duration until) {
+    const Moment end = world_.now() - world_.elapsed() + until;
+    while (checks_.violation().empty() && world_.step(end)) {
+    }
+  }
+
+  // ---- replicas
+
+  void start(std::uint32_t number) {
+    Slot& slot = slots_[number];
+    if (slot.replica) return;
+    Replica::Settings settings;
+    settings.number = number;
+    settings.life = slot.life++;
+    settings.seed = plan_.seed * 31 + number * 7 + settings.life;
+    settings.clock_error = slot.clock_error;
+    settings.defect = options_.defect;
+    if (options_.log) {
+      settings.log = [this](std::string_view line) { log(std::string(line)); };
+    }
+    slot.replica = std::make_unique<Replica>(side_, std::move(settings));
+  }
+
+  void end(std::uint32_t number) {
+    Slot& slot = slots_[number];
+    if (!slot.replica) return;
+    takeovers_ += slot.replica->elector().counters().acquired;
+    slot.replica.reset();
+  }
+
+  void stop(std::uint32_t number) {
+    Replica* replica = slots_[number].replica.get();
+    if (replica == nullptr || replica->stopping()) return;
+    world_.at(replica->process(), world_.now(), [this, replica, number] {
+      replica->stop([this, replica, number] {
+        world_.at(director_, world_.now(), [this, replica, number] {
+          if (slots_[number].replica.get() == replica) end(number);
+        });
+      });
+    });
+  }
+
+  // ---- the plan
+
+  void apply(const Step& step) {
+    log("step: " + to_text(step));
+    Slot* slot = step.subject < slots_.size() ? &slots_[step.subject] : nullptr;
+    Replica* replica = slot == nullptr ? nullptr : slot->replica.get();
+    switch (step.kind) {
+      case StepKind::crash: end(step.subject); return start_after(step);
+      case StepKind::stop: stop(step.subject); return start_after(step);
+      case StepKind::pause:
+        if (replica != nullptr) world_.pause(replica->process(), step.lasts);
+        return;
+      case StepKind::jump_clock:
+        slot->clock_error = seconds{std::int64_t{step.more} - kClockZero};
+        if (replica != nullptr) replica->set_clock_error(slot->clock_error);
+        return;
+      case StepKind::calls_fail:
+        return side_.fail_calls(step.subject, step.fault, step.more / 100.0, step.lasts);
+      case StepKind::server_down:
+        side_.go_down(step.lasts);
+        for (Slot& each : slots_) trouble(each.replica.get(), Wire::Trouble::cut);
+        return;
+      case StepKind::cut_watches: return trouble(replica, Wire::Trouble::cut);
+      case StepKind::hang_watches: return trouble(replica, Wire::Trouble::hang);
+      case StepKind::expire_watches: return trouble(replica, Wire::Trouble::expire);
+      case StepKind::delay_watches:
+        return side_.delay_watches(step.subject, step.lasts, kWatchesLag);
+      default: return actors_.apply(step);
+    }
+  }
+
+  void start_after(const Step& step) {
+    // One that is being stopped may take longer than that: it is looked at again.
+    world_.after(director_, step.lasts, [this, number = step.subject] {
+      if (slots_[number].replica && slots_[number].replica->stopping()) {
+        return start_after({.subject = number, .lasts = seconds{1}});
+      }
+      start(number);
+    });
+  }
+
+  static void trouble(Replica* replica, Wire::Trouble trouble) {
+    if (replica != nullptr) replica->wire().trouble_watches(trouble);
+  }
+
+  void calm() {
+    log("step: calm");
+    side_.calm();
+    actors_.calm();
+    for (std::uint32_t i = 0; i < slots_.size(); ++i) start_after({.subject = i});
+  }
+
+  // ---- kube-scheduler's way to the extender
+
+  KubeScheduler::Ends kube_ends() {
+    KubeScheduler::Ends ends;
+    ends.ask = [this](Door door, extender::Verb verb, std::string body,
+                      KubeScheduler::Ends::Answer answer) {
+      Replica* replica = behind_the_service();
+      if (replica == nullptr) return;
+      world_.after(
+          replica->process(), draw_millis(rng_, 0.1, 3),
+          [replica, door, verb, body = std::move(body), answer = std::move(answer)]() mutable {
+            replica->ask(door, verb, std::move(body),
+                         std::make_shared<Answerer>(std::move(answer)));
+          });
+    };
+    ends.filtered = [this](const std::string& uid) {
+      for (Slot& slot : slots_) {
+        if (slot.replica && slot.replica->deciding()) slot.replica->filter_answered(uid);
+      }
+    };
+    return ends;
+  }
+
+  // Mostly who leads; now and then somebody else, whose readiness is not known yet.
+  Replica* behind_the_service() {
+    std::vector<Replica*> all;
+    for (Slot& slot : slots_) {
+      if (slot.replica) all.push_back(slot.replica.get());
+    }
+    if (all.empty()) return nullptr;
+    if (rng_.below(20) != 0) {
+      for (Replica* replica : all) {
+        if (replica->deciding()) return replica;
+      }
+    }
+    return all[rng_.below(all.size())];
+  }
+
+  // ---- the ledgers
+
+  [[nodiscard]] Truth truth() {
+    return {.plan = plan_, .views = views_, .edited = checks_.edited()};
+  }
+
+  void audit() {
+    world_.after(director_, kAuditEvery, [this] { audit(); });
+    for (Slot& slot : slots_) {
+      if (slot.replica) audit(*slot.replica, [](core::Engine& /*engine*/) { return ""; });
+    }
+  }
+
+  using More = std::function<std::string(core::Engine&)>;
+  static bool all_heard(Replica& replica) {
+    if (!replica.scheduler().ready() || replica.stopping() || !replica.wire().quiet()) return false;
+    const auto waiting = replica.scheduler().picture().mailbox;
+    return waiting.objects == 0 && waiting.replies == 0;
+  }
+
+  void audit(Replica& replica, More more) {
+    if (world_.paused(replica.process()) || !all_heard(replica)) return;
+    const std::uint64_t arrivals = replica.wire().arrivals();
+    replica.scheduler().shared().mailbox.ask([this, &replica, arrivals, more = std::move(more)](
+                                                 const scheduler::Mailbox::Hearing& hearing) {
+      if (replica.wire().arrivals() != arrivals || !replica.wire().quiet()) return;
+      ++recounts_;
+      const auto may_linger = [this, &replica](const std::string& uid) {
+        const auto first = lingering_.try_emplace(replica.name() + "/" + uid, world_.now()).first;
+        return world_.now() - first->second <= kHoldMax;
+      };
+      std::string wrong = recount(truth(), hearing.engine, may_linger);
+      if (wrong.empty()) wrong = more(hearing.engine);
+      if (!wrong.empty()) checks_.violate(replica.name() + ": " + wrong);
+    });
+  }
+
+  // ---- the end
+
+  void finish() {
+    std::vector<Replica*> deciding;
+    for (Slot& slot : slots_) {
+      if (slot.replica && slot.replica->deciding()) deciding.push_back(slot.replica.get());
+    }
+    if (deciding.size() != 1) {
+      return checks_.violate(fmt::format("{} replicas decide in the end", deciding.size()));
+    }
+    if (std::string why = waits_in_vain(truth()); !why.empty()) {
+      return checks_.violate(why);
+    }
+    bool done = false;
+    const More settled = [&done](core::Engine& engine) -> std::string {
+      done = true;
+      const auto now = engine.counters();
+      if (now.binding + now.held + now.rooms == 0) return {};
+      return fmt::format("{} binds, {} holds and {} rooms are left", now.binding, now.held,
+                         now.rooms);
+    };
+    const Duration last = world_.elapsed() + kLastQuiet;
+    while (!done && world_.elapsed() < last && checks_.violation().empty()) {
+      audit(*deciding.front(), settled);
+      play(world_.elapsed() + milliseconds{100});
+    }
+    if (!done) checks_.violate("the leader does not come to rest");
+  }
+
+  const Plan& plan_;
+  const RunOptions& options_;
+  World world_;
+  World::Process director_;
+  ApiSide side_;
+  Views views_;
+  Checks checks_;
+  Actors actors_;
+  KubeScheduler kube_scheduler_;
+  base::Rng rng_;
+  std::vector<Slot> slots_;
+  std::map<std::string, Moment> lingering_;  // holds of pods that have gone: since when
+  std::uint64_t recounts_ = 0;
+  std::uint64_t takeovers_ = 0;
+};
+
+}  // namespace
+
+Outcome simulate(const Plan& plan, const RunOptions& options) {
+  Simulation simulation(plan, options);
+  return simulation.run();
+}
+
+}  // namespace stowage::faults

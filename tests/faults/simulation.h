@@ -1,0 +1,33 @@
+// One run: a plan, played from its first step to a calm end, and what was wrong with it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "checks.h"
+#include "defects.h"
+#include "plan.h"
+
+namespace stowage::faults {
+
+struct RunOptions {
+  Defect defect = Defect::none;
+  std::function<void(std::string_view)> log;  // a line; empty: nobody wants to know
+};
+
+struct Outcome {
+  std::string violation;  // empty: all is well
+  std::uint64_t digest = 0;
+  std::uint64_t steps = 0;      // pieces of work
+  std::uint64_t bound = 0;      // pods, by replicas
+  std::uint64_t promised = 0;   // pods, by kube-scheduler to cards of a promise
+  std::uint64_t recounts = 0;   // of a ledger, against the API
+  std::uint64_t takeovers = 0;  // times that a replica became leader
+};
+
+// Equal arguments give equal outcomes.
+[[nodiscard]] Outcome simulate(const Plan& plan, const RunOptions& options);
+
+}  // namespace stowage::faults

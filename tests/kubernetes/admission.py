@@ -1,0 +1,229 @@
+"""Cases: the admission policies of deploy/, and what the controller makes of forged annotations."""
+import json
+
+from api import Api, ApiError, wait_until
+from case import Case
+from cluster import DEPLOY
+from objects import GPUS, gpus_text, node, node_of, pod
+
+INVENTORY = "stowage.dev/gpu-inventory"
+RETRY = "stowage.dev/retry-since"
+STOWAGE = "system:serviceaccount:kube-system:stowage"
+NODE_OF_TOKEN = "authentication.kubernetes.io/node-name"
+
+
+class As(Api):
+    """The admin, speaking for another user."""
+
+    def __init__(self, cluster, user, groups=(), extra=None):
+        admin = cluster.users["admin"]
+        super().__init__(cluster.ports["api"], cluster.certificates.ca, None, admin)
+        self.impersonated = [("Impersonate-User", user)]
+        self.impersonated += [("Impersonate-Group", group) for group in groups]
+        self.impersonated += [(f"Impersonate-Extra-{key.replace('/', '%2F')}", value)
+                              for key, value in (extra or {}).items()]
+
+    def headers(self, content_type=None):
+        # One value for each header is all that these tests need.
+        return {**super().headers(content_type), **dict(self.impersonated)}
+
+
+def with_annotation(key, value):
+    return {"metadata": {"annotations": {key: value}}}
+
+
+def inventory(where):
+    return json.dumps({"version": 1, "cards": [
+        {"id": f"GPU-{where}-{index}", "index": index, "memoryMiB": 81920} for index in (0, 1)]})
+
+
+class AdmissionCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.grant_everything("author")
+        self.cluster.kubectl("apply", "--validate=strict", "-f", DEPLOY / "admission.yaml")
+        self.addCleanup(self.lift)
+        self.author = As(self.cluster, "author")
+        wait_until("the policies are in force", lambda: all(self.probes()))
+
+    def probes(self):
+        """What the policies say to a forged pod and a forged node, which nobody keeps."""
+        probe = pod("probe", annotations={GPUS: "x"})
+        yield self.refuses(self.author, "POST", self.pods + "?dryRun=All", probe)
+        probe = node("probe", annotations={INVENTORY: "x"})
+        yield self.refuses(self.author, "POST", "/api/v1/nodes?dryRun=All", probe)
+
+    def lift(self):
+        self.cluster.kubectl("delete", "--ignore-not-found", "-f", DEPLOY / "admission.yaml")
+        wait_until("the policies are gone", lambda: not any(self.probes()))
+
+    def grant_everything(self, user):
+        """RBAC lets this user do all with pods and nodes: what is refused, the policy refuses."""
+        roles = "/apis/rbac.authorization.k8s.io/v1"
+        name = f"{self.namespace}-{user.replace(':', '-')}"
+        self.api.create(f"{roles}/clusterroles", {
+            "metadata": {"name": name}, "rules": [
+                {"apiGroups": [""], "verbs": ["*"],
+                 "resources": ["pods", "pods/status", "pods/binding", "nodes", "nodes/status"]}]})
+        self.api.create(f"{roles}/clusterrolebindings", {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                        "name": name},
+            "subjects": [{"kind": "User", "name": user,
+                          "apiGroup": "rbac.authorization.k8s.io"}]})
+        self.addCleanup(lambda: self.api.delete(f"{roles}/clusterroles/{name}"))
+        self.addCleanup(lambda: self.api.delete(f"{roles}/clusterrolebindings/{name}"))
+
+    def refuses(self, api, method, path, body, content_type="application/json"):
+        """The message if the policy refuses it."""
+        try:
+            api.request(method, path, body, content_type)
+        except ApiError as error:
+            if error.code == 403 and "stowage-" in error.message:
+                return error.message
+            raise
+        return None
+
+    def refused_write(self, api, path, body):
+        message = self.refuses(api, "PATCH", path, body, "application/merge-patch+json")
+        self.assertIsNotNone(message, f"{path} was written")
+        return message
+
+
+class PodPolicy(AdmissionCase):
+    needs_cards = True
+
+    def test_authors_may_wish_and_not_answer(self):
+        for key, value in ((GPUS, "{}"), (GPUS, ""), (RETRY, "1")):
+            message = self.refuses(self.author, "POST", self.pods,
+                                   pod("p", annotations={key: value}))
+            self.assertIsNotNone(message, key)
+            self.assertIn("written by the scheduler alone, not by author", message)
+        wishes = {"stowage.dev/policy": "spread", "stowage.dev/topology": "none", "x.dev/gpus": "y"}
+        self.author.create(self.pods, pod("wishes", annotations=wishes))
+
+    def test_stowage_binds_with_cards_and_nobody_edits_them(self):
+        self.add_nodes(node("n1"))
+        self.author.create(self.pods, pod("a"))
+        bound = self.bound("a")
+        self.check_cards([bound])
+        text = bound["metadata"]["annotations"][GPUS]
+        path = f"{self.pods}/a"
+        for target in (path, path + "/status"):
+            self.refused_write(self.author, target, with_annotation(GPUS, "{}"))
+            self.refused_write(self.author, target, with_annotation(GPUS, None))
+            self.refused_write(self.author, target, with_annotation(RETRY, "1"))
+        self.refused_write(self.api, path, with_annotation(GPUS, "{}"))  # not even the admin
+        self.author.patch(path, with_annotation("mine", "1"))
+        self.author.patch(path, {"metadata": {"labels": {"a": "b"}}})
+        self.author.patch(path + "/status", {"status": {"message": "fine"}})
+        self.assertEqual(self.pod("a")["metadata"]["annotations"][GPUS], text)
+        self.author.delete(path)
+
+    def test_a_binding_brings_cards_only_from_the_scheduler(self):
+        self.subject.kill()
+        self.add_nodes(node("n1"))
+        self.author.create(self.pods, pod("a"))
+        binding = {"apiVersion": "v1", "kind": "Binding",
+                   "metadata": {"name": "a", "annotations": {GPUS: gpus_text("n1", c0=[3])}},
+                   "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"}}
+        message = self.refuses(self.author, "POST", f"{self.pods}/a/binding", binding)
+        self.assertIn("written by the scheduler alone", message or "it was bound")
+        As(self.cluster, STOWAGE).create(f"{self.pods}/a/binding", binding)
+        self.assertEqual(self.pod("a")["metadata"]["annotations"][GPUS], gpus_text("n1", c0=[3]))
+        self.author.create(self.pods, pod("b", scheduler="other"))
+        del binding["metadata"]["annotations"]
+        binding["metadata"]["name"] = "b"
+        self.author.create(f"{self.pods}/b/binding", binding)
+        self.assertEqual(node_of(self.pod("b")), "n1")
+
+
+class NodePolicy(AdmissionCase):
+    starts_subject = False
+
+    def test_a_node_describes_its_own_cards_and_no_others(self):
+        self.add_nodes(node("n1"), node("n2"))
+        users = {
+            "agent": As(self.cluster, "author", extra={NODE_OF_TOKEN: "n1"}),
+            "kubelet": As(self.cluster, "system:node:n1"),
+        }
+        self.grant_everything("system:node:n1")
+        for name, user in users.items():
+            for part in ("", "/status"):
+                with self.subTest(f"{name} {part}"):
+                    text = inventory(name + part)
+                    user.patch(f"/api/v1/nodes/n1{part}", with_annotation(INVENTORY, text))
+                    now = self.api.get("/api/v1/nodes/n1")["metadata"]["annotations"]
+                    self.assertEqual(now[INVENTORY], text)
+                    message = self.refused_write(user, f"/api/v1/nodes/n2{part}",
+                                                 with_annotation(INVENTORY, text))
+                    self.assertIn("of node n2 is written by that node alone", message)
+        self.refused_write(self.author, "/api/v1/nodes/n1", with_annotation(INVENTORY, None))
+        self.author.patch("/api/v1/nodes/n1", with_annotation("mine", "1"))
+        self.author.patch("/api/v1/nodes/n1/status", {"status": {"phase": "Running"}})
+        self.api.patch("/api/v1/nodes/n2", with_annotation(INVENTORY, inventory("n2")))
+
+    def test_a_token_bound_to_a_pod_names_the_node(self):
+        """The agent as it will be: a token of a service account, for a pod on the node."""
+        account = f"/api/v1/namespaces/{self.namespace}/serviceaccounts"
+        self.api.create(account, {"metadata": {"name": "agent"}})
+        self.grant_everything(f"system:serviceaccount:{self.namespace}:agent")
+        self.add_nodes(node("n1"), node("n2"))
+        made = self.api.create(self.pods, pod("agent", {"cpu": "1"}, nodeName="n1",
+                                              serviceAccountName="agent"))
+        answer = self.api.create(f"{account}/agent/token", {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 3600, "boundObjectRef": {
+                "apiVersion": "v1", "kind": "Pod", "name": "agent",
+                "uid": made["metadata"]["uid"]}}})
+        agent = self.cluster.api_as(token=answer["status"]["token"])
+        agent.patch("/api/v1/nodes/n1", with_annotation(INVENTORY, inventory("n1")))
+        self.refused_write(agent, "/api/v1/nodes/n2", with_annotation(INVENTORY, inventory("n2")))
+
+
+class WithoutPolicy(Case):
+    """What the controller makes of forged and edited annotations where nobody forbids them."""
+
+    needs_cards = True
+
+    def metric(self, name):
+        for line in self.subject.get("/metrics")[1].splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        return None
+
+    def test_edited_annotations_move_nobody(self):
+        self.add_nodes(node("n1", gpus=2))
+        self.add(pod("a"))
+        text = self.bound("a")["metadata"]["annotations"][GPUS]
+        used = json.loads(text)["containers"]["c0"][0]["index"]
+        path = f"{self.pods}/a"
+        self.api.patch(path, with_annotation(GPUS, gpus_text("n1", c0=[1 - used])))
+        wait_until("the drift is counted", lambda: self.metric("stowage_drifted_pods") == 1)
+        wait_until("an event tells of it", lambda: self.events("a", "AnnotationDrift"))
+        self.add(pod("b"))
+        cards = json.loads(self.bound("b")["metadata"]["annotations"][GPUS])["containers"]["c0"]
+        self.assertEqual([card["index"] for card in cards], [1 - used])
+        self.api.patch(path, with_annotation(GPUS, None))
+        wait_until("it is counted again",
+                   lambda: self.metric("stowage_annotation_drifts_total") == 2)
+        self.api.patch(path, with_annotation(GPUS, text))
+        wait_until("it is over", lambda: self.metric("stowage_drifted_pods") == 0)
+
+    def test_forged_answers_are_ignored_and_reported(self):
+        self.add_nodes(node("n1", gpus=2))
+        forged = {GPUS: gpus_text("n1", c0=[1])}
+        self.add(pod("new", annotations=forged), pod("theirs", annotations=forged, scheduler="x"))
+        self.bound("new")
+        for name in ("new", "theirs"):
+            wait_until(f"{name} is reported", lambda name=name: self.events(
+                name, "ForgedAnnotation"))
+
+    def test_a_pod_that_is_created_on_a_node_names_no_cards(self):
+        """Were it believed, card 0 would look free, although nobody knows which one it uses."""
+        self.add_nodes(node("n1", gpus=2))
+        self.add(pod("placed", annotations={GPUS: gpus_text("n1", c0=[1])}, nodeName="n1"))
+        wait_until("it is reported", lambda: self.events("placed", "ForgedAnnotation"))
+        half = {"stowage.dev/gpu-core": "50", "stowage.dev/gpu-memory": "40960"}
+        self.add(pod("half", half))
+        self.refused("half")
