@@ -95,7 +95,7 @@ class Reload(unittest.TestCase):
         self.reloads(1)
         self.assertRegex(self.said(), "waits for a restart of the process key=api")
         self.assertEqual(self.controller.get("/debug/log-level"), (200, "debug\n"))
-        self.assertTrue(self.controller.ready())
+        wait_until("it has read all pods once more", self.controller.ready)
 
     def test_many_reloads_while_pods_come(self):
         """Nothing is lost, nothing is given away twice."""
