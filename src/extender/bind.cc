@@ -85,8 +85,7 @@ void Extender::bind_known(const CallPtr& call) {
   if (std::string why = bind_obstacle(*call); !why.empty()) return bind_answer(call, why);
   if (call->object.node == call->binding.node) return bind_answer(call, "");  // done already
   if (auto read = read_spec(*call); !read) return bind_answer(call, read.error().message);
-  // What is claimed ends with its bind, and not before.
-  if (Guest* guest = guests_.find(call->object.uid)) guest->look_up = {};
+  ends_.shared.promises.forget(call->object.uid);  // what is claimed ends with its bind
   on_engine(
       call,
       [](Call& on, const scheduler::Mailbox::Hearing& hearing) {

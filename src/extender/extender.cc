@@ -15,10 +15,8 @@ Extender::Extender(ExtenderOptions options, Ends ends)
       ends_(std::move(ends)),
       guests_(kGuestsMax),
       waker_(ends_.shared.loop),
-      promise_timer_(ends_.shared.loop),
       alive_(std::make_shared<bool>(true)) {
   wake_refused();
-  if (options_.mode == Mode::single_node) look_up_promises();
 }
 
 Extender::~Extender() { *alive_ = false; }

@@ -93,10 +93,6 @@ class Extender {
   void preempted(const CallPtr& call);
   [[nodiscard]] std::string bind_obstacle(const Call& call) const;
 
-  // ---- promises that end (promises.cc)
-  void look_up_promises();
-  void look_up(Guest& guest);
-
   // ---- refused pods (wake.cc)
   void look_again_later(Guest& guest);
   void wake_refused();
@@ -122,7 +118,6 @@ class Extender {
   GuestBook guests_;
   Counters counters_;
   net::Timer waker_;
-  net::Timer promise_timer_;
   std::shared_ptr<bool> alive_;
 };
 

@@ -20,9 +20,6 @@ constexpr std::string_view kNoNodes =
 constexpr std::string_view kNoNodesElastic =
     "elastic-gpu-scheduler extender must be configured with nodeCacheCapable=true";
 
-// A watch that has broken off unnoticed may hide for so long that a promised pod was bound.
-constexpr std::chrono::seconds kUnseenMax{600};
-
 // Taken out of the request, which keeps an empty list where it had one.
 std::vector<std::string> names_of(codec::ExtenderArgs& args) {
   if (args.node_names) return std::exchange(*args.node_names, {});
@@ -146,7 +143,8 @@ void Extender::filter(const CallPtr& call) {
   // What is written on the pod ends when the pod has been looked up, and by itself only if nobody
   // does that.
   const std::int64_t hold =
-      std::chrono::nanoseconds(options_.hold + (single ? kUnseenMax : std::chrono::seconds{0}))
+      std::chrono::nanoseconds(options_.hold +
+                               (single ? scheduler::Roster::kUnseenMax : std::chrono::seconds{0}))
           .count();
   on_engine(
       call,
@@ -171,7 +169,7 @@ void Extender::filtered(const CallPtr& call) {
   guest.spec = call->spec;
   guest.dialect = call->dialect;
   guest.held_on.clear();
-  guest.look_up = {};
+  ends_.shared.promises.forget(call->object.uid);
   if (call->answer.fits.empty()) {
     ++counters_.verbs[static_cast<std::size_t>(Verb::filter)].refused;
     look_again_later(guest);
@@ -183,7 +181,9 @@ void Extender::filtered(const CallPtr& call) {
   guest.told.clear();
   guest.waits = false;
   if (options_.mode == Mode::single_node) {
-    guest.look_up = call->began + options_.hold;
+    ends_.shared.promises.watch({.uid = call->object.uid,
+                                 .pod = {.ns = call->object.ns, .name = call->object.name},
+                                 .until = call->began + options_.hold});
     return write_then_answer(call);
   }
   answer_filter(call);

@@ -19,7 +19,6 @@ struct Guest {
   core::PodSpec spec;
   std::string dialect;  // empty: it asks for no card
   std::string held_on;  // single-node mode: the node that was answered
-  net::Moment look_up;  // then: when its promise ends; not set: there is none
   std::string told;     // the refusal that was told last
   // Refused at its last filter: when to look whether there is room by now, and how long to wait
   // after that.

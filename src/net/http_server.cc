@@ -61,6 +61,7 @@ class ServerCore final : public ServerConnection::Host,
 
  private:
   void share(const tcp::endpoint& endpoint, ErrorCode& error);
+  void stop_listening();
   void handle(ServerRequest request, std::shared_ptr<Responder> responder) override;
   void connection_ended(ServerConnection& connection) override;
   void connection_rests(ServerConnection& connection) override;
@@ -92,6 +93,14 @@ void ServerCore::share(const tcp::endpoint& endpoint, ErrorCode& error) {
   }
   acceptor_.assign(endpoint.protocol(), own, error);
   if (error) ::close(own);
+}
+
+// Not just closed: while another duplicate is open, the poller would go on telling of this one.
+void ServerCore::stop_listening() {
+  if (!acceptor_.is_open()) return;
+  ErrorCode error;
+  const int socket = acceptor_.release(error);
+  if (!error) ::close(socket);
 }
 
 Status ServerCore::listen() {
@@ -186,8 +195,7 @@ void ServerCore::maybe_done() {
 }
 
 void ServerCore::shutdown(Duration grace, std::function<void()> done) {
-  ErrorCode ignored;
-  acceptor_.close(ignored);
+  stop_listening();
   pause_.cancel();
   done_.push_back(std::move(done));
   const Order all = order_;
@@ -202,8 +210,7 @@ void ServerCore::shutdown(Duration grace, std::function<void()> done) {
 }
 
 void ServerCore::close() {
-  ErrorCode ignored;
-  acceptor_.close(ignored);
+  stop_listening();
   connections_.clear();
   for (const auto& connection : std::exchange(order_, {})) connection->close();
 }

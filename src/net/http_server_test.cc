@@ -384,6 +384,30 @@ TEST(HttpServer, TwoShareASocketUntilTheFirstShutsDown) {
   thread.on([&] { second.reset(); });
 }
 
+// The poller must forget a duplicate of a socket that is closed while another one is open.
+TEST(HttpServer, ASocketGoesFromOneToTheNextManyTimes) {
+  testing::LoopThread thread;
+  std::unique_ptr<HttpServer> server;
+  const auto answers = [](const ServerRequest&, const std::shared_ptr<Responder>& responder) {
+    responder->send({.status = 204});
+  };
+  thread.on([&] { server = std::move(*HttpServer::listen(thread.loop(), {}, answers)); });
+  const std::uint16_t port = server->port();
+  for (int i = 0; i < 50; ++i) {
+    thread.on([&] {
+      HttpServerOptions options;
+      options.beside = server.get();
+      auto next = HttpServer::listen(thread.loop(), options, answers);
+      ASSERT_TRUE(next) << i << ": " << next.error().message;
+      server = std::move(*next);
+    });
+    RawSocket socket = RawSocket::connect(port);
+    socket.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_NE(socket.read_all().find("204"), std::string::npos);
+  }
+  thread.on([&] { server.reset(); });
+}
+
 TEST(HttpServer, MayBeDestroyedByItsHandler) {
   testing::LoopThread thread;
   std::unique_ptr<HttpServer> server;

@@ -67,7 +67,7 @@ void Outbox::stand_down() {
   pauses_.clear();
   evictor_.stand_down();
   claims_.forget_all();
-  ends_.roster.forget_wrote();
+  ends_.roster.stand_down();
 }
 
 void Outbox::carry_out(const core::Commands& commands) {

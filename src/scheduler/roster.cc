@@ -114,8 +114,10 @@ void Roster::see_node(const dialect::NodeObject& object) {
   entry.spec = std::move(cards);
   mailbox_.put_node(core::NodeChanged{std::move(reading->node)});
 
+  if (same_cards) return;
+  if (leads_) tell_promises(object.name);
   const auto unheard = unheard_.find(object.name);
-  if (same_cards || unheard == unheard_.end()) return;
+  if (unheard == unheard_.end()) return;
   const std::set<std::string> uids = std::move(unheard->second);
   unheard_.erase(unheard);
   for (const std::string& uid : uids) {
@@ -223,29 +225,6 @@ void Roster::see_guest(PodEntry& entry, const dialect::PodObject& object) {
   if (!entry.promised) see_nomination(entry, object);
 }
 
-void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
-  if (entry.promise == object.resource_version) return;
-  entry.promise = object.resource_version;
-  entry.promised = false;
-  const auto node_name = dialect::promised_node(object);
-  const core::NodeSpec* on = node_name ? node(*node_name) : nullptr;
-  if (on == nullptr) return;
-  auto spec = dialect::to_spec(object, reading({.floor_whole_cards = true}));
-  if (!spec) return;
-  const std::int64_t now = clock_.unix_nanos();
-  const auto promise =
-      dialect::read_promise({.object = object, .pod = *spec, .node = *on, .unix_nanos = now});
-  if (!promise) return;
-  spec->profile = *promise_profile_;
-  const std::int64_t left = promise->until_unix_nanos - now;
-  entry.promised = true;
-  entry.nominated.clear();  // the promise says more
-  mailbox_.put_pod(core::PodHeld{.pod = std::move(*spec),
-                                 .node = promise->node,
-                                 .cards = promise->cards,
-                                 .until = {clock_.now().ns + left}});
-}
-
 // Its scheduler has made room for it on a node, or is about to bind it there: others keep off.
 void Roster::see_nomination(PodEntry& entry, const dialect::PodObject& object) {
   if (object.nominated.empty() && entry.nominated.empty()) return;
@@ -310,6 +289,7 @@ void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   if (entry.node.empty()) ++bound_;
   if (entry.wanting && entry.node.empty()) --wanting_;
   entry.wanting.reset();
+  untold_.erase(object.uid);
   drop(unheard_, entry.node, object.uid);
   if (entry.node != object.node) drop(on_node_, entry.node, object.uid);
   entry.node = object.node;
@@ -357,6 +337,7 @@ void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpe
 void Roster::forget(PodEntry& entry, const std::string& uid) {
   if (entry.wanting && entry.node.empty()) --wanting_;
   entry.wanting.reset();
+  untold_.erase(uid);
   if (entry.told) mailbox_.put_pod_gone(uid);
   entry.told = false;
   entry.promised = false;
@@ -401,13 +382,6 @@ void Roster::expect_pod(const std::string& uid, const std::string& name) {
 void Roster::wrote(const std::string& uid, const dialect::Annotations& annotations) {
   const auto found = pods_.find(uid);
   if (found != pods_.end()) found->second.testimony.wrote(annotations, hash_key_);
-}
-
-void Roster::forget_wrote() {
-  for (auto& [uid, entry] : pods_) {
-    entry.testimony.forget_wrote();
-    entry.promise.clear();  // the engine has let go of its holds: the next list tells them again
-  }
 }
 
 // ---- questions ------------------------------------------------------------------------------

@@ -5,14 +5,15 @@
 //   any pod on a node                                -> PodSeenBound, with the cards it names
 //   ended or deleted                                 -> PodGone
 //   pod of another scheduler, unbound                -> PodHeld if it carries a promise of cards
-//                                                       that still counts, else PodNominated if it
-//                                                       is nominated to a node, or no longer is;
-//                                                       PodGone when it goes
+//                                                       that still counts (see lead()), else
+//                                                       PodNominated if it is nominated to a node,
+//                                                       or no longer is; PodGone when it goes
 //   ours, but it cannot be read or uses a rule that is not supported -> a notice, no event
 //
 // One thread. Lists are bracketed: what a list does not name is gone.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dialect/dialect.h"
@@ -60,11 +62,27 @@ class Roster {
 
   // Promises of pods that others schedule are heeded, and placed by this profile of the engine.
   void heed_promises(std::uint32_t profile) { promise_profile_ = profile; }
+  // A promise of which the engine was told; it ends when its pod has been looked up at `until`, and
+  // by itself kUnseenMax later.
+  struct Promised {
+    std::string uid;
+    std::string ns;
+    std::string name;
+    base::Instant until;
+  };
+  void on_promise(std::function<void(const Promised&)> told) { on_promise_ = std::move(told); }
+  // A watch that has broken off unnoticed may hide for so long that a promised pod was bound.
+  static constexpr std::chrono::seconds kUnseenMax{600};
 
   // We have written these annotations on the pod: they are ours, whoever edits them.
   void wrote(const std::string& uid, const dialect::Annotations& annotations);
-  // Somebody else leads: what we wrote on pods that are not bound yet may be replaced.
-  void forget_wrote();
+  // Somebody else decides: what we wrote on pods that are not bound yet may be replaced, and
+  // promises come and go without us. They are not told until lead() is called.
+  void stand_down();
+  // We decide. Requires: a list of the pods has come since the last leader lost its right. All
+  // promises that count are told; the engine has to know by then who is on the nodes and who has
+  // gone, for it holds only what is free. Those that are seen later are told at once.
+  void lead();
 
   void begin_nodes();
   void see_node(const dialect::NodeObject& object);
@@ -137,8 +155,8 @@ class Roster {
     std::uint64_t seen_in = 0;
     bool told = false;                   // the engine knows of it
     bool unplaced = false;               // it was seen before it was on a node
-    std::string promise;                 // resource version of the pod whose promise was told
-    bool promised = false;               // it had one that counts
+    std::string promise;                 // resource version in which a promise was looked for
+    bool promised = false;               // one that counts was told
     Testimony testimony;                 // about its cards
     std::string nominated;               // of another scheduler's pod: the node that was told
     std::unique_ptr<Standing> standing;  // while it is on a node
@@ -148,7 +166,12 @@ class Roster {
   [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
   void see_wanting(PodEntry& entry, dialect::PodObject object);
   void see_guest(PodEntry& entry, const dialect::PodObject& object);
+  // ---- promises (roster_promise.cc)
   void see_promise(PodEntry& entry, const dialect::PodObject& object);
+  [[nodiscard]] std::optional<core::PodHeld> promise_of(const dialect::PodObject& object) const;
+  void tell_promise(core::PodHeld promise);
+  void tell_promises(const std::string& node);  // of that node; empty: of all
+  // ----
   void see_nomination(PodEntry& entry, const dialect::PodObject& object);
   void see_bound(PodEntry& entry, dialect::PodObject object);
   void tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec);
@@ -170,6 +193,11 @@ class Roster {
   std::unordered_map<std::string, std::set<std::string>> unheard_;
   Clock clock_;
   std::optional<std::uint32_t> promise_profile_;
+  std::function<void(const Promised&)> on_promise_;
+  bool leads_ = true;
+  // By uid: unbound pods with a promise that was not told. We do not lead, or it does not count:
+  // perhaps it will when its node comes, or has the cards again.
+  std::map<std::string, dialect::PodObject> untold_;
   std::map<std::int32_t, std::size_t> memory_units_;  // how many nodes have it
   std::uint64_t node_list_ = 0;
   std::uint64_t pod_list_ = 0;

@@ -125,11 +125,20 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       roster_(
           options_.profiles, mailbox_, [this](const Notice& notice) { outbox_->tell(notice); },
           roster_clock(client)),
+      promises_(
+          {}, {.roster = roster_, .mailbox = mailbox_, .pods = pod_access_, .loop = client.loop()}),
       node_sink_(std::make_unique<NodeSink>(*this)),
       pod_sink_(std::make_unique<PodSink>(*this)),
       ticker_(client.loop()),
       alive_(std::make_shared<bool>(true)) {
   if (options_.elected) leads_ = false;
+  roster_.stand_down();
+  roster_.on_promise([this](const Roster::Promised& promised) {
+    const std::chrono::nanoseconds left(promised.until.ns - engine_time(client_.loop()).ns);
+    promises_.watch({.uid = promised.uid,
+                     .pod = {.ns = promised.ns, .name = promised.name},
+                     .until = client_.loop().now() + left});
+  });
   outbox_ = std::make_unique<Outbox>(
       Outbox::Options{.claims = options_.claims, .profiles = options_.profiles},
       Outbox::Ends{
@@ -187,6 +196,7 @@ Scheduler::Shared Scheduler::shared() {
   return {.mailbox = mailbox_,
           .roster = roster_,
           .outbox = *outbox_,
+          .promises = promises_,
           .pods = pod_access_,
           .recorder = recorder_,
           .loop = client_.loop(),
@@ -227,13 +237,13 @@ void Scheduler::open_if_ready() {
                                                 {"waiting", fmt::format("{}", sizes.wanting)},
                                                 {"seconds", fmt::format("{:.2f}", took.count())}});
   }
-  if (opened_ || !leads_ || !engine_settled_ || binds_may_arrive()) return;
+  if (opened_ || preparing_ || !leads_ || !engine_settled_ || binds_may_arrive()) return;
   if (!pods_fresh_) {
     // What was bound before we led is in the list for certain, in what we watched perhaps not yet.
     if (!std::exchange(listing_again_, true)) pods_->relist();
     return;
   }
-  open();
+  prepare();
 }
 
 // Of an earlier term of our own. Those of another leader have ended when its lease has.
@@ -243,21 +253,28 @@ bool Scheduler::binds_may_arrive() const {
   return counters.in_flight > 0 || client_.loop().now() < counters.open_until + kTransit;
 }
 
+// Questions are answered before the objects that came with them are looked at. So none is let in
+// before the engine has been told of all pods, and of what was promised to them.
+void Scheduler::prepare() {
+  preparing_ = true;
+  roster_.lead();
+  mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
+    loop.post([this, alive] {
+      if (*alive && std::exchange(preparing_, false)) open();
+    });
+  });
+}
+
 void Scheduler::open() {
   opened_ = true;
   outbox_->lead();
+  mailbox_.put_reply(core::Lead{});
   if (options_.elected) {
     roster_.tell_wanting_again();
     log_.info("leading: pods are placed from now on",
               {{"waiting", fmt::format("{}", roster_.sizes().wanting)}});
   }
   mailbox_.open();
-  // After what was put before: only then does the engine know of all pods.
-  mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
-    loop.post([this, alive] {
-      if (*alive && opened_) mailbox_.put_reply(core::Lead{});
-    });
-  });
 }
 
 void Scheduler::lead() {
@@ -270,16 +287,19 @@ void Scheduler::lead() {
 void Scheduler::stand_down() {
   if (!leads_) return;
   leads_ = false;
-  opened_ = false;
+  opened_ = preparing_ = false;
   engine_settled_ = false;
   mailbox_.hold_back();
   outbox_->stand_down();
+  promises_.forget_all();
   mailbox_.put_reply(core::StandDown{});
   // What the engine had decided before comes back before this does.
   mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
     loop.post([this, alive] {
       if (!*alive) return;
       engine_settled_ = true;
+      // Once more: a promise that was told before may have been looked at after it.
+      mailbox_.put_reply(core::StandDown{});
       open_if_ready();
     });
   });
@@ -345,7 +365,9 @@ void Scheduler::tick() {
 
 void Scheduler::stop(net::Duration grace, std::function<void()> done) {
   stopping_ = true;
+  preparing_ = false;
   ticker_.cancel();
+  promises_.forget_all();
   nodes_->stop();
   pods_->stop();
   if (quota_) quota_->stop();

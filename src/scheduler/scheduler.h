@@ -24,6 +24,7 @@
 #include "kube/reflector.h"
 #include "scheduler/outbox.h"
 #include "scheduler/profile.h"
+#include "scheduler/promises.h"
 #include "scheduler/quota_source.h"
 #include "scheduler/roster.h"
 #include "scheduler/runner.h"
@@ -75,6 +76,7 @@ class Scheduler {
     Mailbox& mailbox;
     Roster& roster;
     Outbox& outbox;
+    Promises& promises;
     kube::PodAccess& pods;
     kube::EventRecorder& recorder;
     net::EventLoop& loop;
@@ -123,6 +125,7 @@ class Scheduler {
   void open_if_ready();
   [[nodiscard]] bool binds_may_arrive() const;
   [[nodiscard]] std::vector<QueueFill> queues() const;
+  void prepare();
   void open();
   void relist_soon(kube::Reflector& reflector);
   void report(const char* what, const kube::ReflectorStatus& status);
@@ -139,6 +142,7 @@ class Scheduler {
   kube::ObjectAccess objects_;
   std::unique_ptr<Outbox> outbox_;
   Roster roster_;
+  Promises promises_;
   std::unique_ptr<NodeSink> node_sink_;
   std::unique_ptr<PodSink> pod_sink_;
   std::unique_ptr<QuotaSource> quota_;
@@ -160,6 +164,7 @@ class Scheduler {
   bool list_counts_ = false;    // the list that is under way began when we led
   bool listing_again_ = false;  // one was asked for
   bool engine_settled_ = true;  // has forgotten what an earlier term left
+  bool preparing_ = false;      // the engine has all that it must know before it decides
   bool opened_ = false;
   bool stopping_ = false;
   std::uint64_t ticks_ = 0;

@@ -60,6 +60,7 @@ class Engine::Body {
   void on(const BindFailed& e);
   void on(const PodGone& e);
   void on(const PodHeld& e);
+  void on(const HoldEnded& e);
   void on(const QuotaChanged& e);
   void on(const Tick& e);
   void on(const PodNominated& e);
@@ -178,6 +179,7 @@ class Engine::Body {
   std::vector<NodeIndex> find_nodes(const std::vector<std::string>& names);
   Candidates look_at(const PodSpec& pod, const std::vector<std::string>& nodes, Try which);
   void hold(const PodSpec& pod, Candidates& candidates, base::Instant until);
+  void hold_promised(const PodHeld& e);
   // Takes the guest's cards back, without waking anybody. The node, if there was a hold.
   NodeIndex let_go(const std::string& uid);
   void forget_guest(const std::string& uid);

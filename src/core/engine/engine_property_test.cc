@@ -85,6 +85,7 @@ class Witness {
     shadow_.drop(e.uid);
   }
   void on(const PodHeld& /*unused*/) {}
+  void on(const HoldEnded& /*unused*/) {}
   void on(const QuotaChanged& /*unused*/) {}
   void on(const Tick& /*unused*/) {}
   void on(const PodNominated& /*unused*/) {}

@@ -332,6 +332,18 @@ void Engine::Body::on(const PodHeld& e) {
   if (auto valid = validate(e.pod, e.cards); !valid) {
     return reject(e.pod.uid, valid.error().message);
   }
+  // What was promised is given away already; rooms keep what is left.
+  for (const auto& [uid, room] : rooms_) {
+    if (room.node == e.node) lift_room(uid);
+  }
+  hold_promised(e);
+  if (guests_.contains(e.pod.uid)) close_room(e.pod.uid, false);
+  for (auto& [uid, room] : rooms_) {
+    if (room.node == e.node) keep_room(room);
+  }
+}
+
+void Engine::Body::hold_promised(const PodHeld& e) {
   const NodeIndex node = ledger_.find_node(e.node);
   const bool possible = node.valid() && ledger_.present(node) && e.until > now_ &&
                         asks_for_cards(e.pod) && names_cards(e.cards) &&
@@ -342,6 +354,13 @@ void Engine::Body::on(const PodHeld& e) {
   guests_[e.pod.uid] = {
       .pod = e.pod, .place = {.node = e.node, .cards = e.cards}, .until = e.until};
   runs_out_.emplace(e.until, e.pod.uid);
+}
+
+void Engine::Body::on(const HoldEnded& e) {
+  const auto guest = guests_.find(e.uid);
+  if (guest == guests_.end() || guest->second.claimed) return;
+  const std::string name = guest->second.pod.name;
+  wake_after(let_go(e.uid), name);
 }
 
 bool Engine::Body::holds(const std::string& uid, const Place& place) const {

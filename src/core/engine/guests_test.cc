@@ -255,6 +255,25 @@ TEST_F(Guests, APromiseOfCardsThatAreTakenIsIgnored) {
   EXPECT_TRUE(engine_.ledger().audit().empty());
 }
 
+TEST_F(Guests, ARoomGivesWayToAPromise) {
+  start("tightest", {node("a").cards(1)});
+  (void)tell(PodNominated{.pod = pod("n").gpus(1).priority(5), .node = "a"});
+  const Assignment first{.containers = {{{.card = 0, .milli = 1000, .memory_mib = 16384}}}};
+  (void)tell(PodHeld{.pod = whole("p"), .node = "a", .cards = first, .until = in(10)});
+  EXPECT_TRUE(engine_.holds("p", {.node = "a", .cards = first}));
+  EXPECT_EQ(engine_.counters().rooms, 1U) << "n waits for what is left";
+  EXPECT_TRUE(engine_.audit().empty());
+}
+
+TEST_F(Guests, AHoldEndsWhenItsPodIsOnNoNodeUnlessItIsClaimed) {
+  start("tightest", {node("a").cards(2)});
+  ASSERT_EQ(fits(whole("p")), "a");
+  ASSERT_TRUE(claim(whole("q"), "a").place.has_value());
+  for (const char* uid : {"p", "q", "nobody"}) (void)tell(HoldEnded{uid});
+  EXPECT_EQ(engine_.counters().held, 1U);
+  EXPECT_TRUE(claim(whole("q"), "a").again);
+}
+
 TEST_F(Guests, AHoldOnCardsThatMovedIsJudgedAgain) {
   start("binpack", {node("a").cards(2)});
   PodSpec p = pod("p").gpus(1).card_id("a/1");

@@ -48,6 +48,11 @@ struct PodHeld {  // an unbound pod that was promised cards, by a hold that outl
   Assignment cards;
   base::Instant until;
 };
+// The pod of a hold was looked up, and is on no node although its time is over. Nothing if it has
+// been claimed since.
+struct HoldEnded {
+  std::string uid;
+};
 struct QuotaChanged {
   Quotas quotas;
 };
@@ -98,7 +103,7 @@ struct StandDown {};
 struct Lead {};
 using Event = std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed,
                            PodGone, PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged,
-                           ThingGone, EvictFailed, Picked, StandDown, Lead>;
+                           ThingGone, EvictFailed, Picked, StandDown, Lead, HoldEnded>;
 
 // A claim that has to be bound before the pod can be: to this volume, or, if that is empty, to one
 // that its provisioner makes for the node of the pod.

@@ -1,0 +1,80 @@
+// Promises: cards that were written on pods before their scheduler binds them.
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/roster.h"
+
+namespace stowage::scheduler {
+
+void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
+  if (leads_ && entry.promise == object.resource_version) return;
+  entry.promise = object.resource_version;
+  entry.promised = false;
+  untold_.erase(object.uid);
+  if (!dialect::promised_node(object)) return;
+  untold_.emplace(object.uid, object).first->second.rules = {};
+  if (!leads_) return;
+  if (auto promise = promise_of(object)) tell_promise(std::move(*promise));
+}
+
+// Unset: it does not count, or its node lacks the cards.
+std::optional<core::PodHeld> Roster::promise_of(const dialect::PodObject& object) const {
+  const auto node_name = dialect::promised_node(object);
+  const core::NodeSpec* on = node_name ? node(*node_name) : nullptr;
+  if (on == nullptr) return std::nullopt;
+  auto spec = dialect::to_spec(object, reading({.floor_whole_cards = true}));
+  if (!spec) return std::nullopt;
+  const std::int64_t now = clock_.unix_nanos();
+  auto promise =
+      dialect::read_promise({.object = object, .pod = *spec, .node = *on, .unix_nanos = now});
+  if (!promise) return std::nullopt;
+  spec->profile = *promise_profile_;
+  const std::int64_t left = promise->until_unix_nanos - now;
+  return core::PodHeld{.pod = std::move(*spec),
+                       .node = std::move(promise->node),
+                       .cards = std::move(promise->cards),
+                       .until = {clock_.now().ns + left}};
+}
+
+void Roster::tell_promises(const std::string& node) {
+  std::vector<core::PodHeld> promises;
+  for (const auto& [uid, object] : untold_) {
+    if (!node.empty() && dialect::promised_node(object) != node) continue;
+    if (auto promise = promise_of(object)) promises.push_back(std::move(*promise));
+  }
+  // Of two that speak of one card the later one counts: the first was given up when it was made.
+  std::stable_sort(
+      promises.begin(), promises.end(),
+      [](const core::PodHeld& a, const core::PodHeld& b) { return a.until > b.until; });
+  for (core::PodHeld& promise : promises) tell_promise(std::move(promise));
+}
+
+void Roster::tell_promise(core::PodHeld promise) {
+  const auto object = untold_.extract(promise.pod.uid);
+  PodEntry& entry = pods_.at(promise.pod.uid);
+  entry.promised = true;
+  entry.nominated.clear();  // the promise says more
+  if (on_promise_) {
+    on_promise_({.uid = promise.pod.uid,
+                 .ns = object.mapped().ns,
+                 .name = object.mapped().name,
+                 .until = promise.until});
+  }
+  promise.until.ns += std::chrono::nanoseconds(kUnseenMax).count();
+  mailbox_.put_pod(std::move(promise));
+}
+
+void Roster::stand_down() {
+  leads_ = false;
+  for (auto& [uid, entry] : pods_) {
+    entry.testimony.forget_wrote();
+    entry.promised = false;
+  }
+}
+
+void Roster::lead() {
+  leads_ = true;
+  tell_promises({});
+}
+
+}  // namespace stowage::scheduler
