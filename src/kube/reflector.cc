@@ -21,8 +21,19 @@ constexpr int kFruitlessWatchesMax = 5;
 constexpr int kExpiredListsMax = 2;
 // After so many watches in a row that expired without an event, the next list waits for a pause.
 constexpr int kExpiredWatchesMax = 2;
+// So many items of a page are handed on in one turn of the loop: whatever else lives on it, the
+// renewal of a lease above all, does not wait for the rest of the page.
+constexpr std::size_t kItemsPerTurn = 50;
 
 }  // namespace
+
+// A page of a list that is being handed on.
+struct Reflector::Page {
+  std::string body;
+  WireForm form = WireForm::json;
+  codec::ListPage list;  // views of the body
+  std::size_t next = 0;  // item
+};
 
 struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   Body(ApiClient& api, ReflectorOptions given, ReflectorSink& to)
@@ -108,16 +119,22 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
       list_failed(explain(what, *reply), retry_after(*reply));
       return;
     }
-    const WireForm sent = wire_form(*reply);
-    auto page = reader.list(sent, reply->body);
-    if (!page || (page->continue_token.empty() && page->resource_version.empty())) {
-      senseless_list(page ? "it has no resourceVersion" : page.error().message);
+    page = {.body = std::move(reply->body), .form = wire_form(*reply)};
+    auto read = reader.list(page.form, page.body);
+    if (!read || (read->continue_token.empty() && read->resource_version.empty())) {
+      senseless_list(read ? "it has no resourceVersion" : read.error().message);
       return;
     }
     ++counters.pages;
+    page.list = std::move(*read);
+    take_items();
+  }
+
+  void take_items() {
     const std::uint64_t before = round;
-    for (const std::string_view item : page->items) {
-      const auto json = reader.json(sent, item);
+    const std::size_t end = std::min(page.next + kItemsPerTurn, page.list.items.size());
+    while (page.next < end) {
+      const auto json = reader.json(page.form, page.list.items[page.next++]);
       if (!json) {
         senseless_list(json.error().message);
         return;
@@ -126,12 +143,18 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
       sink.on_item(*json);
       if (round != before) return;
     }
-    continue_token = std::move(page->continue_token);
+    if (page.next < page.list.items.size()) {
+      client.loop().post(guarded([](Body& self) { self.take_items(); }));
+      return;
+    }
+    const codec::ListPage done = std::move(page.list);
+    page = {};
+    continue_token = done.continue_token;
     if (!continue_token.empty()) {
       list_page();
       return;
     }
-    end_list(std::move(page->resource_version));
+    end_list(done.resource_version);
   }
 
   void end_list(std::string list_version) {
@@ -353,6 +376,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   std::unique_ptr<ApiClient::Stream> stream;
   std::string version;
   std::string continue_token;
+  Page page;
   std::uint64_t round = 0;  // grows when something new is begun: late callbacks do not match it
   int expired_lists = 0;
   int fruitless_watches = 0;

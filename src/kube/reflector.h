@@ -115,6 +115,7 @@ class Reflector {
 
  private:
   struct Body;
+  struct Page;
   std::shared_ptr<Body> body_;
 };
 

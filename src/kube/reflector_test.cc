@@ -135,6 +135,22 @@ TEST_F(ReflectorTest, ListsInPagesThenWatchesFromTheListsVersion) {
   EXPECT_TRUE(reflector_->status().synced);
 }
 
+TEST_F(ReflectorTest, OthersOnTheLoopDoNotWaitForAWholePage) {
+  std::vector<std::string> items;
+  for (int i = 0; i < 500; ++i) items.push_back(object(fmt::format("p{}", i), i + 1));
+  script({reply(200, list_json(items, 500))}, {server_.stream({}, StreamEnd::open)});
+  std::size_t seen = 0;  // words at the turn of somebody else, who came after the first item
+  diary_.on_note = [&](const std::string&) {
+    if (diary_.words.size() == 2) loop_.post([&] { seen = diary_.words.size(); });
+  };
+  start();
+  ASSERT_TRUE(is_live());
+  EXPECT_EQ(diary_.words.size(), 502U);
+  EXPECT_EQ(diary_.words.back(), "]500");
+  EXPECT_GE(seen, 2U);
+  EXPECT_LE(seen, 101U);
+}
+
 TEST_F(ReflectorTest, ACleanEndIsFollowedByAWatchFromTheLastVersion) {
   script({reply(200, list_json({}, 5))},
          {server_.stream({event("ADDED", object("a", 6))}, StreamEnd::clean),

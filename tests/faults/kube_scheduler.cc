@@ -36,8 +36,7 @@ std::vector<std::string> names_in(const json::object& answer) {
 }  // namespace
 
 KubeScheduler::KubeScheduler(const Plan& plan, ApiSide& side, Ends ends)
-    : plan_(plan),
-      side_(side),
+    : side_(side),
       ends_(std::move(ends)),
       process_(side.world().start()),
       rng_(plan.seed + 77) {

@@ -58,7 +58,6 @@ class KubeScheduler {
   void refused(const TurnPtr& turn);
   void failed(const TurnPtr& turn);
 
-  const Plan& plan_;
   ApiSide& side_;
   Ends ends_;
   World::Process process_;
