@@ -28,6 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTick{2};
+constexpr int kFillAhead = 2'000;
 constexpr std::chrono::seconds kReportEvery{10};
 constexpr std::string_view kPrefix = "churn-";
 
@@ -95,10 +96,13 @@ class Churn {
     Clock::time_point bound{};
   };
 
-  // Half a second of creations at a time, so that the server is not flooded.
+  // No faster than pods are bound: a flood of waiting pods is not what is measured here.
   void fill() {
-    while (next_ < settings_.live && under_way_ < settings_.clients) create([this] { fill(); });
-    if (bound_ < settings_.live) return;
+    while (next_ < settings_.live && under_way_ < settings_.clients &&
+           next_ - bound_ < kFillAhead) {
+      create([this] { fill(); });
+    }
+    if (bound_ < settings_.live || filled_) return;
     start_ = Clock::now();
     first_ = next_;
     filled_ = true;
@@ -159,7 +163,7 @@ class Churn {
     waiting_.erase(number);
     ++bound_;
     if (!filled_) {
-      if (bound_ == settings_.live) api_.loop().post([this] { fill(); });
+      api_.loop().post([this] { fill(); });
       return;
     }
     const double wait =

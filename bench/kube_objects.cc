@@ -1,5 +1,6 @@
 #include "bench/kube_objects.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string_view>
@@ -135,7 +136,9 @@ std::string event_json(const std::string& pod, const std::string& node) {
 }
 
 PodSeen seen_json(std::string_view line) {
-  return {.name = text_after(line, "\"metadata\":{\"name\":\""),
+  // The name stands first or second among the metadata.
+  const std::string_view metadata = line.substr(std::min(line.find("\"metadata\":{"), line.size()));
+  return {.name = text_after(metadata, "\"name\":\""),
           .version = text_after(line, "\"resourceVersion\":\"")};
 }
 

@@ -38,7 +38,8 @@ Controller::Controller(net::EventLoop& loop, ControllerOptions options, base::Lo
       log_(log),
       exchange_timer_(loop),
       past_timer_(loop),
-      summary_timer_(loop) {}
+      summary_timer_(loop),
+      heap_(loop) {}
 
 Controller::~Controller() = default;
 
@@ -215,6 +216,7 @@ std::string Controller::metrics() const {
                          .leadership = leadership_ ? leadership_->picture() : alone,
                          .reload = reloads_,
                          .gate = status_->gate(),
+                         .heap = heap_picture(),
                          .ready = ready()});
 }
 

@@ -18,6 +18,7 @@
 #include "controller/config.h"
 #include "controller/config_watch.h"
 #include "controller/generation.h"
+#include "controller/heap.h"
 #include "controller/leadership.h"
 #include "controller/metrics.h"
 #include "controller/status_server.h"
@@ -112,6 +113,7 @@ class Controller {
   net::Timer exchange_timer_;
   net::Timer past_timer_;
   net::Timer summary_timer_;
+  HeapKeeper heap_;
   std::uint64_t summarised_bound_ = 0;
   std::uint64_t summarised_refused_ = 0;
 };

@@ -294,6 +294,12 @@ void operating_metrics(const MetricsInput& input, Exposition& out) {
   out.sample(input.gate.allowed, {{"outcome", "allowed"}});
   out.sample(input.gate.refused, {{"outcome", "refused"}});
   out.sample(input.gate.failed, {{"outcome", "failed"}});
+  if (!input.heap) return;
+  out.family("stowage_heap_bytes", Type::gauge, "What the allocator holds, by what it is for.");
+  out.sample(input.heap->used, {{"state", "used"}});
+  out.sample(input.heap->cached, {{"state", "cached"}});
+  out.sample(input.heap->free, {{"state", "free"}});
+  out.sample(input.heap->released, {{"state", "released"}});
 }
 
 void leader_metrics(const MetricsInput& input, Exposition& out) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "controller/heap.h"
 #include "controller/leadership.h"
 #include "extender/extender.h"
 #include "extender/forwarder.h"
@@ -36,6 +38,7 @@ struct MetricsInput {
   Leadership::Picture leadership;
   ReloadPicture reload;
   kube::Gatekeeper::Counters gate;
+  std::optional<HeapPicture> heap;
   bool ready = false;
 };
 

@@ -131,6 +131,9 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     if (events_in_flight >= options.events_in_flight_max) return false;
     const SteadyTime quiet = last_bind + options.events_quiet;
     if (binds_in_flight == 0 && (last_bind == SteadyTime{} || now >= quiet)) return true;
+    if (now >= busy_since + options.events_patience) {
+      return events_in_flight < options.events_beside_steady_binds_max;
+    }
     const SteadyTime next = last_event + options.events_beside_binds_pause;
     const bool beside = events_in_flight < options.events_beside_binds_max;
     if (beside && (last_event == SteadyTime{} || now >= next)) return true;
@@ -157,7 +160,10 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
       ++events_in_flight;
       last_event = now;
     }
-    if (call->call.lane == Lane::bind) ++binds_in_flight;
+    if (call->call.lane == Lane::bind) {
+      if (binds_in_flight == 0 && now >= last_bind + options.events_quiet) busy_since = now;
+      ++binds_in_flight;
+    }
     const net::Duration left = call->deadline - now;
     net::HttpRequest request = session->request_for(call->call, credential);
     session->http().send(std::move(request), left,
@@ -385,6 +391,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
   bool fetching = false;
   std::size_t in_flight = 0;
   SteadyTime last_event{};
+  SteadyTime busy_since{};  // binds, without a quiet moment
   std::size_t events_in_flight = 0;
   std::size_t binds_in_flight = 0;
   SteadyTime last_bind{};  // when one was answered

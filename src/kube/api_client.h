@@ -25,9 +25,10 @@
 namespace stowage::kube {
 
 // Who goes first when calls wait. The lane `lease` is for the few calls that keep us leader: the
-// rate limit does not hold them up. `events` uses only capacity that nobody else wants: while binds
-// are under way a trickle, so that a burst of binds has the server for itself and no event waits
-// for ever. Its oldest waiting calls are dropped when there are too many.
+// rate limit does not hold them up. `events` uses only capacity that nobody else wants: a burst of
+// binds has the server for itself but for a trickle, and binds that go on for longer leave events a
+// share, so that these do not pile up. Its oldest waiting calls are dropped when there are too
+// many.
 enum class Lane : std::uint8_t { lease, bind, normal, events };
 inline constexpr std::size_t kLaneCount = 4;
 
@@ -60,6 +61,9 @@ struct ApiClientOptions {
   std::size_t events_beside_binds_max = 1;
   net::Duration events_quiet = std::chrono::milliseconds{100};
   net::Duration events_beside_binds_pause = std::chrono::milliseconds{50};  // between two of them
+  // Binds that have gone on for so long without a quiet moment are no burst: so many from then on.
+  net::Duration events_patience = std::chrono::seconds{10};
+  std::size_t events_beside_steady_binds_max = 4;
   std::size_t waiting_max = 100'000;  // per lane; beyond: refused at once
   std::size_t events_waiting_max = 1'000;
   double calls_per_second = 0;  // 0: no limit; the server's own flow control answers 429

@@ -231,6 +231,25 @@ TEST_F(ApiClientTest, EventsTrickleWhileBindsAreUnderWayAndGoOnWhenItIsQuiet) {
   ASSERT_TRUE(run_until(loop_, [&] { return server_.seen("GET", "/e").size() == 5; }));
 }
 
+TEST_F(ApiClientTest, EventsHaveTheirShareOnceBindsHaveGoneOnForLong) {
+  server_.script("GET", "/b", {reply(200)});
+  server_.script("GET", "/e", {reply(200)});
+  const auto client = server_.client({.events_quiet = seconds{20},
+                                      .events_beside_binds_pause = seconds{20},
+                                      .events_patience = milliseconds{100}});
+  net::Timer timer(loop_);
+  std::function<void()> bind = [&] {
+    get(*client, "/b", Lane::bind);
+    timer.start(milliseconds{5}, bind);
+  };
+  bind();
+  for (int i = 0; i < 50; ++i) get(*client, "/e", Lane::events);
+  testing::run_for(loop_, milliseconds{50});
+  EXPECT_LE(server_.seen("GET", "/e").size(), 1U)
+      << "the burst does not have the server for itself";
+  EXPECT_TRUE(run_until(loop_, [&] { return server_.seen("GET", "/e").size() == 50; }));
+}
+
 TEST_F(ApiClientTest, EventsPauseWhileTheServerIsTooBusy) {
   server_.script("GET", "/n", {reply(429, "{}", {{"Retry-After", "30"}})});
   server_.script("GET", "/e", {reply(200)});

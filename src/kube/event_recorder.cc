@@ -37,7 +37,6 @@ struct Series {
 // An event that the server does not have yet. Owns all it needs: its series may be forgotten while
 // it waits.
 struct Unwritten {
-  std::string key;
   std::uint64_t id = 0;
   EventAsk ask;
   WallTime when{};
@@ -100,8 +99,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     fresh.ask = std::move(ask);
     fresh.seen = now;
     fresh.when = options.wall_clock();
-    Series& kept = series.put(key, std::move(fresh));
-    create(key, kept);
+    create(series.put(key, std::move(fresh)));
     pump();
   }
 
@@ -116,14 +114,14 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     return own->take(now);
   }
 
-  void create(const std::string& key, Series& each) {
+  void create(Series& each) {
     each.busy = true;
     if (unwritten.size() >= options.waiting_max) {
       ++counters.dropped;
       forget(unwritten.front());
       unwritten.pop_front();
     }
-    unwritten.push_back({.key = key, .id = each.id, .ask = each.ask, .when = each.when});
+    unwritten.push_back({.id = each.id, .ask = each.ask, .when = each.when});
   }
 
   // Gives a few of them to the client, which holds them back while there are binds.
@@ -177,13 +175,14 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     if (there || (reply && reply->status >= 200 && reply->status < 300)) {
       ++counters.created;
       rests.reset();
-      if (Series* known = alive(each.key, each.id)) {
+      const std::string key = series_key(each.ask);
+      if (Series* known = alive(key, each.id)) {
         known->busy = false;
         known->created = true;
         known->name = each.name;
         known->told = client.loop().now();
         known->written = 1;
-        if (known->count > known->written) queue_patch(each.key, *known);
+        if (known->count > known->written) queue_patch(key, *known);
       }
     } else if (may_try_again(reply) && each.attempts < options.attempts_max) {
       unwritten.push_back(std::move(each));
@@ -213,7 +212,8 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
 
   // Without a beginning there is no series: the next time is a first time.
   void forget(const Unwritten& each) {
-    if (alive(each.key, each.id) != nullptr) series.erase(each.key);
+    const std::string key = series_key(each.ask);
+    if (alive(key, each.id) != nullptr) series.erase(key);
   }
 
   void failed(const tl::expected<ApiReply, CallError>& reply) {
@@ -254,7 +254,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
       // The server keeps events for an hour or so; this one starts anew.
       each->created = false;
       each->count = 1;
-      create(key, *each);
+      create(*each);
       pump();
     } else {
       failed(reply);
