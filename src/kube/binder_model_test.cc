@@ -122,13 +122,14 @@ class ModelServer {
 };
 
 TEST(BinderModel, WhatTheBinderSaysIsSo) {
-  constexpr int kPods = 200;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  // Few at a time: a machine under load answers them all within the deadline.
+  constexpr int kPods = 40;
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
     net::EventLoop loop;
     FakeApiServer server(loop);
     const ModelServer model(server, seed, kPods);
     const auto client = server.client({.retry_pause_default = milliseconds{1}});
-    Binder binder(*client, {.attempt_deadline = milliseconds{100},
+    Binder binder(*client, {.attempt_deadline = milliseconds{250},
                             .total_deadline = seconds{60},
                             .pause_min = milliseconds{1},
                             .pause_max = milliseconds{4},
@@ -153,8 +154,8 @@ TEST(BinderModel, WhatTheBinderSaysIsSo) {
     }
     const BinderCounters counters = binder.counters();
     EXPECT_EQ(counters.bound + counters.gone + counters.refused + counters.failed, kPods);
-    EXPECT_GT(counters.bound, 100U);
-    EXPECT_GT(counters.unknown, 10U);
+    EXPECT_GT(counters.bound, 15U);
+    EXPECT_GT(counters.unknown, 2U);
     EXPECT_EQ(counters.in_flight + counters.waiting, 0U);
   }
 }
