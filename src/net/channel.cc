@@ -18,7 +18,6 @@ namespace stowage::net {
 namespace {
 
 constexpr std::size_t kReadSizeMin = std::size_t{16} << 10U;
-constexpr std::size_t kReadSizeMax = std::size_t{256} << 10U;
 constexpr std::size_t kRecordMax = std::size_t{16} << 10U;  // of TLS
 constexpr std::size_t kEncryptMax = std::size_t{64} << 10U;
 constexpr std::size_t kPiecesMax = 64;
@@ -52,7 +51,8 @@ void Channel::read() {
       boost::asio::buffer(room.data(), room.size()),
       [self = shared_from_this(), size = room.size()](const ErrorCode& error, std::size_t count) {
         self->reading_ = false;
-        if (count == size) self->read_size_ = std::min(2 * self->read_size_, kReadSizeMax);
+        if (count == size)
+          self->read_size_ = std::min(2 * self->read_size_, self->options_.read_max);
         if (self->state_ != State::closed) self->on_read(error, count);
       });
 }

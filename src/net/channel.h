@@ -38,10 +38,11 @@ struct ChannelEnd {
 };
 
 struct ChannelOptions {
-  std::string peer;           // for messages: "host:port"
-  std::size_t input_max = 0;  // reading pauses while so much is not consumed
-  Duration open_timeout{};    // until on_open()
-  Duration write_timeout{};   // without progress; 0: none
+  std::string peer;                                // for messages: "host:port"
+  std::size_t input_max = 0;                       // reading pauses while so much is not consumed
+  std::size_t read_max = std::size_t{256} << 10U;  // taken in one turn of the loop
+  Duration open_timeout{};                         // until on_open()
+  Duration write_timeout{};                        // without progress; 0: none
   std::shared_ptr<TlsContext> tls;
 };
 

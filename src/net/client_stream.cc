@@ -12,6 +12,8 @@
 namespace stowage::net {
 namespace {
 
+// After a pause of the machine much waits: it is taken in pieces, so that others have their turn.
+constexpr std::size_t kReadMax = std::size_t{32} << 10U;
 constexpr std::size_t kInputSlack = std::size_t{1} << 20U;
 
 // Outlives its handle while one of its callbacks runs.
@@ -67,6 +69,7 @@ void StreamCore::open(const HttpClientOptions& client) {
       std::make_shared<Channel>(loop_, *this,
                                 ChannelOptions{.peer = peer_,
                                                .input_max = client.header_bytes_max + kInputSlack,
+                                               .read_max = kReadMax,
                                                .open_timeout = client.connect_timeout,
                                                .write_timeout = Duration{},
                                                .tls = client.server.tls ? client.tls : nullptr});
