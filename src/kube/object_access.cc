@@ -24,6 +24,7 @@ struct Job {
   ObjectAccess::Done done;
   SteadyTime deadline{};
   net::Duration pause{};
+  std::string said;  // by the server, the last time that it did not do it
   std::unique_ptr<net::Timer> timer;
 };
 using JobPtr = std::shared_ptr<Job>;
@@ -69,6 +70,7 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
     const net::Duration pause = pauses.spread(job->pause);
     if (worth_repeating(reply) && client.loop().now() + pause < job->deadline) {
       ++counters.repeated;
+      if (reply) job->said = explain(job->ask.what, *reply);
       job->pause = std::min(job->pause * 2, options.pause_max);
       if (!job->timer) job->timer = std::make_unique<net::Timer>(client.loop());
       job->timer->start(pause, [weak = weak_from_this(), weak_job = std::weak_ptr<Job>(job)] {
@@ -78,7 +80,10 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
       });
       return;
     }
+    const bool answered = reply.has_value();
     ObjectOutcome outcome = outcome_of(job->ask.what, std::move(reply));
+    // The last attempt is cut short by the deadline: what the server said before tells more.
+    if (!answered && !job->said.empty()) outcome.message += "; before: " + job->said;
     if (outcome.result == ObjectResult::refused) ++counters.refused;
     if (outcome.result == ObjectResult::failed) ++counters.failed;
     jobs.erase(job);
