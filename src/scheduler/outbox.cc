@@ -163,7 +163,11 @@ void Outbox::bind_pod(const core::Bind& bind_command) {
 }
 
 void Outbox::bind_guest(GuestBind guest) {
-  if (!leads_) return guest.done(kNotLeading);
+  if (!leads_) {
+    // The question was answered after the engine had let go of everything: this was reserved since.
+    ends_.mailbox.put_reply(core::BindFailed{guest.ask.uid});
+    return guest.done(kNotLeading);
+  }
   ends_.roster.expect_pod(guest.ask.uid, guest.ask.ns + "/" + guest.ask.name);
   bind({.ask = std::move(guest.ask),
         .labels = std::move(guest.labels),

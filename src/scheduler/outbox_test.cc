@@ -427,6 +427,17 @@ TEST_F(OutboxTest, WhoStandsDownFinishesNoEviction) {
   EXPECT_EQ(outbox_->counters().evictions.under_way, 0U);
 }
 
+TEST_F(OutboxTest, AGuestThatWasClaimedAfterWeStoodDownIsLetGo) {
+  start();
+  outbox_->stand_down();
+  std::string error;
+  outbox_->bind_guest({.ask = {.ns = "ns", .name = "p", .uid = "uid-p", .node = "n1"},
+                       .done = [&](const std::string& why) { error = why; }});
+  EXPECT_EQ(error, "this replica does not lead any more; ask again");
+  EXPECT_EQ(told(), "failed uid-p;");
+  EXPECT_EQ(calls(), "");
+}
+
 TEST_F(OutboxTest, EditedAnnotationsAreToldInAnEventByTheLeader) {
   start();
   const Notice notice{.kind = Notice::Kind::drift, .ns = "ns", .name = "p", .text = "was edited"};
