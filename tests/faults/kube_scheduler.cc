@@ -36,10 +36,7 @@ std::vector<std::string> names_in(const json::object& answer) {
 }  // namespace
 
 KubeScheduler::KubeScheduler(const Plan& plan, ApiSide& side, Ends ends)
-    : side_(side),
-      ends_(std::move(ends)),
-      process_(side.world().start()),
-      rng_(plan.seed + 77) {
+    : side_(side), ends_(std::move(ends)), process_(side.world().start()), rng_(plan.seed + 77) {
   look();
 }
 
