@@ -164,14 +164,15 @@ def main():
                "command": " ".join(["bench/kube_race.py", *sys.argv[1:]]), "pods": args.pods,
                "flow_pods": args.flow_pods, "rate": args.rate, "sizes": {}}
     for nodes in args.sizes:
-        for name in args.names:
-            runs = []
-            for number in range(args.repeat):
+        # In rounds, so that an hour in which the machine is slow is slow for all of them.
+        runs = {name: [] for name in args.names}
+        for number in range(args.repeat):
+            for name in args.names:
                 say(f"{name}, {nodes} nodes, {args.pods} pods, run {number + 1} of {args.repeat}")
                 results["version"], run = contest(name, nodes, args)
-                runs.append(run)
-            results["sizes"].setdefault(str(nodes), {})[name] = median_run(runs)
-            save(results, args.out)
+                runs[name].append(run)
+                results["sizes"].setdefault(str(nodes), {})[name] = median_run(runs[name])
+                save(results, args.out)
     print(table(results))
     say(f"saved as {save(results, args.out)}")
     return 0

@@ -24,13 +24,15 @@ LAYERS = {
     "codec": ["base", "core", "dialect"],
     "net": ["base"],
     "gpu": ["base", "core/model"],
+    "grpc": ["base", "net"],
     "kube": ["base", "core", "dialect", "codec", "net"],
+    "reports": KUBE,
     "scheduler": KUBE,
     "extender": KUBE + ["scheduler"],  # a second door: it shares the roster and the mailbox
-    "metricsapi": KUBE,
+    "metricsapi": KUBE + ["reports", "scheduler", "extender"],
     "web": KUBE,
-    "controller": KUBE + DOORS,
-    "agent": KUBE + ["gpu"],
+    "controller": KUBE + DOORS + ["reports"],
+    "agent": KUBE + ["gpu", "grpc"],
     "local": KUBE,
     "sim": ["base", "core"],
     "client": KUBE + ["scheduler"],
@@ -50,8 +52,7 @@ THIRD_PARTY = {
     "boost/": ["net"],
     "openssl/": ["net"],
     "gperftools/": ["controller"],
-    "grpcpp/": ["agent"],
-    "google/protobuf/": ["agent"],
+    "nghttp2/": ["grpc"],
 }
 TEST_ONLY = ("gtest/", "gmock/", "rapidcheck")
 

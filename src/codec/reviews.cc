@@ -28,6 +28,7 @@ Status read_token_status(JsonValue& value, TokenVerdict& verdict) {
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     if (key == "authenticated") return read(field, verdict.known);
     if (key == "error") return read(field, verdict.error);
+    if (key == "audiences") return read_strings(field, verdict.audiences);
     return key == "user" ? read_user(field, verdict.who) : Status{};
   });
 }
@@ -36,6 +37,26 @@ void put_strings(JsonWriter& json, const std::vector<std::string>& texts) {
   json.begin_array();
   for (const std::string& text : texts) json.value(text);
   json.end_array();
+}
+
+void put_access(JsonWriter& json, const Access& access) {
+  if (!access.path.empty()) {
+    json.key("nonResourceAttributes").begin_object();
+    json.key("path").value(access.path).key("verb").value(access.verb).end_object();
+    return;
+  }
+  json.key("resourceAttributes").begin_object();
+  const auto put = [&](std::string_view key, const std::string& text) {
+    if (!text.empty()) json.key(key).value(text);
+  };
+  put("verb", access.verb);
+  put("group", access.group);
+  put("version", access.version);
+  put("resource", access.resource);
+  put("subresource", access.subresource);
+  put("namespace", access.ns);
+  put("name", access.name);
+  json.end_object();
 }
 
 // Reads the status of an object; `each` gets its fields.
@@ -56,12 +77,13 @@ Status read_status(std::string_view json, Each&& each) {
 
 }  // namespace
 
-std::string token_review(std::string_view token) {
+std::string token_review(std::string_view token, std::string_view audience) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   json.key("apiVersion").value("authentication.k8s.io/v1").key("kind").value("TokenReview");
-  json.key("spec").begin_object().key("token").value(token).end_object();
-  json.end_object();
+  json.key("spec").begin_object().key("token").value(token);
+  if (!audience.empty()) json.key("audiences").begin_array().value(audience).end_array();
+  json.end_object().end_object();
   return json.take();
 }
 
@@ -73,7 +95,7 @@ Result<TokenVerdict> read_token_review(std::string_view json) {
   return verdict;
 }
 
-std::string path_review(const Somebody& who, std::string_view verb, std::string_view path) {
+std::string access_review(const Somebody& who, const Access& access) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   json.key("apiVersion").value("authorization.k8s.io/v1");
@@ -91,11 +113,8 @@ std::string path_review(const Somebody& who, std::string_view verb, std::string_
     }
     json.end_object();
   }
-  json.key("nonResourceAttributes").begin_object();
-  json.key("path").value(path).key("verb").value(verb);
-  json.end_object();
-  json.end_object();
-  json.end_object();
+  put_access(json, access);
+  json.end_object().end_object();
   return json.take();
 }
 

@@ -19,17 +19,30 @@ struct Somebody {
   friend bool operator==(const Somebody&, const Somebody&) = default;
 };
 
-[[nodiscard]] std::string token_review(std::string_view token);
+// Who does the token belong to? It has to be made for `audience`; empty: for the API server.
+[[nodiscard]] std::string token_review(std::string_view token, std::string_view audience = {});
 struct TokenVerdict {
   bool known = false;
   Somebody who;
+  std::vector<std::string> audiences;  // of those that were asked for
   std::string error;
 };
 [[nodiscard]] Result<TokenVerdict> read_token_review(std::string_view json);
 
-// May they do that to this path, such as get /debug/state?
-[[nodiscard]] std::string path_review(const Somebody& who, std::string_view verb,
-                                      std::string_view path);
+// Something that one may do: to a path, such as get /debug/state, or to a resource of an API.
+struct Access {
+  std::string verb;
+  std::string path;  // empty: the resource
+  std::string group;
+  std::string version;
+  std::string resource;
+  std::string subresource;
+  std::string ns;
+  std::string name;
+  friend bool operator==(const Access&, const Access&) = default;
+};
+// May they do that?
+[[nodiscard]] std::string access_review(const Somebody& who, const Access& access);
 struct AccessVerdict {
   bool allowed = false;
   std::string reason;

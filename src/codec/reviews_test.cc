@@ -9,11 +9,15 @@ TEST(TokenReview, AsksAndIsRead) {
   EXPECT_EQ(token_review("a\"b"),
             R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview",)"
             R"("spec":{"token":"a\"b"}})");
+  EXPECT_EQ(token_review("t", "stowage.dev"),
+            R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview",)"
+            R"("spec":{"token":"t","audiences":["stowage.dev"]}})");
   const auto known = read_token_review(
       R"({"kind":"TokenReview","status":{"authenticated":true,"audiences":["x"],"user":{)"
       R"("username":"u","uid":"1","groups":["g","h"],"extra":{"k":["v"]}}}})");
   ASSERT_TRUE(known) << known.error().message;
   EXPECT_TRUE(known->known);
+  EXPECT_EQ(known->audiences, std::vector<std::string>{"x"});
   EXPECT_EQ(known->who,
             (Somebody{.user = "u", .uid = "1", .groups = {"g", "h"}, .extra = {{"k", {"v"}}}}));
   const auto unknown = read_token_review(R"({"status":{"user":{},"error":"expired"}})");
@@ -31,11 +35,20 @@ TEST(TokenReview, SaysWhatIsWrong) {
 }
 
 TEST(AccessReview, AsksAndIsRead) {
-  EXPECT_EQ(path_review({.user = "u", .uid = "1", .groups = {"g"}, .extra = {{"k", {"v"}}}}, "get",
-                        "/debug/state"),
+  EXPECT_EQ(access_review({.user = "u", .uid = "1", .groups = {"g"}, .extra = {{"k", {"v"}}}},
+                          {.verb = "get", .path = "/debug/state"}),
             R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{)"
             R"("user":"u","uid":"1","groups":["g"],"extra":{"k":["v"]},)"
             R"("nonResourceAttributes":{"path":"/debug/state","verb":"get"}}})");
+  EXPECT_EQ(access_review({.user = "u"}, {.verb = "list",
+                                          .group = "metrics.nvidia.com",
+                                          .version = "v1alpha1",
+                                          .resource = "gpuinfos",
+                                          .name = "n1"}),
+            R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{)"
+            R"("user":"u","groups":[],"resourceAttributes":{"verb":"list",)"
+            R"("group":"metrics.nvidia.com","version":"v1alpha1","resource":"gpuinfos",)"
+            R"("name":"n1"}}})");
   struct Row {
     const char* text;
     bool allowed;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "codec/reviews.h"
 #include "kube/api_client.h"
 
 namespace stowage::kube {
@@ -28,18 +29,32 @@ class Gatekeeper {
   Gatekeeper(const Gatekeeper&) = delete;
   Gatekeeper& operator=(const Gatekeeper&) = delete;
 
-  struct Ask {
-    std::string authorization;  // the request's header: "Bearer <token>"
-    std::string verb;           // "get", "update"
-    std::string path;           // "/debug/state"
-  };
   struct Verdict {
     int status = 200;  // 401, 403 or 503 if not allowed
     std::string why;   // then for the one who asked
     std::string user;  // if known
   };
   using Done = std::function<void(const Verdict&)>;
-  // Ends in exactly one callback, perhaps at once.
+
+  // Who sends this header, "Bearer <token>"? The token has to be made for `audience`; empty: for
+  // the API server. Ends in exactly one callback, perhaps at once.
+  struct Identity {
+    int status = 200;  // 401 or 503 if not known
+    std::string why;
+    codec::Somebody who;
+  };
+  using Identified = std::function<void(const Identity&)>;
+  void identify(const std::string& authorization, const std::string& audience, Identified done);
+
+  // May they do that? Ends in exactly one callback, perhaps at once.
+  void authorise(const codec::Somebody& who, const codec::Access& access, Done done);
+
+  // Both, one after the other.
+  struct Ask {
+    std::string authorization;
+    std::string verb;  // "get", "update"
+    std::string path;  // "/debug/state"
+  };
   void ask(const Ask& ask, Done done);
 
   struct Counters {

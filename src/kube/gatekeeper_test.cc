@@ -66,6 +66,48 @@ TEST_F(GatekeeperTest, RefusesWhoIsNotKnownOrMayNot) {
   EXPECT_EQ(keeper.counters().refused, 6U);
 }
 
+TEST_F(GatekeeperTest, TokensAreMadeForSomebody) {
+  const auto identify = [&](Gatekeeper& keeper, const std::string& token) {
+    std::optional<Gatekeeper::Identity> identity;
+    keeper.identify("Bearer " + token, "stowage.dev",
+                    [&](const Gatekeeper::Identity& answer) { identity = answer; });
+    EXPECT_TRUE(run_until(loop, [&] { return identity.has_value(); }));
+    return identity.value_or(Gatekeeper::Identity{.status = 0});
+  };
+  Gatekeeper keeper(*client);
+  server.script("POST", kTokens, {reply(201, kKnown)});
+  EXPECT_EQ(identify(keeper, "a").status, 401) << "made for somebody else";
+  server.script("POST", kTokens,
+                {reply(201, R"({"status":{"authenticated":true,"audiences":["stowage.dev"],)"
+                            R"("user":{"username":"agent","extra":{"node":["n1"]}}}})")});
+  const auto known = identify(keeper, "b");
+  EXPECT_EQ(known.status, 200);
+  EXPECT_EQ(known.who.user, "agent");
+  EXPECT_EQ(known.who.extra.at("node"), std::vector<std::string>{"n1"});
+  EXPECT_EQ(identify(keeper, "b").status, 200);
+  EXPECT_EQ(server.seen("POST", kTokens).size(), 2U) << "the answer was kept";
+  EXPECT_NE(server.seen("POST", kTokens).at(1).body.find(R"("audiences":["stowage.dev"])"),
+            std::string::npos);
+}
+
+TEST_F(GatekeeperTest, VerdictsAreKeptForWhoAndWhat) {
+  server.script("POST", kAccess, {reply(201, R"({"status":{"allowed":true}})")});
+  Gatekeeper keeper(*client);
+  const auto may = [&](const codec::Somebody& who, const std::string& verb) {
+    int status = 0;
+    keeper.authorise(who, {.verb = verb, .group = "g", .resource = "things"},
+                     [&](const Gatekeeper::Verdict& verdict) { status = verdict.status; });
+    EXPECT_TRUE(run_until(loop, [&] { return status != 0; }));
+    return status;
+  };
+  EXPECT_EQ(may({.user = "u", .groups = {"a"}}, "list"), 200);
+  EXPECT_EQ(may({.user = "u", .groups = {"a"}}, "list"), 200);
+  EXPECT_EQ(server.seen("POST", kAccess).size(), 1U);
+  EXPECT_EQ(may({.user = "u", .groups = {"b"}}, "list"), 200) << "who else they are counts";
+  EXPECT_EQ(may({.user = "u", .groups = {"a"}}, "watch"), 200);
+  EXPECT_EQ(server.seen("POST", kAccess).size(), 3U);
+}
+
 TEST_F(GatekeeperTest, FailsClosedAndKeepsNoFailure) {
   server.script("POST", kTokens, {testing::refuse(403, "Forbidden", "no")});
   Gatekeeper keeper(*client);

@@ -12,6 +12,7 @@ class FakeClient : public net::Responder {
  public:
   void send(net::HttpResponse) override { FAIL() << "a watch is a stream"; }
   void begin(net::HttpResponse head) override { status = head.status; }
+  void upgrade(std::string, std::function<void(std::string_view)>) override {}
   void write(std::shared_ptr<const std::string> chunk) override {
     text += *chunk;
     backlog_ += chunk->size();

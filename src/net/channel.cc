@@ -270,6 +270,11 @@ void Channel::finish(Duration linger) {
   if (!delivering_) read();
 }
 
+void Channel::finish_alone(Duration linger) {
+  owner_ = nullptr;
+  finish(linger);
+}
+
 void Channel::end_soon(Duration delay) {
   timer_.start(delay, [this] { end(ChannelEnd::Kind::eof, {}); });
 }

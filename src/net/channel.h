@@ -68,7 +68,7 @@ class Channel final : public std::enable_shared_from_this<Channel> {
   // Either of them once. The first resolves the name and tries every address; a host that begins
   // with a slash is the path of a Unix socket.
   void connect(const std::string& host, std::uint16_t port);
-  void accept(boost::asio::ip::tcp::socket socket);
+  void accept(boost::asio::generic::stream_protocol::socket socket);
 
   [[nodiscard]] std::string_view input() const { return input_.view(); }
   void consume(std::size_t count);
@@ -88,7 +88,8 @@ class Channel final : public std::enable_shared_from_this<Channel> {
   // Ends after what is queued has been sent, waiting `linger` at most for the peer to end too. The
   // owner hears of on_end() only, with eof.
   void finish(Duration linger);
-  void close();  // now. No more calls to the owner
+  void finish_alone(Duration linger);  // the owner hears nothing more: it may go away at once
+  void close();                        // now. No more calls to the owner
 
   void release_memory();  // of a channel that will be idle
   [[nodiscard]] PeerIdentity identity() const;

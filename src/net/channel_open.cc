@@ -136,8 +136,8 @@ void Channel::connected(const ErrorCode& error) {
   begin_session();
 }
 
-void Channel::accept(boost::asio::ip::tcp::socket socket) {
-  socket_ = Socket(std::move(socket));
+void Channel::accept(boost::asio::generic::stream_protocol::socket socket) {
+  socket_ = std::move(socket);
   start_open_timer(options_.open_timeout);
   loop_.post([self = shared_from_this()] {
     if (self->state_ == State::fresh) self->begin_session();

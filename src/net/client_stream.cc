@@ -15,6 +15,8 @@ namespace {
 // After a pause of the machine much waits: it is taken in pieces, so that others have their turn.
 constexpr std::size_t kReadMax = std::size_t{32} << 10U;
 constexpr std::size_t kInputSlack = std::size_t{1} << 20U;
+// Of a stream that writes: a peer that takes nothing is as good as gone.
+constexpr Duration kWriteTimeout = std::chrono::seconds{10};
 
 // Outlives its handle while one of its callbacks runs.
 class StreamCore final : public Channel::Owner, public std::enable_shared_from_this<StreamCore> {
@@ -31,6 +33,10 @@ class StreamCore final : public Channel::Owner, public std::enable_shared_from_t
 
   void open(const HttpClientOptions& client);
   void cancel();
+  void write(std::string bytes);
+  [[nodiscard]] std::size_t backlog() const {
+    return upgraded_ && !over_ ? channel_->payload_left() : 0;
+  }
 
  private:
   void on_open() override;
@@ -42,6 +48,8 @@ class StreamCore final : public Channel::Owner, public std::enable_shared_from_t
   void end(std::optional<CallError> error);
   void fail(std::string why, bool timed_out);
   void show_head();
+  void show_upgrade();
+  void hand_on();
   void restart_timer();
   [[nodiscard]] bool streams() { return parser_.response().status == 200; }
 
@@ -53,7 +61,9 @@ class StreamCore final : public Channel::Owner, public std::enable_shared_from_t
   Timer timer_;
   std::shared_ptr<Channel> channel_;
   bool head_shown_ = false;
-  bool over_ = false;  // cancelled or ended: no more callbacks
+  bool upgrades_ = false;  // the request asks for another protocol
+  bool upgraded_ = false;  // what comes is data, of whatever protocol
+  bool over_ = false;      // cancelled or ended: no more callbacks
 };
 
 void StreamCore::open(const HttpClientOptions& client) {
@@ -65,14 +75,15 @@ void StreamCore::open(const HttpClientOptions& client) {
     return;
   }
   head_ = std::move(*head);
-  channel_ =
-      std::make_shared<Channel>(loop_, *this,
-                                ChannelOptions{.peer = peer_,
-                                               .input_max = client.header_bytes_max + kInputSlack,
-                                               .read_max = kReadMax,
-                                               .open_timeout = client.connect_timeout,
-                                               .write_timeout = Duration{},
-                                               .tls = client.server.tls ? client.tls : nullptr});
+  upgrades_ = !find_header(ask_.request.headers, "upgrade").empty();
+  channel_ = std::make_shared<Channel>(
+      loop_, *this,
+      ChannelOptions{.peer = peer_,
+                     .input_max = client.header_bytes_max + kInputSlack,
+                     .read_max = kReadMax,
+                     .open_timeout = client.connect_timeout,
+                     .write_timeout = upgrades_ ? kWriteTimeout : Duration{},
+                     .tls = client.server.tls ? client.tls : nullptr});
   timer_.start(ask_.options.head_timeout, [this] {
     fail(fmt::format("{} did not answer a stream's request within {}", peer_,
                      duration_text(ask_.options.head_timeout)),
@@ -127,8 +138,31 @@ void StreamCore::show_head() {
   if (ask_.handler.head) ask_.handler.head(std::move(parser_.response()));
 }
 
+void StreamCore::write(std::string bytes) {
+  if (over_ || !upgraded_ || bytes.empty()) return;
+  channel_->output().push_payload(std::make_shared<const std::string>(std::move(bytes)));
+  channel_->flush_soon();
+}
+
+// The server agrees to another protocol.
+void StreamCore::show_upgrade() {
+  upgraded_ = true;
+  restart_timer();
+  show_head();
+  hand_on();
+}
+
+void StreamCore::hand_on() {
+  const std::string_view input = channel_->input();
+  if (over_ || input.empty()) return;
+  restart_timer();
+  if (ask_.handler.data) ask_.handler.data(input);
+  if (!over_) channel_->consume(input.size());
+}
+
 void StreamCore::on_input() {
   const auto self = shared_from_this();
+  if (upgraded_) return hand_on();
   for (;;) {
     const std::size_t taken = parser_.put(channel_->input());
     if (parser_.head_done() && streams() && !over_) {
@@ -150,6 +184,7 @@ void StreamCore::on_input() {
       return;
     }
     if (!parser_.done()) return;
+    if (parser_.response().status == 101 && upgrades_) return show_upgrade();
     if (parser_.response().status >= 200) break;
     parser_.reset(ResponseParser::Mode::streamed);
   }
@@ -161,6 +196,8 @@ void StreamCore::on_end(const ChannelEnd& end_of_channel) {
   const auto self = shared_from_this();
   if (end_of_channel.kind != ChannelEnd::Kind::eof) {
     fail(end_of_channel.message, end_of_channel.kind == ChannelEnd::Kind::timed_out);
+  } else if (upgraded_) {
+    end(std::nullopt);
   } else if (parser_.put_eof()) {
     if (!head_shown_) show_head();
     end(std::nullopt);
@@ -177,6 +214,9 @@ class ClientStream final : public HttpClient::Stream {
   ~ClientStream() override { core_->cancel(); }
   ClientStream(const ClientStream&) = delete;
   ClientStream& operator=(const ClientStream&) = delete;
+
+  void write(std::string bytes) override { core_->write(std::move(bytes)); }
+  [[nodiscard]] std::size_t backlog() const override { return core_->backlog(); }
 
  private:
   std::shared_ptr<StreamCore> core_;

@@ -51,6 +51,7 @@ class HttpCaller {
   // A response that goes on: a watch. `head` is called once with status and headers (its body is
   // empty); for a status other than 200 the body is collected and delivered with the head instead,
   // and the stream ends. `end` is called last: unset error means a clean end by the server.
+  // A request with the header Upgrade may be answered with 101: both sides write from then on.
   struct StreamHandler {
     std::function<void(HttpResponse)> head;
     std::function<void(std::string_view)> data;  // any cut of the bytes, in order
@@ -60,9 +61,14 @@ class HttpCaller {
     Duration head_timeout = std::chrono::seconds{30};
     Duration silence_timeout = std::chrono::seconds{0};  // without a byte; 0: none
   };
-  class Stream {  // destroying it closes the connection; no callback comes after that
+  // Destroying it closes the connection; no callback comes after that.
+  class Stream {
    public:
     virtual ~Stream() = default;
+    // After a head with status 101 alone: to the server, as it is.
+    virtual void write(std::string bytes) = 0;
+    // Bytes of write() that the server has not taken yet. The writer decides what is too much.
+    [[nodiscard]] virtual std::size_t backlog() const = 0;
   };
   [[nodiscard]] virtual std::unique_ptr<Stream> open(HttpRequest request,
                                                      const StreamOptions& options,

@@ -14,6 +14,7 @@
 #include <boost/asio/socket_base.hpp>
 #include <fmt/format.h>
 
+#include "net/ascii.h"
 #include "net/body_budget.h"
 #include "net/error_text.h"
 #include "net/file_limit.h"
@@ -35,6 +36,11 @@ std::string text_of(const tcp::endpoint& endpoint) {
 }
 
 }  // namespace
+
+bool asks_for(const HttpRequest& request, std::string_view protocol) {
+  return equals_ignoring_case(find_header(request.headers, "upgrade"), protocol) &&
+         equals_ignoring_case(find_header(request.headers, "connection"), "upgrade");
+}
 
 class ServerCore final : public ServerConnection::Host,
                          public std::enable_shared_from_this<ServerCore> {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -49,16 +50,20 @@ struct ServerRequest {
   std::vector<std::string> client_groups;  // its organisations
 };
 
-// The way to answer one request: once with send(), or with begin(), write()... and end(). Kept as
-// long as wanted, used on the loop's thread; after the peer has gone its functions do nothing, and
-// none of them calls back. Destroyed without an answer it sends a 500, destroyed before end() it
-// cuts the connection.
+// The way to answer one request: once with send(), or with begin() or upgrade(), then write()...
+// and end(). Kept as long as wanted, used on the loop's thread; after the peer has gone its
+// functions do nothing, and none of them calls back. Destroyed without an answer it sends a 500,
+// destroyed before end() it cuts the connection.
 class Responder {
  public:
   virtual ~Responder() = default;
   virtual void send(HttpResponse response) = 0;
 
   virtual void begin(HttpResponse head) = 0;  // chunked; the head's body is not sent
+  // Answers 101: the connection belongs to this protocol from now on. `data` is called with what
+  // the peer sends, any cut of the bytes, in order; write() sends bytes as they are, end() closes
+  // after them. Requires: the request asked for it (see asks_for()).
+  virtual void upgrade(std::string protocol, std::function<void(std::string_view)> data) = 0;
   virtual void write(std::shared_ptr<const std::string> chunk) = 0;  // not copied
   virtual void end() = 0;
   // Bytes of write() that the peer has not taken yet. The writer decides what is too much.
@@ -68,6 +73,9 @@ class Responder {
   // Called once when the connection ends before the answer was complete, also by abort().
   virtual void on_closed(std::function<void()> closed) = 0;
 };
+
+// Does the request ask for a change to this protocol?
+[[nodiscard]] bool asks_for(const HttpRequest& request, std::string_view protocol);
 
 class HttpServer {
  public:

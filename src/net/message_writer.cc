@@ -119,6 +119,7 @@ Result<std::string> request_head(const Url& server, const HttpRequest& request) 
     head += ": ";
     head += value;
   }
+  if (!find_header(request.headers, "upgrade").empty()) head += "\r\nConnection: Upgrade";
   if (sends_body(request)) {
     fmt::format_to(std::back_inserter(head), "\r\nContent-Length: {}", request.body.size());
   }
@@ -144,7 +145,9 @@ std::string response_head(const HttpResponse& response, const ResponseFraming& f
   } else if (framing.body == ResponseFraming::Body::chunked) {
     head += "Transfer-Encoding: chunked\r\n";
   }
-  if (!framing.keep_alive) {
+  if (framing.body == ResponseFraming::Body::upgrade) {
+    head += "Connection: Upgrade\r\n";
+  } else if (!framing.keep_alive) {
     head += "Connection: close\r\n";
   } else if (framing.http_1_0) {
     head += "Connection: keep-alive\r\n";

@@ -19,7 +19,7 @@ namespace stowage::net {
 [[nodiscard]] Result<std::string> request_head(const Url& server, const HttpRequest& request);
 
 struct ResponseFraming {
-  enum class Body { none, sized, chunked, until_close };
+  enum class Body { none, sized, chunked, until_close, upgrade };
   Body body = Body::sized;
   std::size_t size = 0;  // of a sized body
   bool keep_alive = true;

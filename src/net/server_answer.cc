@@ -31,6 +31,12 @@ void ServerAnswer::begin(HttpResponse head) {
   connection_->begin(head);
 }
 
+void ServerAnswer::upgrade(std::string protocol, std::function<void(std::string_view)> data) {
+  if (connection_ == nullptr || step_ != Step::fresh) return;
+  step_ = Step::begun;
+  connection_->upgrade(std::move(protocol), std::move(data));
+}
+
 void ServerAnswer::write(std::shared_ptr<const std::string> chunk) {
   if (connection_ == nullptr || step_ != Step::begun) return;
   connection_->write(std::move(chunk));

@@ -25,6 +25,7 @@ class ServerAnswer final : public Responder, public std::enable_shared_from_this
 
   void send(HttpResponse response) override;
   void begin(HttpResponse head) override;
+  void upgrade(std::string protocol, std::function<void(std::string_view)> data) override;
   void write(std::shared_ptr<const std::string> chunk) override;
   void end() override;
   [[nodiscard]] std::size_t backlog() const override;

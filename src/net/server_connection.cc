@@ -78,6 +78,7 @@ void ServerConnection::close() {
   phase_ = Phase::finishing;
   timer_.cancel();
   channel_->close();
+  data_.reset();
   charge_.clear();
   if (ServerAnswer* answer = std::exchange(answer_, nullptr)) answer->forget();
 }
@@ -116,7 +117,23 @@ void ServerConnection::become_idle() {
   host_->connection_rests(*this);
 }
 
-void ServerConnection::on_input() { parse(); }
+void ServerConnection::on_input() {
+  if (data_) {
+    hand_on();
+  } else {
+    parse();
+  }
+}
+
+// What comes after an upgrade. The handler may end the connection.
+void ServerConnection::hand_on() {
+  const auto self = shared_from_this();
+  const auto data = data_;
+  const std::string_view input = channel_->input();
+  if (!data || input.empty() || phase_ != Phase::answering) return;
+  (*data)(input);
+  if (host_ != nullptr) channel_->consume(input.size());
+}
 
 // Requests one after the other, as far as they have come and are answered at once.
 void ServerConnection::parse() {
@@ -218,6 +235,20 @@ void ServerConnection::begin(const HttpResponse& head) {
                                                .keep_alive = keep_alive_,
                                                .http_1_0 = http_1_0_}));
   channel_->flush();
+}
+
+void ServerConnection::upgrade(std::string protocol, std::function<void(std::string_view)> data) {
+  keep_alive_ = chunked_ = head_only_ = false;
+  channel_->output().push(
+      response_head({.status = 101, .headers = {{"Upgrade", std::move(protocol)}}},
+                    {.body = ResponseFraming::Body::upgrade}));
+  channel_->flush();
+  data_ = std::make_shared<const std::function<void(std::string_view)>>(std::move(data));
+  if (channel_->input().empty()) return;
+  // The peer did not wait for our word. The handler is not called from inside of an answer.
+  loop_.post([weak = weak_from_this()] {
+    if (const auto connection = weak.lock()) connection->hand_on();
+  });
 }
 
 void ServerConnection::write(std::shared_ptr<const std::string> chunk) {

@@ -2,11 +2,13 @@
 // src/net alone.
 //
 //   opening -> idle -> reading -> answering -> flushing -> idle ...  -> finishing
+//                                    '- after upgrade(): whatever comes is data
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -54,6 +56,7 @@ class ServerConnection final : public Channel::Owner,
   // For the answer of the request in progress.
   void send(HttpResponse response);
   void begin(const HttpResponse& head);
+  void upgrade(std::string protocol, std::function<void(std::string_view)> data);
   void write(std::shared_ptr<const std::string> chunk);
   void end();
   void forget_answer() { answer_ = nullptr; }
@@ -69,6 +72,7 @@ class ServerConnection final : public Channel::Owner,
 
   void become_idle();
   void parse();
+  void hand_on();
   void read_on();
   void dispatch();
   void refuse(int status, std::string why, Headers headers = {});
@@ -87,6 +91,8 @@ class ServerConnection final : public Channel::Owner,
   Timer timer_;
   std::shared_ptr<Channel> channel_;
   ServerAnswer* answer_ = nullptr;  // of the request in progress, if it is still wanted
+  // Set after upgrade(): takes what the peer sends. Shared, as a call may end the connection.
+  std::shared_ptr<const std::function<void(std::string_view)>> data_;
   Phase phase_ = Phase::opening;
   bool parsing_ = false;
   bool continued_ = false;  // a 100 was sent

@@ -32,6 +32,7 @@ class Answerer final : public net::Responder {
   explicit Answerer(KubeScheduler::Ends::Answer answer) : answer_(std::move(answer)) {}
   void send(net::HttpResponse response) override { answer_(response); }
   void begin(net::HttpResponse /*head*/) override {}
+  void upgrade(std::string /*protocol*/, std::function<void(std::string_view)> /*data*/) override {}
   void write(std::shared_ptr<const std::string> /*chunk*/) override {}
   void end() override {}
   [[nodiscard]] std::size_t backlog() const override { return 0; }

@@ -62,6 +62,10 @@ class StreamHandle final : public net::HttpCaller::Stream {
     flow_->closed = true;
     *flow_->open = false;
   }
+  StreamHandle(const StreamHandle&) = delete;
+  StreamHandle& operator=(const StreamHandle&) = delete;
+  void write(std::string /*bytes*/) override {}
+  [[nodiscard]] std::size_t backlog() const override { return 0; }
 
  private:
   std::shared_ptr<Flow> flow_;
@@ -312,6 +316,7 @@ class Wire::Body::Responder final : public net::Responder {
       flow.handler.head(head);
     });
   }
+  void upgrade(std::string /*protocol*/, std::function<void(std::string_view)> /*data*/) override {}
   // In two pieces now and then: a reader must not care where bytes are cut.
   void write(std::shared_ptr<const std::string> chunk) override {
     const std::size_t cut =

@@ -1,0 +1,164 @@
+#include "reports/door.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace stowage::reports {
+namespace {
+
+using net::HttpResponse;
+using ResponderPtr = std::shared_ptr<net::Responder>;
+
+void refuse(const ResponderPtr& responder, int status, std::string why, net::Headers headers = {}) {
+  headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
+  responder->send({.status = status, .headers = std::move(headers), .body = std::move(why) + "\n"});
+}
+
+}  // namespace
+
+Door::Door(DoorOptions options, Ends ends)
+    : options_(std::move(options)), ends_(std::move(ends)), timer_(ends_.loop) {
+  timer_.start(options_.look, [this] { look(); });
+}
+
+Door::~Door() { send_away(); }
+
+void Door::serve(const net::ServerRequest& request, ResponderPtr responder) {
+  if (!net::asks_for(request.http, kReportsProtocol)) {
+    return refuse(responder, 426,
+                  fmt::format("this door is for agents: upgrade to {}", kReportsProtocol),
+                  {{"Upgrade", kReportsProtocol}});
+  }
+  if (const std::string where = ends_.elsewhere(); !where.empty()) {
+    ++counters_.sent_on;
+    return refuse(responder, 307, "another replica leads", {{"Location", where + kReportsPath}});
+  }
+  ends_.gate.identify(std::string(net::find_header(request.http.headers, "authorization")),
+                      kReportsAudience,
+                      [this, alive = std::weak_ptr<bool>(alive_),
+                       responder = std::move(responder)](const kube::Gatekeeper::Identity& who) {
+                        if (!alive.expired()) admit(who, responder);
+                      });
+}
+
+void Door::admit(const kube::Gatekeeper::Identity& identity, const ResponderPtr& responder) {
+  const auto turn_away = [&](int status, std::string why) {
+    ++counters_.refused;
+    refuse(responder, status, std::move(why));
+  };
+  if (identity.status != 200) return turn_away(identity.status, identity.why);
+  const auto& accounts = options_.accounts;
+  const std::string& user = identity.who.user;
+  if (std::find(accounts.begin(), accounts.end(), user) == accounts.end()) {
+    return turn_away(403, fmt::format("{} is not an account of our agents", user));
+  }
+  const auto claim = identity.who.extra.find(kNodeClaim);
+  if (claim == identity.who.extra.end() || claim->second.size() != 1 ||
+      claim->second.front().empty()) {
+    return turn_away(403,
+                     "the token does not say which node its pod is on: it has to be a token of "
+                     "a pod, from Kubernetes 1.30 or newer");
+  }
+  if (streams_.size() >= options_.streams_max && streams_.count(claim->second.front()) == 0) {
+    return turn_away(503, "too many agents report already");
+  }
+  open(claim->second.front(), responder);
+}
+
+void Door::open(const std::string& node, ResponderPtr responder) {
+  if (const auto before = streams_.find(node); before != streams_.end()) {
+    ends_.log.info("another agent of the node has come: the one before is heard no more",
+                   {{"node", node}});
+    end(StreamPtr(before->second));
+  }
+  auto stream = std::make_shared<Stream>(options_.line_bytes_max);
+  stream->node = node;
+  stream->responder = responder;
+  stream->last_line = stream->last_beat = ends_.loop.now();
+  streams_.emplace(node, stream);
+  ++counters_.opened;
+  const std::weak_ptr<Stream> weak = stream;
+  responder->on_closed([this, alive = std::weak_ptr<bool>(alive_), weak] {
+    const StreamPtr closed = weak.lock();
+    if (!alive.expired() && closed) end(closed);
+  });
+  responder->upgrade(kReportsProtocol,
+                     [this, alive = std::weak_ptr<bool>(alive_), weak](std::string_view bytes) {
+                       const StreamPtr stream = weak.lock();
+                       if (!alive.expired() && stream) take(stream, bytes);
+                     });
+}
+
+void Door::take(const StreamPtr& stream, std::string_view bytes) {
+  counters_.bytes += bytes.size();
+  stream->lines.feed(bytes);
+  for (;;) {
+    std::string_view line;
+    const auto next = stream->lines.next(line);
+    if (next == kube::WatchLines::Next::need_more) return;
+    const Status taken =
+        next == kube::WatchLines::Next::too_long
+            ? Status(fail(fmt::format("a line of more than {} bytes", options_.line_bytes_max)))
+            : take_line(*stream, line);
+    if (taken) continue;
+    ++counters_.unread;
+    ends_.log.warn("an agent's report cannot be read: its stream is ended",
+                   {{"node", stream->node}, {"why", taken.error().message}});
+    return end(stream);
+  }
+}
+
+Status Door::take_line(Stream& stream, std::string_view line) {
+  stream.last_line = ends_.loop.now();
+  STOWAGE_TRY(report, reader_.read(line));
+  if (!report.node.empty() && report.node != stream.node) {
+    return fail(fmt::format("it speaks for node {}, but is on another one", report.node));
+  }
+  if (!ends_.book.hear(stream.node, std::move(report), stream.last_line)) {
+    return fail("there is no room for another node");
+  }
+  return {};
+}
+
+void Door::end(const StreamPtr& stream) {
+  const auto found = streams_.find(stream->node);
+  if (found != streams_.end() && found->second == stream) streams_.erase(found);
+  if (const ResponderPtr responder = std::exchange(stream->responder, nullptr)) responder->abort();
+}
+
+void Door::send_away() {
+  for (auto& [node, stream] : std::exchange(streams_, {})) {
+    if (const ResponderPtr responder = std::exchange(stream->responder, nullptr)) responder->end();
+  }
+}
+
+// Each agent hears from us every few seconds, not all of them in the same moment.
+void Door::look() {
+  const net::Moment now = ends_.loop.now();
+  static const auto kEmptyLine = std::make_shared<const std::string>("\n");
+  std::vector<StreamPtr> expired;
+  for (const auto& [node, stream] : streams_) {
+    if (now - stream->last_line > options_.patience) {
+      expired.push_back(stream);
+    } else if (now - stream->last_beat >= options_.beat && stream->responder->backlog() == 0) {
+      stream->last_beat = now;
+      stream->responder->write(kEmptyLine);
+    }
+  }
+  for (const StreamPtr& stream : expired) {
+    ++counters_.expired;
+    end(stream);
+  }
+  ends_.book.look(now);
+  timer_.start(options_.look, [this] { look(); });
+}
+
+Door::Counters Door::counters() const {
+  Counters counters = counters_;
+  counters.streams = streams_.size();
+  return counters;
+}
+
+}  // namespace stowage::reports

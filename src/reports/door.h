@@ -1,0 +1,106 @@
+// Where agents report: one stream for each node, over a connection that the agent opens and keeps.
+//
+//   GET /agent/v1/reports  Upgrade: stowage-agent/1  Authorization: Bearer <token>
+//     101  lines of the agent go into the book (codec/agent_report.h); now and then an empty line
+//          goes back, so that the agent knows that somebody listens
+//     307  another replica leads; Location is its door
+//     401, 403  not an agent, or not of the node that it speaks for
+//
+// An agent speaks for the node that its own pod is on, as the API server says, and for no other. Of
+// two agents of one node the one that came last is heard. A stream that brings no line for a while,
+// or one that cannot be read, is ended; its agent comes again and tells everything anew.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/log.h"
+#include "kube/gatekeeper.h"
+#include "kube/watch_lines.h"
+#include "net/event_loop.h"
+#include "net/http_server.h"
+#include "reports/book.h"
+
+namespace stowage::reports {
+
+inline constexpr const char* kReportsPath = "/agent/v1/reports";
+inline constexpr const char* kReportsProtocol = "stowage-agent/1";
+inline constexpr const char* kReportsAudience = "stowage.dev";
+inline constexpr const char* kNodeClaim = "authentication.kubernetes.io/node-name";
+
+struct DoorOptions {
+  // Users whose word counts, e.g. "system:serviceaccount:stowage:stowage-agent".
+  std::vector<std::string> accounts;
+  net::Duration patience = std::chrono::seconds{10};  // for a line
+  net::Duration beat = std::chrono::seconds{3};       // between empty lines to an agent
+  net::Duration look = std::chrono::milliseconds{100};
+  std::size_t streams_max = 20'000;
+  std::size_t line_bytes_max = codec::kReportLineMax;
+};
+
+class Door {
+ public:
+  struct Ends {
+    kube::Gatekeeper& gate;
+    Book& book;
+    net::EventLoop& loop;
+    base::Log& log;
+    // Where the replica is that leads, "https://10.0.0.7:10362"; empty: here.
+    std::function<std::string()> elsewhere;
+  };
+  Door(DoorOptions options, Ends ends);
+  ~Door();
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  void serve(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
+  // Another replica leads, or this one ends: agents find out where to go when they come again.
+  void send_away();
+
+  struct Counters {
+    std::uint64_t opened = 0;
+    std::uint64_t refused = 0;  // 401, 403, 503
+    std::uint64_t sent_on = 0;  // 307
+    std::uint64_t unread = 0;   // streams that ended with a line that could not be read
+    std::uint64_t expired = 0;  // streams that ended without one
+    std::uint64_t bytes = 0;
+    std::size_t streams = 0;
+  };
+  [[nodiscard]] Counters counters() const;
+
+ private:
+  struct Stream {
+    std::string node;
+    std::shared_ptr<net::Responder> responder;
+    kube::WatchLines lines;
+    net::Moment last_line{};
+    net::Moment last_beat{};
+    explicit Stream(std::size_t line_bytes_max) : lines(line_bytes_max) {}
+  };
+  using StreamPtr = std::shared_ptr<Stream>;
+
+  void admit(const kube::Gatekeeper::Identity& identity,
+             const std::shared_ptr<net::Responder>& responder);
+  void open(const std::string& node, std::shared_ptr<net::Responder> responder);
+  void take(const StreamPtr& stream, std::string_view bytes);
+  [[nodiscard]] Status take_line(Stream& stream, std::string_view line);
+  void end(const StreamPtr& stream);
+  void look();
+
+  const DoorOptions options_;
+  Ends ends_;
+  codec::AgentReportReader reader_;
+  std::unordered_map<std::string, StreamPtr> streams_;  // by node
+  net::Timer timer_;
+  Counters counters_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace stowage::reports
