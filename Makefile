@@ -88,6 +88,9 @@ kube-test: build ## run the controller against a real Kubernetes control plane, 
 	@$(PYTHON) tests/kubernetes/smoke_test.py
 	@$(PYTHON) tests/kubernetes/conformance_test.py
 	@$(PYTHON) tests/kubernetes/faults_test.py --rounds 2 --pods 200
+	@cmake --build --preset release -j $(JOBS) --target podresources_probe grpc_server
+	@$(PYTHON) tests/agent/podresources_test.py $(RELEASE)/tests/agent/podresources_probe --fetch
+	@$(PYTHON) tests/agent/grpc_test.py $(RELEASE)/tests/agent/grpc_server --fetch
 
 .PHONY: kube-faults
 kube-faults: build ## kill what can be killed on a real control plane while pods come: half an hour

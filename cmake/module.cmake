@@ -50,6 +50,9 @@ function(stowage_test)
   target_include_directories(${T_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${T_NAME}
     PRIVATE ${deps} stowage_flags GTest::gtest GTest::gtest_main rapidcheck)
+  if(STOWAGE_FUZZ)  # what fuzzers search by is of no use in tests, and makes them slow to compile
+    target_compile_options(${T_NAME} PRIVATE -fno-sanitize=fuzzer-no-link)
+  endif()
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 600)
   if(T_LABELS)

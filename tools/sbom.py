@@ -22,7 +22,8 @@ LICENSES = {
     "libboost1.81-dev": "BSL-1.0", "libc6": "LGPL-2.1-or-later", "libcli11-dev": "BSD-3-Clause",
     "libexpected-dev": "CC0-1.0", "libfmt9": "MIT",
     "libgcc-s1": "GPL-3.0-or-later WITH GCC-exception-3.1",
-    "libgoogle-perftools4": "BSD-3-Clause", "liblzma5": "0BSD", "libsimdjson14": "Apache-2.0",
+    "libgoogle-perftools4": "BSD-3-Clause", "liblzma5": "0BSD", "libnghttp2-14": "MIT",
+    "libsimdjson14": "Apache-2.0",
     "libssl3": "Apache-2.0", "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "libstdc++6": "GPL-3.0-or-later WITH GCC-exception-3.1", "libunwind8": "MIT",
     "libyaml-cpp0.7": "MIT"}

@@ -104,6 +104,11 @@ std::string summary_of(const controller::Config& config) {
         extender.tls ? "https" : "http", extender.listen, extender::to_word(extender.mode),
         core::to_text(extender.policies.back().policy.choice), extender.hold.count());
   }
+  if (!config.agents.listen.empty()) {
+    text += fmt::format("agents      {}, silent after {}, load counts for {}\n",
+                        config.agents.listen, controller::to_text(config.agents.silent_after),
+                        controller::to_text(config.agents.load_counts));
+  }
   text += leader_of(config);
   text += fmt::format("conflicts   {}\n", config.engine.evict_conflicts ? "evict" : "report");
   text += room_of(config);

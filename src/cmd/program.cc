@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/version.h"
+#include "cmd/agent_command.h"
 #include "cmd/command.h"
 #include "cmd/controller_command.h"
 #include "cmd/exit.h"
@@ -89,12 +90,14 @@ int run_program(int argc, const char* const* argv) {
   app.require_subcommand(0, 1);
   LocalFlags local_flags;
   ControllerFlags controller_flags;
+  AgentFlags agent_flags;
   SimFlags sim_flags;
   WhatIfFlags what_if_flags;
   MigrateFlags migrate_flags;
   const std::vector<Command> commands{
       add_local_command(app, local_flags),
       add_controller_command(app, controller_flags),
+      add_agent_command(app, agent_flags),
       {.app = add_sim_command(app, sim_flags),
        .run = [&sim_flags] { return run_sim_command(sim_flags); }},
       add_what_if_command(app, what_if_flags),

@@ -90,7 +90,8 @@ TEST(AgentReport, WhatMakesNoSenseIsAnErrorWithItsPlace) {
       {R"({"load":[{"card":0,"busyPermille":0.5}]})", "busyPermille"},
       {R"({"load":[{"card":99999999999}]})", "card"},
       {R"({"pods":{"now":[{"name":"p"}]}})", "a pod needs a namespace and a name"},
-      {R"({"pods":{"now":[{"namespace":"a","name":"p","containers":[{"devices":[{"ids":[1]}]}]}]}})",
+      {R"({"pods":{"now":[{"namespace":"a","name":"p",)"
+       R"("containers":[{"devices":[{"ids":[1]}]}]}]}})",
        "ids[0]"},
       {R"({"node":")" + std::string(600, 'x') + "\"}", "longer than 512 bytes"},
   };

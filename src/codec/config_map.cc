@@ -1,7 +1,11 @@
 #include "codec/config_map.h"
 
+#include "base/json_writer.h"
+
 namespace stowage::codec {
 namespace {
+
+using base::JsonWriter;
 
 constexpr std::size_t kMaxBytes = std::size_t{4} << 20U;  // the API server allows 1 MiB of data
 
@@ -12,6 +16,12 @@ Status read_metadata(JsonValue& value, ConfigMap& out) {
     if (key == "uid") return read(field, out.uid);
     return {};
   });
+}
+
+void put_data(JsonWriter& json, const std::map<std::string, std::string>& data) {
+  json.key("data").begin_object();
+  for (const auto& [key, text] : data) json.key(key).value(text);
+  json.end_object();
 }
 
 }  // namespace
@@ -28,6 +38,26 @@ Result<ConfigMap> read_config_map(JsonText& parser, std::string_view json) {
   }));
   STOWAGE_TRY_VOID(parser.close());
   return out;
+}
+
+std::string config_map(const ConfigMap& map) {
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object();
+  json.key("apiVersion").value("v1").key("kind").value("ConfigMap");
+  json.key("metadata").begin_object();
+  json.key("name").value(map.name).key("namespace").value(map.ns);
+  json.end_object();
+  put_data(json, map.data);
+  json.end_object();
+  return json.take();
+}
+
+std::string config_map_patch(const std::map<std::string, std::string>& data) {
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object();
+  put_data(json, data);
+  json.end_object();
+  return json.take();
 }
 
 }  // namespace stowage::codec

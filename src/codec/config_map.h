@@ -20,4 +20,9 @@ struct ConfigMap {
 
 [[nodiscard]] Result<ConfigMap> read_config_map(JsonText& parser, std::string_view json);
 
+// A whole one, to be created: without the uid.
+[[nodiscard]] std::string config_map(const ConfigMap& map);
+// Merge patch of one that is there: these texts are set, others stay.
+[[nodiscard]] std::string config_map_patch(const std::map<std::string, std::string>& data);
+
 }  // namespace stowage::codec

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -72,8 +73,11 @@ Result<ExtenderArgs> read_args(JsonText& text, JsonFields& fields) {
   ExtenderArgs args;
   STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
     if (is(key, "pod")) {
-      STOWAGE_TRY(pod, read_pod(field));
+      STOWAGE_TRY(parts, field.fields());
+      STOWAGE_TRY(pod, read_pod(parts));
+      STOWAGE_TRY(whole, parts.raw());
       args.pod = std::move(pod);
+      args.pod_json = text.given(whole);
     } else if (is(key, "nodenames")) {
       return read_names(field, args.node_names.emplace());
     } else if (is(key, "nodes")) {
@@ -134,6 +138,22 @@ Status read_victim_map(JsonValue& value, VictimForm form, VictimMap& map) {
     if (map.size() > kMaxExtenderNodes) return too_many(value, kMaxExtenderNodes);
     victims = {};
     return read_victims(field, form, victims, total);
+  });
+}
+
+Status read_reasons(JsonValue& value, std::map<std::string, std::string>& reasons) {
+  reasons.clear();
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    std::string& words = reasons[std::string(key)];
+    if (reasons.size() > kMaxExtenderNodes) return too_many(value, kMaxExtenderNodes);
+    return read(field, words);
+  });
+}
+
+Status read_score(JsonValue& value, NodeScore& score) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (is(key, "host")) return read_name(field, score.node);
+    return is(key, "score") ? read(field, score.score) : Status();
   });
 }
 
@@ -244,6 +264,58 @@ Result<PreemptionArgs> ExtenderDecoder::preemption(std::string_view body) {
     args.victims = std::move(*meta);
   }
   return args;
+}
+
+Result<FilterAnswer> ExtenderDecoder::filter_answer(std::string_view body) {
+  STOWAGE_TRY(fields, text_.open(body, kMaxExtenderBytes));
+  FilterAnswer answer;
+  STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
+    if (is(key, "nodenames")) return read_names(field, answer.node_names.emplace());
+    if (is(key, "nodes")) return read_nodes(text_, field, answer.nodes.emplace());
+    if (is(key, "failednodes")) return read_reasons(field, answer.failed);
+    if (is(key, "failedandunresolvablenodes")) return read_reasons(field, answer.unresolvable);
+    return is(key, "error") ? read(field, answer.error) : Status();
+  }));
+  STOWAGE_TRY_VOID(text_.close());
+  return answer;
+}
+
+// The body is a bare list, and texts that are read have an object around them.
+Result<std::vector<NodeScore>> ExtenderDecoder::priorities(std::string_view body) {
+  const std::string wrapped = fmt::format("{{\"list\":{}}}", body);
+  STOWAGE_TRY(fields, text_.open(wrapped, kMaxExtenderBytes));
+  std::vector<NodeScore> scores;
+  bool given = false;
+  STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key != "list" || std::exchange(given, true)) return fail("expected a list and no more");
+    return each_element(field, [&](JsonValue& element) -> Status {
+      if (scores.size() == kMaxExtenderNodes) return too_many(field, kMaxExtenderNodes);
+      return read_score(element, scores.emplace_back());
+    });
+  }));
+  STOWAGE_TRY_VOID(text_.close());
+  return scores;
+}
+
+std::string encode_args(const ExtenderArgs& args) {
+  std::string out = R"({"Pod":)";
+  out += args.pod_json.empty() ? std::string_view("null") : args.pod_json;
+  out += R"(,"Nodes":)";
+  if (args.nodes) {
+    out += R"({"metadata":{},"items":)";
+    put_all(out, "[]", *args.nodes, [](std::string& to, const RawNode& node) { to += node.json; });
+    out += '}';
+  } else {
+    out += "null";
+  }
+  out += R"(,"NodeNames":)";
+  if (args.node_names) {
+    put_all(out, "[]", *args.node_names, put_text);
+  } else {
+    out += "null";
+  }
+  out += '}';
+  return out;
 }
 
 std::string encode(const FilterResult& result) {

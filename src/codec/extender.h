@@ -36,6 +36,7 @@ struct ExtenderArgs {
   std::optional<dialect::PodObject> pod;
   std::optional<std::vector<std::string>> node_names;
   std::optional<std::vector<RawNode>> nodes;
+  std::string_view pod_json;  // the pod as it came, a view into the body; empty if there is none
 };
 
 struct BindingArgs {
@@ -59,6 +60,21 @@ struct PreemptionArgs {
   bool given = false;                      // one of the two maps was there, perhaps empty
 };
 
+// What an extender has answered, for whoever stands before it. Other extenders may write keys small
+// and leave out what is empty.
+struct FilterAnswer {
+  std::optional<std::vector<std::string>> node_names;
+  std::optional<std::vector<RawNode>> nodes;
+  std::map<std::string, std::string> failed;        // by node
+  std::map<std::string, std::string> unresolvable;  // by node
+  std::string error;
+};
+struct NodeScore {
+  std::string node;
+  std::int64_t score = 0;
+  friend bool operator==(const NodeScore&, const NodeScore&) = default;
+};
+
 // Keeps one parser and its buffers. Not thread-safe. Views live as long as the body.
 class ExtenderDecoder {
  public:
@@ -68,10 +84,17 @@ class ExtenderDecoder {
   [[nodiscard]] Result<ExtenderArgs> args(std::string& body);
   [[nodiscard]] Result<BindingArgs> binding(std::string_view body);
   [[nodiscard]] Result<PreemptionArgs> preemption(std::string_view body);
+  // The answers to filter and prioritize. That to preempt is read by preemption().
+  [[nodiscard]] Result<FilterAnswer> filter_answer(std::string_view body);
+  [[nodiscard]] Result<std::vector<NodeScore>> priorities(std::string_view body);
 
  private:
   JsonText text_;
 };
+
+// The body of filter and prioritize once more, e.g. with fewer nodes: the pod is written as it
+// came.
+[[nodiscard]] std::string encode_args(const ExtenderArgs& args);
 
 using Reasons = std::vector<std::pair<std::string_view, std::string_view>>;  // node, short phrase
 

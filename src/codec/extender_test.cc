@@ -394,5 +394,51 @@ RC_GTEST_PROP(ExtenderAnswers, OfAPreemptionCanBeReadBack, ()) {
   RC_ASSERT(read->victims == victims);
 }
 
+TEST(ExtenderAnswers, ArgsAreWrittenAgainWithFewerNodes) {
+  ExtenderDecoder decoder;
+  const std::string body =
+      R"({"nodes":null,"Pod":{"metadata":{"name":"p", "x":[1,{}]}} ,"NodeNames":["a","b\"c"]})";
+  auto args = decoder.args(std::string_view(body));
+  ASSERT_TRUE(args) << args.error().message;
+  EXPECT_EQ(args->pod_json, R"({"metadata":{"name":"p", "x":[1,{}]}})");
+  args->node_names->erase(args->node_names->begin());
+  EXPECT_EQ(encode_args(*args),
+            R"({"Pod":{"metadata":{"name":"p", "x":[1,{}]}},"Nodes":null,"NodeNames":["b\"c"]})");
+
+  const std::string full =
+      R"({"Nodes":{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"y":1}]}})";
+  auto nodes = decoder.args(std::string_view(full));
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  nodes->nodes->erase(nodes->nodes->begin());
+  EXPECT_EQ(encode_args(*nodes), R"({"Pod":null,"Nodes":{"metadata":{},"items":[)"
+                                 R"({"metadata":{"name":"b"},"y":1}]},"NodeNames":null})");
+}
+
+TEST(ExtenderAnswers, AreReadBack) {
+  ExtenderDecoder decoder;
+  const std::vector<std::string_view> names = {"a", "b"};
+  const auto answer = decoder.filter_answer(encode({.node_names = &names,
+                                                    .failed = {{"c", "full"}},
+                                                    .unresolvable = {{"d", "no cards"}},
+                                                    .error = "e"}));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->node_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(answer->nodes);
+  EXPECT_EQ(answer->failed, (std::map<std::string, std::string>{{"c", "full"}}));
+  EXPECT_EQ(answer->unresolvable, (std::map<std::string, std::string>{{"d", "no cards"}}));
+  EXPECT_EQ(answer->error, "e");
+  EXPECT_TRUE(decoder.filter_answer("{}"));
+  EXPECT_FALSE(decoder.filter_answer("[]"));
+  EXPECT_FALSE(decoder.filter_answer(R"({"FailedNodes":{"a":1}})"));
+
+  const auto scores = decoder.priorities(encode_priorities({{"a", 7}, {"b", 0}}));
+  ASSERT_TRUE(scores) << scores.error().message;
+  EXPECT_EQ(*scores, (std::vector<NodeScore>{{"a", 7}, {"b", 0}}));
+  EXPECT_TRUE(decoder.priorities("null").value().empty());
+  for (const char* bad : {"", "{}", "[1]", R"([{"Host":""}])", R"([],"list":[])", "[]} {"}) {
+    EXPECT_FALSE(decoder.priorities(bad)) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace stowage::codec

@@ -16,7 +16,9 @@ std::string leader_note(const LeaderNote& note) {
   json.begin_object().key("version").value(kVersion);
   json.key("extenders").begin_object();
   for (const auto& [name, url] : note.extenders) json.key(name).value(url);
-  json.end_object().end_object();
+  json.end_object();
+  if (!note.agents.empty()) json.key("agents").value(note.agents);
+  json.end_object();
   return json.take();
 }
 
@@ -27,6 +29,7 @@ Result<LeaderNote> read_leader_note(std::string_view json) {
   STOWAGE_TRY(fields, text.open(json, kMaxNoteBytes));
   STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& value) -> Status {
     if (key == "extenders") return read_texts(value, note.extenders);
+    if (key == "agents") return read(value, note.agents);
     if (key != "version") return {};
     STOWAGE_TRY(number, value.integer());
     version = number;

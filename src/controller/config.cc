@@ -270,6 +270,13 @@ Result<bool> parse_conflicts(std::string_view word) {
   return fail(fmt::format("unknown way \"{}\"; write evict or report", word));
 }
 
+Result<core::SilentNodes> parse_silent_nodes(std::string_view word) {
+  if (word == "use") return core::SilentNodes::use;
+  if (word == "avoid") return core::SilentNodes::avoid;
+  if (word == "refuse") return core::SilentNodes::refuse;
+  return fail(fmt::format("unknown way \"{}\"; write use, avoid or refuse", word));
+}
+
 template <typename T>
 void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::string_view),
                T& value) {
@@ -282,6 +289,31 @@ void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::str
   } else {
     map.refuse(key, parsed.error().message);
   }
+}
+
+void read_agents(YamlMap& root, Config& config) {
+  root.map("agents", [&](YamlMap& map) {
+    Config::Agents& agents = config.agents;
+    map.text("listen", agents.listen);
+    map.text("certFile", agents.certificate_file);
+    map.text("keyFile", agents.key_file);
+    if (agents.certificate_file.empty() != agents.key_file.empty()) {
+      map.refuse("certFile", "certFile and keyFile belong together");
+    }
+    const auto address = net::parse_listen(agents.listen);
+    if (!agents.listen.empty() && !address) map.refuse("listen", address.error().message);
+    if (address && agents.certificate_file.empty() && !net::is_loopback(address->host)) {
+      map.refuse("listen",
+                 "tokens of agents are not to be sent in the clear: give certFile and "
+                 "keyFile, or listen on 127.0.0.1");
+    }
+    std::vector<std::string> accounts;
+    map.texts("accounts", accounts);
+    if (!accounts.empty()) agents.accounts = std::move(accounts);
+    map.duration("silentAfter", {.min = seconds{1}, .max = hours{1}}, agents.silent_after);
+    map.duration("loadCounts", {.min = seconds{1}, .max = hours{1}}, agents.load_counts);
+    read_word(map, "silentNodes", parse_silent_nodes, config.engine.silent_nodes);
+  });
 }
 
 }  // namespace
@@ -302,6 +334,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   read_quota(root, config);
   read_room(root, config);
   read_leader_election(root, config);
+  read_agents(root, config);
   read_word(root, "conflicts", parse_conflicts, config.engine.evict_conflicts);
   root.text("listen", config.listen);
   root.map("api", [&](YamlMap& map) {

@@ -55,6 +55,17 @@ struct Config {
     friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
   } leader_election;
 
+  // Where the agents of the nodes report, and what their word means (docs/agent.md).
+  struct Agents {
+    std::string listen;            // "0.0.0.0:10362"; empty: nowhere
+    std::string certificate_file;  // with its chain; empty: plain HTTP, on loopback alone
+    std::string key_file;
+    std::vector<std::string> accounts{"system:serviceaccount:kube-system:stowage-agent"};
+    std::chrono::nanoseconds silent_after = std::chrono::seconds{3};
+    std::chrono::nanoseconds load_counts = std::chrono::seconds{30};
+    friend bool operator==(const Agents&, const Agents&) = default;
+  } agents;
+
   struct Logging {
     base::LogLevel level = base::LogLevel::info;
     base::LogFormat format = base::LogFormat::text;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "controller/controller.h"
-#include "controller/exposition.h"
 #include "controller/yaml_reader.h"
 #include "net/address.h"
 
@@ -183,16 +182,6 @@ TEST(Listen, AddressesAreTakenApart) {
   }
 }
 
-TEST(Exposition, WritesFamiliesAndEscapesLabels) {
-  Exposition out;
-  out.counter("x_total", "Xs.", 3);
-  out.family("y", Exposition::Type::gauge, "Ys.");
-  out.sample(0.5, {{"a", "1"}, {"b", "q\"\\\n"}});
-  EXPECT_EQ(out.take(),
-            "# HELP x_total Xs.\n# TYPE x_total counter\nx_total 3\n"
-            "# HELP y Ys.\n# TYPE y gauge\ny{a=\"1\",b=\"q\\\"\\\\\\n\"} 0.5\n");
-}
-
 TEST(Config, LeaderElectionIsOnAndItsTimesAreChecked) {
   const auto plain = parse_config("", "c.yaml");
   ASSERT_TRUE(plain);
@@ -239,6 +228,39 @@ TEST(Config, AnExtenderSaysHowTheLeaderIsReached) {
   EXPECT_NE(error_of(tls + "{certFile: x}}]").find("belong together"), std::string::npos);
   EXPECT_NE(error_of("extenders: [{forward: {caFile: a}}]").find("only an extender with tls"),
             std::string::npos);
+}
+
+TEST(Config, AgentsReportNowhereUnlessItIsSaidWhere) {
+  const auto plain = parse_config("", "c.yaml");
+  ASSERT_TRUE(plain);
+  EXPECT_TRUE(plain->agents.listen.empty());
+  EXPECT_EQ(plain->agents.silent_after, std::chrono::seconds{3});
+  EXPECT_EQ(plain->engine.silent_nodes, core::SilentNodes::use);
+  const auto config = parse_config(
+      "agents: {listen: \"127.0.0.1:10362\", accounts: [a, b], silentAfter: 5s, loadCounts: 1m, "
+      "silentNodes: refuse}",
+      "c.yaml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->agents.listen, "127.0.0.1:10362");
+  EXPECT_EQ(config->agents.accounts, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(config->agents.load_counts, std::chrono::seconds{60});
+  EXPECT_EQ(config->engine.silent_nodes, core::SilentNodes::refuse);
+  struct Row {
+    const char* text;
+    const char* words;
+  };
+  for (const Row& row :
+       {Row{"agents: {silentNodes: forget}", "use, avoid or refuse"},
+        Row{"agents: {accounts: a}", "expected a list"},
+        Row{"agents: {listen: \"0.0.0.0:1\"}", "in the clear"},
+        Row{"agents: {listen: here}", "agents.listen"},
+        Row{"agents: {certFile: a}", "belong together"},
+        Row{"agents: {accounts: [a, [b]]}", "agents.accounts[1]"},
+        Row{"agents: {silentAfter: 1ms}", "silentAfter"}, Row{"agents: {listens: x}", "listen"}}) {
+    const auto wrong = parse_config(row.text, "c.yaml");
+    ASSERT_FALSE(wrong) << row.text;
+    EXPECT_NE(wrong.error().message.find(row.words), std::string::npos) << wrong.error().message;
+  }
 }
 
 }  // namespace

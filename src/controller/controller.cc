@@ -58,6 +58,7 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
                          config, made->generation_ends(config.leader_election.enabled), nullptr));
   made->now_ = std::move(first);
   STOWAGE_TRY_VOID(made->listen());
+  STOWAGE_TRY_VOID(made->make_hub());
   if (config.leader_election.enabled) made->make_leadership();
   return made;
 }
@@ -106,6 +107,12 @@ codec::LeaderNote Controller::leader_note() const {
                          .environment = options_.environment});
     note.extenders.emplace(server->extender().options().name, server->url(host));
   }
+  if (hub_) {
+    note.agents = hub_->url(advertised_host({.advertise = options_.config.leader_election.advertise,
+                                             .listens_on = hub_->host(),
+                                             .api_server = options_.cluster.server,
+                                             .environment = options_.environment}));
+  }
   return note;
 }
 
@@ -120,18 +127,48 @@ void Controller::make_leadership() {
                        .lead =
                            [this] {
                              if (!exchanging_) now_->scheduler().lead();
+                             tell_hub();
                            },
                        .stand_down =
                            [this] {
                              if (!exchanging_) now_->scheduler().stand_down();
+                             tell_hub();
                            },
                        .deciding = [this] { return now_->scheduler().deciding(); },
                        .open_until = [this] { return now_->open_until(); },
                        .on_leader = [this](const LeaderPlace& place) { tell_leader(place); }});
 }
 
+// ---- agents
+
+Status Controller::make_hub() {
+  const Config::Agents& agents = options_.config.agents;
+  if (agents.listen.empty()) return {};
+  witness_ =
+      std::make_unique<Witness>(loop_, WitnessOptions{.load_counts = agents.load_counts},
+                                [this]() -> scheduler::Scheduler& { return now_->scheduler(); });
+  STOWAGE_TRY(hub, Hub::create(agents, options_.cluster,
+                               {.loop = loop_, .log = log_, .take = [this](const auto& parcel) {
+                                  witness_->take(parcel);
+                                }}));
+  hub_ = std::move(hub);
+  watch_nodes(*now_);
+  return {};
+}
+
+void Controller::watch_nodes(Generation& generation) {
+  if (!hub_) return;
+  generation.scheduler().shared().roster.on_node_gone(
+      [this](const std::string& node) { hub_->forget(node); });
+}
+
+void Controller::tell_hub() {
+  if (hub_) hub_->set_place({.here = leads(), .url = leader_.note.agents});
+}
+
 void Controller::tell_leader(const LeaderPlace& place) {
   leader_ = place;
+  tell_hub();
   for (const auto& server : now_->extenders()) {
     const auto& name = server->extender().options().name;
     const auto found = place.note.extenders.find(name);
@@ -155,6 +192,8 @@ std::vector<std::pair<std::string, std::string>> Controller::extender_addresses(
 
 std::string Controller::address() const { return status_->address(); }
 
+std::string Controller::agents_address() const { return hub_ ? hub_->url(hub_->host()) : ""; }
+
 bool Controller::ready() const { return trouble().empty(); }
 
 std::string Controller::trouble() const {
@@ -176,6 +215,11 @@ void Controller::start() {
                          {"listen", address()}});
   for (const auto& [name, url] : extender_addresses()) {
     log_.info("extender", {{"name", name}, {"listen", url}});
+  }
+  if (hub_) {
+    log_.info("agents report here", {{"listen", agents_address()}});
+    tell_hub();
+    hub_->start();
   }
   now_->scheduler().start();
   if (leadership_) leadership_->start();
@@ -217,6 +261,7 @@ std::string Controller::metrics() const {
                          .reload = reloads_,
                          .gate = status_->gate(),
                          .heap = heap_picture(),
+                         .agents = hub_ ? std::optional(hub_->picture()) : std::nullopt,
                          .ready = ready()});
 }
 
@@ -242,6 +287,7 @@ void Controller::tell_what_waits(const Config& fresh) {
   tell("leaderElection", !(fresh.leader_election == old.leader_election));
   tell("api", !(fresh.api == old.api));
   tell("debug", !(fresh.debug == old.debug));
+  tell("agents", !(fresh.agents == old.agents));
   tell("log.format", fresh.log.format != old.log.format);
 }
 
@@ -298,6 +344,9 @@ void Controller::take_over() {
   options_.config.leader_election = old.leader_election;
   options_.config.api = old.api;
   options_.config.debug = old.debug;
+  options_.config.agents = old.agents;
+  watch_nodes(*now_);
+  if (hub_) hub_->tell_all();
   tell_leader(leader_);
   if (leadership_) leadership_->set_note(leader_note());
   if (leads()) now_->scheduler().lead();

@@ -19,9 +19,11 @@
 #include "controller/config_watch.h"
 #include "controller/generation.h"
 #include "controller/heap.h"
+#include "controller/hub.h"
 #include "controller/leadership.h"
 #include "controller/metrics.h"
 #include "controller/status_server.h"
+#include "controller/witness.h"
 #include "kube/api_client.h"
 #include "kube/kubeconfig.h"
 #include "net/event_loop.h"
@@ -59,6 +61,8 @@ class Controller {
   [[nodiscard]] bool ready() const;
   // Why it is not ready; empty if it is.
   [[nodiscard]] std::string trouble() const;
+  // Where agents report; empty: nowhere.
+  [[nodiscard]] std::string agents_address() const;
   // Where the extenders listen, by their names.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> extender_addresses() const;
   [[nodiscard]] std::string address() const;  // of the small server: "127.0.0.1:10360"
@@ -73,6 +77,9 @@ class Controller {
   [[nodiscard]] Generation::Ends generation_ends(bool elected);
   Status listen();
   void make_leadership();
+  Status make_hub();
+  void watch_nodes(Generation& generation);
+  void tell_hub();
   [[nodiscard]] codec::LeaderNote leader_note() const;
   void tell_leader(const LeaderPlace& place);
   [[nodiscard]] bool leads() const { return !leadership_ || leadership_->leads(); }
@@ -99,6 +106,8 @@ class Controller {
   std::unique_ptr<Generation> past_;        // its calls end
   std::unique_ptr<Leadership> leadership_;  // null: we are alone
   std::unique_ptr<StatusServer> status_;
+  std::unique_ptr<Witness> witness_;
+  std::unique_ptr<Hub> hub_;  // null: agents report nowhere
   std::unique_ptr<ConfigWatch> watch_;
   LeaderPlace leader_;
   Config fresh_;                   // of `next_`

@@ -2,12 +2,13 @@
 
 #include <array>
 
+#include "base/exposition.h"
 #include "base/version.h"
-#include "controller/exposition.h"
 
 namespace stowage::controller {
 namespace {
 
+using base::Exposition;
 using Type = Exposition::Type;
 
 double as_double(std::uint64_t value) { return static_cast<double>(value); }
@@ -126,6 +127,38 @@ void annotation_metrics(const scheduler::Roster::Sizes& roster, Exposition& out)
               "Times that annotations about the cards of a bound pod were edited.", roster.drifts);
   out.counter("stowage_forged_annotations_total",
               "Pods that came with annotations that only the scheduler writes.", roster.forged);
+}
+
+// What kubelets and agents say of pods and nodes.
+void agent_metrics(const MetricsInput& input, Exposition& out) {
+  const scheduler::Roster::Sizes& roster = input.scheduler.roster;
+  out.gauge("stowage_pods_cards_unknown",
+            "Bound pods of which nobody has said which cards they have.",
+            as_double(roster.unnamed));
+  out.gauge("stowage_pods_cards_by_kubelet", "Bound pods of which the kubelet alone has said so.",
+            as_double(roster.by_kubelet));
+  out.gauge("stowage_pods_card_drift",
+            "Bound pods whose kubelet has given them other cards than they were placed on.",
+            as_double(roster.astray));
+  if (!input.agents) return;
+  const reports::Book::Counters& book = input.agents->book;
+  const reports::Door::Counters& door = input.agents->door;
+  out.family("stowage_agents", Type::gauge, "Nodes whose agents have been heard, by how they are.");
+  out.sample(as_double(book.nodes - book.silent), {{"state", "heard"}});
+  out.sample(as_double(book.silent), {{"state", "silent"}});
+  out.gauge("stowage_agent_streams", "Streams of agents that are open.", as_double(door.streams));
+  out.counter("stowage_agent_streams_opened_total", "Streams that agents have opened.",
+              door.opened);
+  out.family("stowage_agent_streams_ended_total", Type::counter,
+             "Streams that were ended here, by why.");
+  out.sample(door.unread, {{"why", "unreadable"}});
+  out.sample(door.expired, {{"why", "silent"}});
+  out.counter("stowage_agent_refused_total", "Agents that were not let in.", door.refused);
+  out.counter("stowage_agent_sent_on_total", "Agents that were sent to the replica that leads.",
+              door.sent_on);
+  out.counter("stowage_agent_reports_total", "Reports of agents.", book.reports);
+  out.counter("stowage_agent_bytes_total", "Bytes of them.", door.bytes);
+  out.counter("stowage_agent_silences_total", "Times that an agent fell silent.", book.silences);
 }
 
 void mailbox_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
@@ -342,6 +375,7 @@ std::string render_metrics(const MetricsInput& input) {
   guest_metrics(input.scheduler, out);
   extender_metrics(input.extenders, out);
   annotation_metrics(input.scheduler.roster, out);
+  agent_metrics(input, out);
   mailbox_metrics(input.scheduler, out);
   bind_metrics(input.scheduler, out);
   watch_metrics(input.scheduler, out);

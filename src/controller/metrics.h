@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/heap.h"
+#include "controller/hub.h"
 #include "controller/leadership.h"
 #include "extender/extender.h"
 #include "extender/forwarder.h"
@@ -39,6 +40,7 @@ struct MetricsInput {
   ReloadPicture reload;
   kube::Gatekeeper::Counters gate;
   std::optional<HeapPicture> heap;
+  std::optional<Hub::Picture> agents;
   bool ready = false;
 };
 

@@ -161,6 +161,22 @@ void YamlMap::text(const std::string& key, std::string& value) {
   value = node->yaml.Scalar();
 }
 
+void YamlMap::texts(const std::string& key, std::vector<std::string>& values) {
+  const auto node = child(key);
+  if (!node) return;
+  if (!node->yaml.IsSequence()) {
+    return problem(*node, key, "expected a list, found " + kind_of(node->yaml));
+  }
+  values.clear();
+  for (const auto& entry : node->yaml) {
+    if (!entry.IsScalar() || entry.Scalar().empty()) {
+      return problem(Node{entry}, fmt::format("{}[{}]", key, values.size()),
+                     "expected a text, found " + kind_of(entry));
+    }
+    values.push_back(entry.Scalar());
+  }
+}
+
 void YamlMap::boolean(const std::string& key, bool& value) {
   const auto node = child(key);
   if (!node) return;

@@ -36,6 +36,7 @@ class YamlMap {
   };
   // Each reads the key if it is there, and notes it as known.
   void text(const std::string& key, std::string& value);
+  void texts(const std::string& key, std::vector<std::string>& values);  // a list of them
   void boolean(const std::string& key, bool& value);
   void number(const std::string& key, const Range& range, double& value);
   void whole(const std::string& key, const Range& range, std::uint32_t& value);

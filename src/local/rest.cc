@@ -110,6 +110,10 @@ Rest::Answer Rest::document(const net::HttpRequest& request, std::string_view pa
     if (request.method != "POST") return error_response(method_not_allowed());
     return access_review(request);
   }
+  if (path == "/apis/authentication.k8s.io/v1/tokenreviews") {
+    if (request.method != "POST") return error_response(method_not_allowed());
+    return token_review(request);
+  }
   if (request.method != "GET" && request.method != "HEAD") return refuse(unknown_resource());
   if (path == "/healthz" || path == "/livez" || path == "/readyz") return text_response(200, "ok");
   if (path == "/version") return json_response(200, version_document(version_));

@@ -42,6 +42,7 @@ class Rest {
   Answer replace_scale(const Call& call);
   Answer patch_scale(const Call& call);
   Answer access_review(const net::HttpRequest& request);
+  Answer token_review(const net::HttpRequest& request);
 
   Answer written(const Call& call, const ApiResult<ObjectPtr>& object, int status,
                  const std::vector<std::string>& warnings);

@@ -21,6 +21,14 @@ net::HttpResponse success(int code) {
                                                           {"code", code}}));
 }
 
+ApiResult<json::object> read_review(const net::HttpRequest& request, const Schema& schema) {
+  Call call;
+  call.body = request.body;
+  const std::string_view type = net::find_header(request.headers, "Content-Type");
+  call.content_type = type.substr(0, type.find_first_of("; "));
+  return read_body(call, schema, Body::required);
+}
+
 json::object scale_of(const StoredObject& object) {
   const json::object tree = object.tree();
   json::object metadata{{"name", object.name.name},
@@ -148,13 +156,29 @@ Rest::Answer Rest::patch_scale(const Call& call) {
 
 // Everybody may do everything in a local cluster.
 Rest::Answer Rest::access_review(const net::HttpRequest& request) {
-  Call call;
-  call.body = request.body;
-  const std::string_view type = net::find_header(request.headers, "Content-Type");
-  call.content_type = type.substr(0, type.find_first_of("; "));
-  auto body = read_body(call, api_.schema(), Body::required);
+  auto body = read_review(request, api_.schema());
   if (!body) return error_response(body.error());
   (*body)["status"] = json::object{{"allowed", true}};
+  return json_response(201, json::serialize(*body));
+}
+
+// And is who they say: a token is the name of a user, "user@node" that of one in a pod on the node.
+Rest::Answer Rest::token_review(const net::HttpRequest& request) {
+  auto body = read_review(request, api_.schema());
+  if (!body) return error_response(body.error());
+  const std::string_view token = text_at(*body, "spec.token");
+  const std::size_t sign = token.rfind('@');
+  json::object user{{"username", token.substr(0, sign)},
+                    {"groups", json::array{"system:authenticated"}}};
+  if (sign != std::string_view::npos) {
+    user["extra"] = json::object{
+        {"authentication.kubernetes.io/node-name", json::array{token.substr(sign + 1)}}};
+  }
+  json::object status{{"authenticated", !token.empty()}, {"user", std::move(user)}};
+  if (const json::value* audiences = find_at(*body, "spec.audiences")) {
+    status["audiences"] = *audiences;
+  }
+  (*body)["status"] = std::move(status);
   return json_response(201, json::serialize(*body));
 }
 

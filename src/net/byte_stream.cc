@@ -178,18 +178,18 @@ class ListenerCore final : public std::enable_shared_from_this<ListenerCore> {
   }
 
   void accept() {
-    acceptor_.async_accept([weak = weak_from_this()](const ErrorCode& error,
-                                                     stream_protocol::socket socket) {
-      const auto self = weak.lock();
-      if (!self || !self->acceptor_.is_open()) return;
-      if (!error) {
-        self->hand_over(std::move(socket));
-      } else if (error != boost::asio::error::connection_aborted) {
-        self->pause_.start(kAcceptPause, [core = self.get()] { core->accept(); });
-        return;
-      }
-      if (self->acceptor_.is_open()) self->accept();
-    });
+    acceptor_.async_accept(
+        [weak = weak_from_this()](const ErrorCode& error, stream_protocol::socket socket) {
+          const auto self = weak.lock();
+          if (!self || !self->acceptor_.is_open()) return;
+          if (!error) {
+            self->hand_over(std::move(socket));
+          } else if (error != boost::asio::error::connection_aborted) {
+            self->pause_.start(kAcceptPause, [core = self.get()] { core->accept(); });
+            return;
+          }
+          if (self->acceptor_.is_open()) self->accept();
+        });
   }
 
   void close() {

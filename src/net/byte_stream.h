@@ -26,8 +26,8 @@ class ByteStream {
   // destroyed in each of them.
   struct Handler {
     std::function<void()> open;
-    std::function<void(std::string_view)> bytes;   // any cut of them, in order
-    std::function<void()> drained;                 // what was written has gone out
+    std::function<void(std::string_view)> bytes;  // any cut of them, in order
+    std::function<void()> drained;                // what was written has gone out
     std::function<void(const std::string&)> end;  // nothing comes or goes any more: says why
   };
 
@@ -35,7 +35,7 @@ class ByteStream {
   [[nodiscard]] static std::unique_ptr<ByteStream> connect(EventLoop& loop, const std::string& path,
                                                            const ByteStreamOptions& options);
 
-  virtual ~ByteStream() = default;  // closes it; no callback comes after that
+  virtual ~ByteStream() = default;          // closes it; no callback comes after that
   virtual void start(Handler handler) = 0;  // once; nothing happens before
   // Bytes may be written from start() on. They go out after the callback that runs now.
   virtual void write(std::string bytes) = 0;

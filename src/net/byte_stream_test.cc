@@ -50,8 +50,8 @@ TEST_F(ByteStreamTest, BytesGoBothWaysAndAnEndIsTold) {
   auto stream = ByteStream::connect(loop_, path_, {});
   std::string back;
   int drained = 0;
-  stream->start({.bytes = [&](std::string_view bytes) { back += bytes; },
-                 .drained = [&] { ++drained; }});
+  stream->start(
+      {.bytes = [&](std::string_view bytes) { back += bytes; }, .drained = [&] { ++drained; }});
   stream->write("written before it was open, ");
   stream->write("in two parts");
   EXPECT_TRUE(run_until(loop_, [&] { return came_.ends_with("parts") && drained > 0; }));
@@ -94,7 +94,7 @@ TEST_F(ByteStreamTest, AFinishedStreamStillSendsWhatWasWritten) {
 
 TEST_F(ByteStreamTest, AStreamMayBeDestroyedInEachOfItsCallbacks) {
   const auto listener = listen();
-  for (const std::string& when : {"open", "bytes", "drained", "end"}) {
+  for (const std::string when : {"open", "bytes", "drained", "end"}) {
     SCOPED_TRACE(when);
     const std::size_t before = accepted_.size();
     auto stream = ByteStream::connect(loop_, path_, {});
@@ -158,8 +158,7 @@ TEST_F(ByteStreamTest, AFileThatIsNoSocketIsNotReplaced) {
   std::ofstream(path_) << "precious";
   const auto refused = UnixListener::listen(loop_, {.path = path_}, [](auto) {});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
-            "cannot listen on unix:" + path_ + ": address already in use");
+  EXPECT_EQ(refused.error().message, "cannot listen on unix:" + path_ + ": address already in use");
   EXPECT_TRUE(std::filesystem::exists(path_));
   const auto nowhere = UnixListener::listen(loop_, {.path = "x.sock"}, [](auto) {});
   ASSERT_FALSE(nowhere);

@@ -59,6 +59,7 @@ class ServerCore final : public ServerConnection::Host,
   void shutdown(Duration grace, std::function<void()> done);
   void close();
   void set_tls(std::shared_ptr<TlsContext> tls) { options_.tls = std::move(tls); }
+  void retire();
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
   [[nodiscard]] std::size_t buffered_bytes() const { return budget_->held; }
   [[nodiscard]] const HttpServerOptions& options() const { return options_; }
@@ -200,12 +201,16 @@ void ServerCore::maybe_done() {
   }
 }
 
+void ServerCore::retire() {
+  const Order all = order_;
+  for (const auto& connection : all) connection->stop();
+}
+
 void ServerCore::shutdown(Duration grace, std::function<void()> done) {
   stop_listening();
   pause_.cancel();
   done_.push_back(std::move(done));
-  const Order all = order_;
-  for (const auto& connection : all) connection->stop();
+  retire();
   grace_.start(grace, [this] {
     const auto self = shared_from_this();
     const Order rest = order_;
@@ -233,6 +238,7 @@ class Server final : public HttpServer {
   [[nodiscard]] std::uint16_t port() const override { return core_->port(); }
   void accept() override { core_->accept(); }
   void set_tls(std::shared_ptr<TlsContext> tls) override { core_->set_tls(std::move(tls)); }
+  void retire() override { core_->retire(); }
   void shutdown(Duration grace, std::function<void()> done) override {
     core_->shutdown(grace, std::move(done));
   }

@@ -48,6 +48,8 @@ struct ServerRequest {
   std::string peer;            // address and port
   std::string client_subject;  // common name of a verified client certificate; "" if none
   std::vector<std::string> client_groups;  // its organisations
+  // Which of ServerTls::client_authorities vouch for it, in their order.
+  std::vector<std::string> client_authorities;
 };
 
 // The way to answer one request: once with send(), or with begin() or upgrade(), then write()...
@@ -90,6 +92,9 @@ class HttpServer {
   virtual void accept() = 0;
   // Connections accepted from now on use these certificates.
   virtual void set_tls(std::shared_ptr<TlsContext> tls) = 0;
+  // Connections that there are end, each after the request in progress; streams go on to their end.
+  // Peers that want more come again, and show the certificates that they are asked for then.
+  virtual void retire() = 0;
   // Stops listening, lets requests in progress end, closes streams after `grace`; then `done`.
   virtual void shutdown(Duration grace, std::function<void()> done) = 0;
   [[nodiscard]] virtual const HttpServerOptions& options() const = 0;  // in force

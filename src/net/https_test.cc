@@ -166,6 +166,57 @@ TEST_F(HttpsTest, AClientsCertificateTellsWhoItIs) {
   EXPECT_TRUE(last_.client_groups.empty());
 }
 
+TEST_F(HttpsTest, WhoVouchesForAClientIsTold) {
+  const auto authority = [](const char* name) {
+    return make_authority({.common_name = name}).value();
+  };
+  const KeyPair pair = pair_for({"127.0.0.1"});
+  const KeyPair proxies = authority("one");
+  const KeyPair people = authority("two");
+  const KeyPair both = authority("three");
+  // The authorities of proxies and people have the same name: only signatures tell them apart.
+  const KeyPair namesake = authority("one");
+  const std::vector<ClientAuthority> authorities = {
+      {"proxies", proxies.certificate_pem + both.certificate_pem},
+      {"people", people.certificate_pem + both.certificate_pem + namesake.certificate_pem}};
+  listen(make_server_tls({.certificate_pem = pair.certificate_pem,
+                          .key_pem = pair.key_pem,
+                          .client_ca_pem = {},
+                          .client_authorities = authorities})
+             .value());
+  struct Row {
+    const char* name;
+    KeyPair signer;
+    std::vector<std::string> vouching;
+  };
+  const Row rows[] = {{"a proxy", proxies, {"proxies"}},
+                      {"a person", people, {"people"}},
+                      {"signed by one of both lists", both, {"proxies", "people"}},
+                      {"by one that has the name of another", namesake, {"people"}}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    const KeyPair client =
+        make_signed({.common_name = "c", .organisations = {"g"}}, row.signer).value();
+    connect("127.0.0.1", make_client_tls({.ca_pem = pair.certificate_pem,
+                                          .certificate_pem = client.certificate_pem,
+                                          .key_pem = client.key_pem})
+                             .value());
+    const Answer got = call();
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(last_.client_subject, "c");
+    EXPECT_EQ(last_.client_authorities, row.vouching);
+  }
+  connect("127.0.0.1", client_tls(pair));
+  ASSERT_TRUE(call()) << "no certificate is fine";
+  EXPECT_TRUE(last_.client_authorities.empty());
+  const KeyPair stranger = make_signed({.common_name = "c"}, authority("one")).value();
+  connect("127.0.0.1", make_client_tls({.ca_pem = pair.certificate_pem,
+                                        .certificate_pem = stranger.certificate_pem,
+                                        .key_pem = stranger.key_pem})
+                           .value());
+  EXPECT_FALSE(call()) << "a bad one is not";
+}
+
 TEST_F(HttpsTest, AClientWithoutTheRightCertificateIsRefused) {
   const KeyPair pair = pair_for({"127.0.0.1"});
   const KeyPair admin = make_self_signed({.common_name = "admin"}).value();
@@ -201,6 +252,37 @@ TEST_F(HttpsTest, CertificatesAreRotated) {
   EXPECT_TRUE(got) << got.error().message;
   client_->set_tls(client_tls(first));
   EXPECT_FALSE(call()) << "the idle connection was closed";
+}
+
+// A peer that was not asked for its certificate, and keeps its connection, would never show one.
+TEST_F(HttpsTest, ConnectionsAreRetiredAndStreamsGoOn) {
+  const KeyPair pair = pair_for({"127.0.0.1"});
+  const KeyPair admin = make_self_signed({.common_name = "admin"}).value();
+  listen(server_tls(pair));
+  connect("127.0.0.1", make_client_tls({.ca_pem = pair.certificate_pem,
+                                        .certificate_pem = admin.certificate_pem,
+                                        .key_pem = admin.key_pem})
+                           .value());
+  std::string data;
+  int ends = 0;
+  const auto stream = client_->open({.target = "/watch"}, {},
+                                    {.head = {},
+                                     .data = [&](std::string_view more) { data += more; },
+                                     .end = [&](const std::optional<CallError>&) { ++ends; }});
+  ASSERT_TRUE(run_until(loop_, [&] { return held_.size() == 1; }));
+  held_[0]->begin({.status = 200});
+  ASSERT_TRUE(call());
+  EXPECT_EQ(last_.client_subject, "");
+  ASSERT_EQ(server_->connections(), 2U);
+  server_->set_tls(server_tls(pair, admin.certificate_pem));
+  server_->retire();
+  ASSERT_TRUE(run_until(loop_, [&] { return server_->connections() == 1; })) << "the idle one";
+  ASSERT_TRUE(call());
+  EXPECT_EQ(last_.client_subject, "admin") << "on a new one";
+  held_[0]->write(std::make_shared<const std::string>("more"));
+  ASSERT_TRUE(run_until(loop_, [&] { return data == "more"; }));
+  EXPECT_EQ(ends, 0);
+  ASSERT_TRUE(call()) << "new ones are kept";
 }
 
 TEST_F(HttpsTest, PlainAndTlsDoNotUnderstandEachOther) {

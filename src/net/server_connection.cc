@@ -197,7 +197,8 @@ void ServerConnection::dispatch() {
   host_->handle({.http = std::move(http),
                  .peer = peer_,
                  .client_subject = identity_.common_name,
-                 .client_groups = identity_.organisations},
+                 .client_groups = identity_.organisations,
+                 .client_authorities = identity_.authorities},
                 std::move(answer));
 }
 

@@ -1,81 +1,19 @@
 #include "net/tls.h"
 
-#include <arpa/inet.h>
 #include <array>
-#include <climits>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
-#include <openssl/x509v3.h>
 
+#include "net/pem.h"
 #include "net/tls_context.h"
 
 namespace stowage::net {
 namespace {
-
-struct FreeOpenSsl {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, FreeOpenSsl>;
-
-using Certificates = std::vector<Owned<X509>>;
-
-// In place of the library's own, which would ask at the terminal.
-int refuse_passphrase(char*, int, int, void* asked) {
-  *static_cast<bool*>(asked) = true;
-  return -1;
-}
-
-Owned<BIO> open_text(const std::string& text) {
-  if (text.size() > INT_MAX) return nullptr;
-  return Owned<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
-Result<Certificates> parse_certificates(const std::string& pem, std::string_view what) {
-  Certificates found;
-  const Owned<BIO> text = open_text(pem);
-  if (!text) return fail(fmt::format("{}: out of memory", what));
-  ERR_clear_error();
-  while (X509* certificate = PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr)) {
-    found.emplace_back(certificate);
-  }
-  const unsigned long error = ERR_peek_last_error();
-  const bool at_end =
-      ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
-  ERR_clear_error();
-  if (!at_end) return fail(fmt::format("{}: certificate {} is damaged", what, found.size() + 1));
-  if (found.empty()) {
-    return fail(
-        fmt::format("{}: no certificate found; expected -----BEGIN CERTIFICATE-----", what));
-  }
-  return found;
-}
-
-Result<Owned<EVP_PKEY>> parse_key(const std::string& pem, std::string_view what) {
-  const Owned<BIO> text = open_text(pem);
-  if (!text) return fail(fmt::format("{}: out of memory", what));
-  bool asked = false;
-  Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(text.get(), nullptr, refuse_passphrase, &asked));
-  ERR_clear_error();
-  if (key) return key;
-  if (asked) {
-    return fail(fmt::format("{}: the key is protected by a passphrase; give it without", what));
-  }
-  if (pem.find("PRIVATE KEY-----") == std::string::npos) {
-    return fail(
-        fmt::format("{}: no private key found; expected -----BEGIN PRIVATE KEY-----", what));
-  }
-  return fail(fmt::format("{}: the private key is damaged", what));
-}
 
 // Our own certificate, its chain and its key.
 Status use_identity(SSL_CTX* context, const std::string& certificate_pem,
@@ -97,9 +35,8 @@ Status use_identity(SSL_CTX* context, const std::string& certificate_pem,
   return {};
 }
 
-Status trust(SSL_CTX* context, const std::string& pem, std::string_view what) {
+Status trust(X509_STORE* store, const std::string& pem, std::string_view what) {
   STOWAGE_TRY(certificates, parse_certificates(pem, what));
-  X509_STORE* store = SSL_CTX_get_cert_store(context);
   for (const auto& certificate : certificates) {
     if (X509_STORE_add_cert(store, certificate.get()) != 1) {
       return fail(fmt::format("{}: {}", what, take_tls_error()));
@@ -126,6 +63,19 @@ Result<std::shared_ptr<TlsContext>> make_context(const SSL_METHOD* method) {
   return made;
 }
 
+// A certificate that one of these has signed ends the handshake well, and clients are told their
+// names so that they show the right one.
+Status accept_clients_of(SSL_CTX* context, const std::string& pem, std::string_view what) {
+  STOWAGE_TRY_VOID(trust(SSL_CTX_get_cert_store(context), pem, what));
+  STOWAGE_TRY(authorities, parse_certificates(pem, what));
+  for (const auto& authority : authorities) {
+    if (SSL_CTX_add_client_CA(context, authority.get()) != 1) {
+      return fail(fmt::format("{}: {}", what, take_tls_error()));
+    }
+  }
+  return {};
+}
+
 constexpr std::array<unsigned char, 9> kProtocols{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size,
@@ -142,6 +92,7 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size,
 }  // namespace
 
 void FreeSslContext::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
+void FreeCertificateStore::operator()(x509_store_st* store) const { X509_STORE_free(store); }
 
 std::string take_tls_error() {
   const unsigned long error = ERR_get_error();
@@ -156,7 +107,7 @@ Result<std::shared_ptr<TlsContext>> make_client_tls(const ClientTls& tls) {
   made->server_name = tls.server_name;
   made->insecure = tls.insecure;
   if (!tls.ca_pem.empty()) {
-    STOWAGE_TRY_VOID(trust(context, tls.ca_pem, "certificates to trust"));
+    STOWAGE_TRY_VOID(trust(SSL_CTX_get_cert_store(context), tls.ca_pem, "certificates to trust"));
   } else if (!tls.insecure && SSL_CTX_set_default_verify_paths(context) != 1) {
     return fail(fmt::format("cannot read the system's certificates: {}", take_tls_error()));
   }
@@ -180,19 +131,24 @@ Result<std::shared_ptr<TlsContext>> make_server_tls(const ServerTls& tls) {
   SSL_CTX* context = made->context.get();
   STOWAGE_TRY_VOID(use_identity(context, tls.certificate_pem, tls.key_pem, "server"));
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
-  if (tls.client_ca_pem.empty()) {
+  if (tls.client_ca_pem.empty() && tls.client_authorities.empty()) {
     if (tls.client_required) {
       return fail(
           "client certificates are required, but there is no authority to verify them with");
     }
     return made;
   }
-  STOWAGE_TRY_VOID(trust(context, tls.client_ca_pem, "authority of the clients"));
-  STOWAGE_TRY(authorities, parse_certificates(tls.client_ca_pem, "authority of the clients"));
-  for (const auto& authority : authorities) {
-    if (SSL_CTX_add_client_CA(context, authority.get()) != 1) {
-      return fail(fmt::format("authority of the clients: {}", take_tls_error()));
-    }
+  if (!tls.client_ca_pem.empty()) {
+    STOWAGE_TRY_VOID(accept_clients_of(context, tls.client_ca_pem, "authority of the clients"));
+  }
+  for (const ClientAuthority& authority : tls.client_authorities) {
+    const std::string what = fmt::format("authority of the clients \"{}\"", authority.name);
+    STOWAGE_TRY_VOID(accept_clients_of(context, authority.ca_pem, what));
+    TlsContext::Authority& named = made->client_authorities.emplace_back();
+    named.name = authority.name;
+    named.store.reset(X509_STORE_new());
+    if (!named.store) return fail(fmt::format("{}: out of memory", what));
+    STOWAGE_TRY_VOID(trust(named.store.get(), authority.ca_pem, what));
   }
   SSL_CTX_set_verify(context,
                      SSL_VERIFY_PEER | (tls.client_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
@@ -202,25 +158,8 @@ Result<std::shared_ptr<TlsContext>> make_server_tls(const ServerTls& tls) {
 
 Result<std::string> first_host(const std::string& certificate_pem) {
   STOWAGE_TRY(certificates, parse_certificates(certificate_pem, "certificate"));
-  const Owned<GENERAL_NAMES> names(static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificates.front().get(), NID_subject_alt_name, nullptr, nullptr)));
-  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
-    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
-    if (name->type != GEN_DNS && name->type != GEN_IPADD) continue;
-    const ASN1_STRING* value = name->type == GEN_DNS ? name->d.dNSName : name->d.iPAddress;
-    const unsigned char* data = ASN1_STRING_get0_data(value);
-    const auto size = static_cast<std::size_t>(ASN1_STRING_length(value));
-    if (name->type == GEN_DNS) {
-      std::string host(data, data + size);
-      if (!host.empty() && host.find('\0') == std::string::npos && !host.starts_with('*')) {
-        return host;
-      }
-      continue;
-    }
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    const int family = size == 4 ? AF_INET : AF_INET6;
-    if (size != 4 && size != 16) continue;
-    if (inet_ntop(family, data, text.data(), text.size()) != nullptr) return text.data();
+  for (std::string& host : hosts_of(certificates.front().get())) {
+    if (!host.starts_with('*')) return std::move(host);
   }
   return fail("the certificate names no host (subjectAltName)");
 }

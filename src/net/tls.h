@@ -1,7 +1,9 @@
 // Certificates and keys as PEM text, checked when they are taken in.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +19,20 @@ struct ClientTls {
   bool insecure = false;    // do not verify the peer
 };
 
+// Those who sign certificates of clients of one kind.
+struct ClientAuthority {
+  std::string name;  // as ServerRequest::client_authorities will say it
+  std::string ca_pem;
+};
+
+// Certificates of clients are verified against client_ca_pem and client_authorities together. Both
+// empty: clients are asked for none.
 struct ServerTls {
   std::string certificate_pem;  // with its chain
   std::string key_pem;
-  std::string client_ca_pem;  // verify client certificates against these; empty: ask for none
+  std::string client_ca_pem;
   bool client_required = false;
+  std::vector<ClientAuthority> client_authorities = {};
 };
 
 // A checked set of certificates, shared by connections. New connections use the newest one.
@@ -32,17 +43,38 @@ struct TlsContext;  // the library's context, for src/net alone
 // The first name or address that the (first) certificate is for. An error if there is none.
 [[nodiscard]] Result<std::string> first_host(const std::string& certificate_pem);
 
-// A key and a certificate for `hosts` (names or addresses) signed by itself, valid for `days`.
+// A key and a certificate for `hosts` (names or addresses), valid for `days`.
 struct KeyPair {
   std::string certificate_pem;
   std::string key_pem;
+  friend bool operator==(const KeyPair&, const KeyPair&) = default;
 };
 struct CertificateAsk {
   std::string common_name;
   std::vector<std::string> hosts;
   int days = 365;  // not positive: one that has expired, for tests
   std::vector<std::string> organisations;
+  std::optional<std::int64_t> now_unix = std::nullopt;  // unset: by the system's clock
 };
+// Signed by itself: for a server, a client, and to sign others.
 [[nodiscard]] Result<KeyPair> make_self_signed(const CertificateAsk& ask);
+// Signed by itself, and only to sign others.
+[[nodiscard]] Result<KeyPair> make_authority(const CertificateAsk& ask);
+// For a server or a client, signed by that authority.
+[[nodiscard]] Result<KeyPair> make_signed(const CertificateAsk& ask, const KeyPair& authority);
+
+// What a (first) certificate says.
+struct CertificateFacts {
+  std::int64_t begins_unix = 0;
+  std::int64_t ends_unix = 0;
+  std::vector<std::string> hosts;
+  friend bool operator==(const CertificateFacts&, const CertificateFacts&) = default;
+};
+[[nodiscard]] Result<CertificateFacts> read_certificate(const std::string& certificate_pem);
+// An error unless the key is that of the (first) certificate.
+[[nodiscard]] Status check_pair(const KeyPair& pair);
+// An error unless the (first) certificate was signed by that authority. Times are not looked at.
+[[nodiscard]] Status check_signature(const std::string& certificate_pem,
+                                     const std::string& authority_pem);
 
 }  // namespace stowage::net

@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "net/tls.h"
 
 struct ssl_ctx_st;
+struct x509_store_st;
 
 namespace stowage::net {
 
@@ -14,10 +16,19 @@ struct FreeSslContext {
   void operator()(ssl_ctx_st* context) const;
 };
 
+struct FreeCertificateStore {
+  void operator()(x509_store_st* store) const;
+};
+
 struct TlsContext {
+  struct Authority {
+    std::string name;
+    std::unique_ptr<x509_store_st, FreeCertificateStore> store;
+  };
   std::unique_ptr<ssl_ctx_st, FreeSslContext> context;
   std::string server_name;  // of ClientTls
   bool insecure = false;
+  std::vector<Authority> client_authorities;  // of ServerTls
 };
 
 // The reason of the library's oldest error that waits, in words; its list is empty afterwards.

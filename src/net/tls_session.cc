@@ -94,6 +94,21 @@ std::vector<std::string> subject_values(X509* certificate, int kind) {
   return found;
 }
 
+struct FreeVerification {
+  void operator()(X509_STORE_CTX* verification) const { X509_STORE_CTX_free(verification); }
+};
+
+// Would the certificate of a client be accepted if these were the only authorities?
+bool vouches(X509_STORE* store, X509* certificate, STACK_OF(X509) * chain) {
+  const std::unique_ptr<X509_STORE_CTX, FreeVerification> verification(X509_STORE_CTX_new());
+  const bool good = verification &&
+                    X509_STORE_CTX_init(verification.get(), store, certificate, chain) == 1 &&
+                    X509_STORE_CTX_set_default(verification.get(), "ssl_client") == 1 &&
+                    X509_verify_cert(verification.get()) == 1;
+  ERR_clear_error();
+  return good;
+}
+
 std::string describe_refusal(int error, X509* certificate, const std::string& host) {
   const std::string whose = host.empty() ? "the client" : host;
   switch (error) {
@@ -291,9 +306,15 @@ PeerIdentity TlsSession::peer() const {
     return {};
   }
   PeerIdentity who{.common_name = {},
-                   .organisations = subject_values(certificate, NID_organizationName)};
+                   .organisations = subject_values(certificate, NID_organizationName),
+                   .authorities = {}};
   std::vector<std::string> names = subject_values(certificate, NID_commonName);
   if (!names.empty()) who.common_name = std::move(names.back());
+  for (const TlsContext::Authority& authority : context_->client_authorities) {
+    if (vouches(authority.store.get(), certificate, SSL_get_peer_cert_chain(ssl_.get()))) {
+      who.authorities.push_back(authority.name);
+    }
+  }
   return who;
 }
 

@@ -22,6 +22,7 @@ namespace stowage::net {
 struct PeerIdentity {
   std::string common_name;
   std::vector<std::string> organisations;
+  std::vector<std::string> authorities;  // of ServerTls::client_authorities: who vouch for it
 };
 
 class TlsSession {

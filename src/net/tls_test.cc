@@ -115,6 +115,45 @@ TEST(Tls, WhatACertificateCannotBeForIsRefused) {
   EXPECT_TRUE(make_self_signed({.common_name = "a", .hosts = {}}));
 }
 
+TEST(Tls, AnAuthoritySignsOthers) {
+  constexpr std::int64_t kNow = 1'800'000'000;
+  const KeyPair authority =
+      make_authority({.common_name = "ours", .days = 10, .now_unix = kNow}).value();
+  const auto leaf = make_signed(
+      {.common_name = "server", .hosts = {"a.b.svc", "10.0.0.1"}, .days = 5, .now_unix = kNow},
+      authority);
+  ASSERT_TRUE(leaf) << leaf.error().message;
+  EXPECT_TRUE(check_pair(*leaf));
+  EXPECT_TRUE(check_pair(authority));
+  EXPECT_FALSE(check_pair({leaf->certificate_pem, authority.key_pem}));
+  EXPECT_FALSE(check_pair({leaf->certificate_pem, ""}));
+  EXPECT_TRUE(check_signature(leaf->certificate_pem, authority.certificate_pem));
+  const KeyPair other =
+      make_authority({.common_name = "ours", .days = 10, .now_unix = kNow}).value();
+  EXPECT_FALSE(check_signature(leaf->certificate_pem, other.certificate_pem)) << "the same name";
+  EXPECT_FALSE(check_signature(leaf->certificate_pem, leaf->certificate_pem));
+
+  const auto facts = read_certificate(leaf->certificate_pem);
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(*facts, (CertificateFacts{.begins_unix = kNow - 300,
+                                      .ends_unix = kNow + 5 * 86'400,
+                                      .hosts = {"a.b.svc", "10.0.0.1"}}));
+  EXPECT_FALSE(read_certificate("hello"));
+  EXPECT_FALSE(make_signed({.common_name = "x"}, {authority.certificate_pem, other.key_pem}));
+}
+
+TEST(Tls, ABadNamedAuthorityIsNamed) {
+  const KeyPair pair = make_pair();
+  const auto made = make_server_tls({.certificate_pem = pair.certificate_pem,
+                                     .key_pem = pair.key_pem,
+                                     .client_ca_pem = {},
+                                     .client_authorities = {{"proxy", "junk"}}});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message,
+            "authority of the clients \"proxy\": no certificate found; expected "
+            "-----BEGIN CERTIFICATE-----");
+}
+
 TEST(Tls, TheFirstHostOfACertificateIsRead) {
   const auto of = [](std::vector<std::string> hosts) {
     const auto pair = make_self_signed({.common_name = "test", .hosts = std::move(hosts)});

@@ -31,9 +31,15 @@ void Door::serve(const net::ServerRequest& request, ResponderPtr responder) {
                   fmt::format("this door is for agents: upgrade to {}", kReportsProtocol),
                   {{"Upgrade", kReportsProtocol}});
   }
-  if (const std::string where = ends_.elsewhere(); !where.empty()) {
+  const Place place = ends_.place();
+  if (!place.here && place.url.empty()) {
+    ++counters_.refused;
+    return refuse(responder, 503, "no replica leads at the moment", {{"Retry-After", "1"}});
+  }
+  if (!place.here) {
     ++counters_.sent_on;
-    return refuse(responder, 307, "another replica leads", {{"Location", where + kReportsPath}});
+    return refuse(responder, 307, "another replica leads",
+                  {{"Location", place.url + kReportsPath}});
   }
   ends_.gate.identify(std::string(net::find_header(request.http.headers, "authorization")),
                       kReportsAudience,
@@ -86,8 +92,8 @@ void Door::open(const std::string& node, ResponderPtr responder) {
   });
   responder->upgrade(kReportsProtocol,
                      [this, alive = std::weak_ptr<bool>(alive_), weak](std::string_view bytes) {
-                       const StreamPtr stream = weak.lock();
-                       if (!alive.expired() && stream) take(stream, bytes);
+                       const StreamPtr held = weak.lock();
+                       if (!alive.expired() && held) take(held, bytes);
                      });
 }
 

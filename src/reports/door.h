@@ -3,7 +3,7 @@
 //   GET /agent/v1/reports  Upgrade: stowage-agent/1  Authorization: Bearer <token>
 //     101  lines of the agent go into the book (codec/agent_report.h); now and then an empty line
 //          goes back, so that the agent knows that somebody listens
-//     307  another replica leads; Location is its door
+//     307  another replica leads; Location is its door. 503: nobody does at the moment
 //     401, 403  not an agent, or not of the node that it speaks for
 //
 // An agent speaks for the node that its own pod is on, as the API server says, and for no other. Of
@@ -45,6 +45,12 @@ struct DoorOptions {
   std::size_t line_bytes_max = codec::kReportLineMax;
 };
 
+// The replica that leads: this one, or another with its URL (empty: nobody knows where).
+struct Place {
+  bool here = true;
+  std::string url;  // "https://10.0.0.7:10362"
+};
+
 class Door {
  public:
   struct Ends {
@@ -52,8 +58,7 @@ class Door {
     Book& book;
     net::EventLoop& loop;
     base::Log& log;
-    // Where the replica is that leads, "https://10.0.0.7:10362"; empty: here.
-    std::function<std::string()> elsewhere;
+    std::function<Place()> place;
   };
   Door(DoorOptions options, Ends ends);
   ~Door();

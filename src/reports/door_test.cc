@@ -59,10 +59,9 @@ struct DoorTest : ::testing::Test {
     options.accounts = {kAccount};
     options.look = 5ms;
     door = std::make_unique<Door>(
-        options,
-        Door::Ends{.gate = gate, .book = book, .loop = loop, .log = log, .elsewhere = [this] {
-                     return elsewhere;
-                   }});
+        options, Door::Ends{.gate = gate, .book = book, .loop = loop, .log = log, .place = [this] {
+                              return place;
+                            }});
   }
 
   // The agent's end.
@@ -94,7 +93,7 @@ struct DoorTest : ::testing::Test {
   base::Log log{{.write = [this](std::string_view line) { lines += line; }}};
   std::string lines;
   Book book;
-  std::string elsewhere;
+  Place place;
   std::unique_ptr<Door> door;
   std::unique_ptr<net::HttpServer> server;
   std::unique_ptr<net::HttpClient> http;
@@ -181,13 +180,15 @@ TEST_F(DoorTest, WhoSaysNothingIsSentAwayAndOthersHearFromUs) {
 
 TEST_F(DoorTest, AReplicaThatDoesNotLeadSendsAgentsOn) {
   const auto before = come("agent@n1");
-  elsewhere = "https://10.0.0.7:10362";
+  place = {.here = false, .url = "https://10.0.0.7:10362"};
   door->send_away();
   ASSERT_TRUE(soon([&] { return before->ends == 1; }));
   const auto agent = come("agent@n1");
   EXPECT_EQ(agent->head->status, 307);
   EXPECT_EQ(net::find_header(agent->head->headers, "location"),
             "https://10.0.0.7:10362/agent/v1/reports");
+  place.url.clear();
+  EXPECT_EQ(come("agent@n1")->head->status, 503) << "nobody knows who leads";
 }
 
 TEST_F(DoorTest, HasRoomForSoMany) {

@@ -6,6 +6,8 @@ namespace stowage::scheduler {
 namespace {
 
 std::string node_key(const std::string& name) { return "n/" + name; }
+std::string load_key(const std::string& node) { return "l/" + node; }
+std::string cards_key(const std::string& uid) { return "c/" + uid; }
 std::string pod_key(const std::string& uid) { return "p/" + uid; }
 std::string thing_key(std::size_t kind, const std::string& name) {
   return std::to_string(kind) + "/" + name;
@@ -72,6 +74,25 @@ void Mailbox::put_pod(core::PodHeld event) {
 void Mailbox::put_pod(core::PodNominated event) {
   const std::scoped_lock lock(mutex_);
   const std::string key = pod_key(event.pod.uid);
+  put_object(key, std::move(event));
+}
+
+void Mailbox::put_load(core::CardsMeasured event) {
+  const std::scoped_lock lock(mutex_);
+  const std::string key = load_key(event.node);
+  put_object(key, std::move(event));
+}
+
+void Mailbox::put_cards(core::CardsNamed event) {
+  const std::scoped_lock lock(mutex_);
+  ++cards_named_;
+  const std::string key = cards_key(event.uid);
+  put_object(key, std::move(event), Merge::to_the_end);
+}
+
+void Mailbox::put_silence(core::NodeSilent event) {
+  const std::scoped_lock lock(mutex_);
+  const std::string key = "s/" + event.node;
   put_object(key, std::move(event));
 }
 

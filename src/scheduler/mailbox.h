@@ -45,6 +45,9 @@ class Mailbox {
   void put_pod(core::PodHeld event);
   void put_pod(core::PodNominated event);
   void put_pod_gone(const std::string& uid);
+  void put_load(core::CardsMeasured event);
+  void put_cards(core::CardsNamed event);
+  void put_silence(core::NodeSilent event);
   // `name` as the thing has it.
   void put_thing(const std::string& name, core::ThingChanged event);
   void put_thing_gone(core::ThingGone event);
@@ -106,9 +109,11 @@ class Mailbox {
   std::function<void()> on_arrival_;
   std::function<bool(const core::Event&)> keep_;
   std::vector<Message> replies_;
-  std::unordered_map<std::string, Slot> slots_;  // by "n/<name>", "p/<uid>" or "<kind>/<name>"
-  std::map<std::uint64_t, Object> objects_;      // by serial
-  std::map<Turn, std::string> pending_;          // keys
+  // By "n/<name>", "l/<name>" and "s/<name>" of a node, "p/<uid>" and "c/<uid>" of a pod,
+  // "<kind>/<name>" of a thing.
+  std::unordered_map<std::string, Slot> slots_;
+  std::map<std::uint64_t, Object> objects_;  // by serial
+  std::map<Turn, std::string> pending_;      // keys
   std::uint64_t turns_ = 0;
   std::uint64_t serials_ = 0;
   std::uint64_t cards_named_ = 0;  // events that name cards

@@ -321,8 +321,9 @@ Outbox::Counters Outbox::counters() const {
 
 void Outbox::tell(const Notice& notice) {
   const Name pod{.ns = notice.ns, .name = notice.name, .uid = notice.uid};
-  const bool to_people = notice.kind == Notice::Kind::refused ||
-                         notice.kind == Notice::Kind::forged || notice.kind == Notice::Kind::drift;
+  using Kind = Notice::Kind;
+  const bool to_people = notice.kind == Kind::refused || notice.kind == Kind::forged ||
+                         notice.kind == Kind::drift || notice.kind == Kind::astray;
   if (to_people && !leads_) return;  // the leader says so
   switch (notice.kind) {
     case Notice::Kind::refused:
@@ -341,6 +342,10 @@ void Outbox::tell(const Notice& notice) {
     case Notice::Kind::unread_pod:
       return ends_.log.warn("bound pod cannot be read",
                             {{"pod", pod.text()}, {"why", notice.text}});
+    case Notice::Kind::astray:
+      ends_.log.warn("a pod has other cards than it was placed on",
+                     {{"pod", pod.text()}, {"why", notice.text}});
+      return record(pod, kube::EventType::warning, "CardDrift", notice.text);
     case Notice::Kind::node:
       return ends_.log.warn("node", {{"node", notice.name}, {"why", notice.text}});
   }

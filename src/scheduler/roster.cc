@@ -116,6 +116,9 @@ void Roster::see_node(const dialect::NodeObject& object) {
 
   if (same_cards) return;
   if (leads_) tell_promises(object.name);
+  if (const auto here = on_node_.find(object.name); here != on_node_.end()) {
+    for (const std::string& uid : here->second) ask_kubelet(uid, pods_.at(uid));
+  }
   const auto unheard = unheard_.find(object.name);
   if (unheard == unheard_.end()) return;
   const std::set<std::string> uids = std::move(unheard->second);
@@ -133,6 +136,7 @@ void Roster::lose_node(const std::string& name) {
   set_memory_unit(found->second, 0);
   nodes_.erase(found);
   mailbox_.put_node_gone(name);
+  if (on_gone_) on_gone_(name);
 }
 
 void Roster::set_memory_unit(NodeEntry& entry, std::int32_t unit) {
@@ -323,8 +327,11 @@ void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpe
   Testimony::Word word = hear(entry, object, spec);
   entry.told = true;
   const std::int64_t placed = entry.testimony.ours() ? placed_at(object) : 0;
+  const std::optional<core::Assignment> cards = word.cards;
   mailbox_.put_pod(core::PodSeenBound{
       .pod = spec, .node = object.node, .cards = std::move(word.cards), .placed = placed});
+  note_cards(entry, spec, cards);
+  ask_kubelet(object.uid, entry);
   // It came before its node, or while that lacks cards that the pod names: it is heard again.
   const bool understood = word.trouble != Testimony::Word::Trouble::unread;
   if (node(object.node) != nullptr && understood) return;
@@ -353,6 +360,7 @@ void Roster::lose_pod(const std::string& uid) {
     drop(on_node_, entry.node, uid);
     drop(unheard_, entry.node, uid);
   }
+  forget_cards(entry);
   forget(entry, uid);
   if (entry.testimony.drifted()) --drifted_;
   const auto named = uids_.find(entry.name);
@@ -443,6 +451,9 @@ Roster::Sizes Roster::sizes() const {
           .wanting = wanting_,
           .bound = bound_,
           .drifted = drifted_,
+          .astray = astray_,
+          .unnamed = unnamed_,
+          .by_kubelet = by_kubelet_,
           .drifts = drifts_,
           .forged = forged_};
 }

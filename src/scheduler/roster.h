@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "dialect/dialect.h"
+#include "dialect/kubelet_word.h"
 #include "scheduler/mailbox.h"
 #include "scheduler/profile.h"
 #include "scheduler/testimony.h"
@@ -42,6 +43,7 @@ struct Notice {
     unread_cards,  // a bound pod whose cards cannot be read: taken as unknown
     unread_pod,    // a pod on a node that makes no sense: charged by what can be read
     node,          // a node with sources that disagree, or that cannot be read
+    astray,        // a bound pod whose kubelet has given it other cards than it has here
   };
   Kind kind = Kind::refused;
   std::string ns;
@@ -84,10 +86,21 @@ class Roster {
   // gone, for it holds only what is free. Those that are seen later are told at once.
   void lead();
 
+  // Called with the name of every node that goes.
+  void on_node_gone(std::function<void(const std::string&)> told) { on_gone_ = std::move(told); }
+
   void begin_nodes();
   void see_node(const dialect::NodeObject& object);
   void lose_node(const std::string& name);
   void end_nodes();
+
+  // ---- what kubelets say (roster_kubelet.cc)
+  // The devices of a pod ("namespace/name") on this node. They name the cards of a pod of which
+  // nobody else has; where somebody has, and they are others, that is told. The kubelet knows no
+  // uids: of a pod that was replaced by one of its name, the word may be of the one before for as
+  // long as its agent needs to look again.
+  void hear_kubelet(const std::string& node, const std::string& pod, dialect::KubeletWord word);
+  void kubelet_forgets(const std::string& node, const std::string& pod);
 
   void begin_pods();
   void see_pod(dialect::PodObject object);
@@ -136,9 +149,12 @@ class Roster {
     std::size_t pods = 0;
     std::size_t wanting = 0;
     std::size_t bound = 0;
-    std::size_t drifted = 0;   // bound pods that say other cards than those that count
-    std::uint64_t drifts = 0;  // times that annotations of bound pods were edited
-    std::uint64_t forged = 0;  // pods that came with annotations that only we write
+    std::size_t drifted = 0;     // bound pods that say other cards than those that count
+    std::size_t astray = 0;      // bound pods that have other cards than those that count
+    std::size_t unnamed = 0;     // bound pods of which nobody has said which cards they have
+    std::size_t by_kubelet = 0;  // those of which the kubelet alone has
+    std::uint64_t drifts = 0;    // times that annotations of bound pods were edited
+    std::uint64_t forged = 0;    // pods that came with annotations that only we write
   };
   [[nodiscard]] Sizes sizes() const;
 
@@ -148,6 +164,16 @@ class Roster {
     std::uint64_t seen_in = 0;       // number of the list
     std::vector<std::string> notes;  // told already
     std::int32_t memory_unit = 0;    // of vgpu
+  };
+  // For the kubelet's word about a pod: its containers, without anything but their cards.
+  struct CardsAsked {
+    std::vector<core::ContainerSpec> containers;
+    bool named = false;  // by the kubelet
+    bool told = false;   // that its word makes no sense
+  };
+  struct KubeletPod {
+    std::string node;
+    dialect::KubeletWord word;
   };
   struct PodEntry {
     std::string name;  // "namespace/name"
@@ -161,6 +187,9 @@ class Roster {
     std::string nominated;               // of another scheduler's pod: the node that was told
     std::unique_ptr<Standing> standing;  // while it is on a node
     std::unique_ptr<Wanting> wanting;    // while it is unbound, or its cards are unheard
+    std::unique_ptr<CardsAsked> asked;   // while it is on a node with cards that it has not named
+    std::uint64_t cards = 0;             // hash of those that it has; 0: not known
+    bool astray = false;
   };
 
   [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
@@ -178,6 +207,13 @@ class Roster {
   void tell_forged(PodEntry& entry, const dialect::PodObject& object);
   [[nodiscard]] Testimony::Word hear(PodEntry& entry, const dialect::PodObject& object,
                                      const core::PodSpec& spec);
+  // ---- what kubelets say
+  void note_cards(PodEntry& entry, const core::PodSpec& spec,
+                  const std::optional<core::Assignment>& cards);
+  void forget_cards(PodEntry& entry);
+  void ask_kubelet(const std::string& uid, PodEntry& entry);
+  void set_astray(PodEntry& entry, bool astray);
+  // ----
   void forget(PodEntry& entry, const std::string& uid);
   void set_memory_unit(NodeEntry& entry, std::int32_t unit);
   void notify(Notice::Kind kind, const dialect::PodObject& pod, std::string text) const;
@@ -194,6 +230,7 @@ class Roster {
   Clock clock_;
   std::optional<std::uint32_t> promise_profile_;
   std::function<void(const Promised&)> on_promise_;
+  std::function<void(const std::string&)> on_gone_;
   bool leads_ = true;
   // By uid: unbound pods with a promise that was not told. We do not lead, or it does not count:
   // perhaps it will when its node comes, or has the cards again.
@@ -203,6 +240,10 @@ class Roster {
   std::uint64_t pod_list_ = 0;
   bool listing_pods_ = false;
   base::HashKey hash_key_ = base::random_hash_key();
+  std::unordered_map<std::string, KubeletPod> kubelets_;  // by "namespace/name" of the pod
+  std::size_t astray_ = 0;
+  std::size_t unnamed_ = 0;
+  std::size_t by_kubelet_ = 0;
   std::size_t drifted_ = 0;
   std::uint64_t drifts_ = 0;
   std::uint64_t forged_ = 0;

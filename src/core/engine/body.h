@@ -15,6 +15,7 @@
 
 #include "core/engine/beyond.h"
 #include "core/engine/engine.h"
+#include "core/engine/loads.h"
 #include "core/engine/planner.h"
 #include "core/engine/waiting.h"
 #include "core/peers/peers.h"
@@ -70,6 +71,10 @@ class Engine::Body {
   void on(const Picked& e);
   void on(const StandDown& e);
   void on(const Lead& e);
+  void on(const CardsMeasured& e);
+  void on(const CardsNamed& e);
+  void on(const NodeSilent& e);
+  void node_changed(const NodeSpec& spec);
   void reject(const std::string& subject, std::string why);
   [[nodiscard]] Status acceptable(const PodSpec& pod) const;
   // The planner of the pod's profile, or one made for its own wish.
@@ -189,6 +194,11 @@ class Engine::Body {
   [[nodiscard]] bool still_there(const Guest& guest) const;
   void wake_after(NodeIndex left, const std::string& pod_name);
 
+  // ---- how busy cards are (loads.h); the ledger is told while a policy asks for it
+  void heed_load(const Planner& planner);
+  void refresh_load(const std::string& node);
+  void expect_load(PodIndex placed);
+
   // ---- pods that were given the same share (conflicts.cc)
   void settle_conflicts(NodeIndex node);
 
@@ -201,6 +211,9 @@ class Engine::Body {
   VolumeBook volumes_;
   std::map<std::string, Budget> budgets_;
   QuotaBook quotas_;
+  Loads loads_;
+  bool load_heeded_ = false;
+  std::set<std::string> silent_;                    // nodes
   std::vector<std::unique_ptr<Planner>> planners_;  // by profile, then those of wishes
   std::size_t profiles_ = 0;
   using WishKey = std::tuple<std::uint32_t, NodePolicy, CardPolicy, bool>;

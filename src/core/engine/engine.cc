@@ -20,12 +20,20 @@ base::Instant rest_until(base::Instant now, std::uint32_t failures) {
   return {now.ns + (kFirstRestNs << (failures - 1))};
 }
 
+Taint silence_taint(SilentNodes way) {
+  return {.key = kSilentTaint,
+          .value = "",
+          .effect = way == SilentNodes::avoid ? TaintEffect::prefer_no_schedule
+                                              : TaintEffect::no_schedule};
+}
+
 }  // namespace
 
 Engine::Body::Body(std::vector<PolicyOptions> profiles, EngineOptions options)
     : options_(options), profiles_(profiles.size()) {
   for (auto& policy : profiles) {
     planners_.push_back(std::make_unique<Planner>(ledger_, std::move(policy)));
+    heed_load(*planners_.back());
   }
 }
 
@@ -87,7 +95,10 @@ Planner& Engine::Body::planner_of(const PodSpec& pod) {
   }
   const WishKey key{pod.profile, options.choice.node, options.choice.card, options.profile_weights};
   const auto [at, fresh] = wish_planners_.emplace(key, planners_.size());
-  if (fresh) planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options)));
+  if (fresh) {
+    planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options)));
+    heed_load(*planners_.back());
+  }
   return *planners_[at->second];
 }
 
@@ -117,12 +128,31 @@ std::vector<Engine::NodeVerdict> Engine::Body::explain(const PodSpec& unbounded)
 }
 
 void Engine::Body::on(const NodeChanged& e) {
-  if (auto valid = validate(e.node); !valid) return reject(e.node.name, valid.error().message);
-  const NodeIndex known = ledger_.find_node(e.node.name);
+  if (!silent_.contains(e.node.name)) return node_changed(e.node);
+  NodeSpec tainted = e.node;
+  tainted.taints.push_back(silence_taint(options_.silent_nodes));
+  node_changed(tainted);
+}
+
+void Engine::Body::on(const NodeSilent& e) {
+  if (options_.silent_nodes == SilentNodes::use) return;
+  const bool changes = e.silent ? silent_.insert(e.node).second : silent_.erase(e.node) > 0;
+  const NodeIndex node = ledger_.find_node(e.node);
+  if (!changes || !node.valid() || !ledger_.present(node)) return;
+  NodeSpec spec = ledger_.spec(node);
+  std::erase_if(spec.taints, [](const Taint& taint) { return taint.key == kSilentTaint; });
+  if (e.silent) spec.taints.push_back(silence_taint(options_.silent_nodes));
+  node_changed(spec);
+}
+
+void Engine::Body::node_changed(const NodeSpec& spec) {
+  if (auto valid = validate(spec); !valid) return reject(spec.name, valid.error().message);
+  const NodeIndex known = ledger_.find_node(spec.name);
   const NodeSpec* was = known.valid() && ledger_.present(known) ? &ledger_.spec(known) : nullptr;
-  const bool moved = was == nullptr || was->labels != e.node.labels || was->taints != e.node.taints;
-  if (was != nullptr && was->cards != e.node.cards) close_rooms_on(e.node.name);
-  const NodeIndex node = ledger_.upsert_node(e.node);
+  const bool moved = was == nullptr || was->labels != spec.labels || was->taints != spec.taints;
+  if (was != nullptr && was->cards != spec.cards) close_rooms_on(spec.name);
+  const NodeIndex node = ledger_.upsert_node(spec);
+  refresh_load(spec.name);
   if (moved) {
     peers_.nodes_changed();
     ++epoch_;
@@ -139,6 +169,7 @@ void Engine::Body::on(const QuotaChanged& e) {
 
 void Engine::Body::on(const NodeGone& e) {
   close_rooms_on(e.name);
+  loads_.forget(e.name);
   ledger_.remove_node(e.name);
   peers_.nodes_changed();
   ++epoch_;
@@ -248,6 +279,7 @@ void Engine::Body::on(const PodGone& e) {
 void Engine::Body::on(const Tick& e) {
   expire_holds();
   expire_rooms();
+  for (const std::string& node : loads_.expire(now_)) refresh_load(node);
   try_rested();
   if (e.parked) try_some_parked();
   reserve_for_starving();
@@ -271,6 +303,55 @@ void Engine::Body::on(const StandDown& /*unused*/) {
   unsettled.clear();
   for (const auto& [uid, guest] : guests_) unsettled.insert(uid);
   for (const std::string& uid : unsettled) (void)let_go(uid);
+}
+
+// What is known to be used is less than what might have been: there may be room for others.
+void Engine::Body::on(const CardsNamed& e) {
+  const PodSpec pod{.uid = e.uid, .name = e.uid, .containers = e.containers};
+  if (auto valid = validate(pod, e.cards); !valid) return reject(e.uid, valid.error().message);
+  const PodIndex known = ledger_.find_pod(e.uid);
+  if (!known.valid()) return;
+  const NodeIndex node = ledger_.pod(known).node;
+  if (!ledger_.present(node) || ledger_.name(node) != e.node) return;
+  std::vector<CardCharge> charges = footprint(pod, e.cards);
+  const std::size_t cards = ledger_.spec(node).cards.size();
+  const bool there = std::all_of(charges.begin(), charges.end(),
+                                 [&](const CardCharge& charge) { return charge.card < cards; });
+  if (there && ledger_.name_cards(known, std::move(charges))) wake(node);
+}
+
+// Nobody is woken: how busy a card is decides where a pod goes, not whether it fits.
+void Engine::Body::on(const CardsMeasured& e) {
+  loads_.measured(e);
+  refresh_load(e.node);
+}
+
+void Engine::Body::heed_load(const Planner& planner) {
+  const PolicyChoice choice = planner.options().choice;
+  if (choice.node != NodePolicy::load && choice.card != CardPolicy::load) return;
+  if (std::exchange(load_heeded_, true)) return;
+  for (const std::string& node : loads_.nodes()) refresh_load(node);
+}
+
+void Engine::Body::refresh_load(const std::string& name) {
+  if (!load_heeded_) return;
+  const NodeIndex node = ledger_.find_node(name);
+  if (node.valid() && ledger_.present(node)) {
+    ledger_.set_busy(node, loads_.busy(ledger_.spec(node)));
+  }
+}
+
+void Engine::Body::expect_load(PodIndex placed) {
+  if (!load_heeded_) return;
+  const PodRecord& pod = ledger_.pod(placed);
+  const NodeSpec& node = ledger_.spec(pod.node);
+  const base::Instant until{now_.ns + options_.load_settles_ns};
+  for (const CardCharge& charge : pod.charges) {
+    const auto milli = static_cast<std::int32_t>(
+        charge.milli == 0 ? kMilliPerCard : std::min<std::int64_t>(charge.milli, kMilliPerCard));
+    loads_.placed(node.name, node.cards[charge.card].id, milli, until);
+  }
+  if (!pod.charges.empty()) refresh_load(node.name);
 }
 
 void Engine::Body::reject(const std::string& subject, std::string why) {

@@ -27,6 +27,14 @@ namespace stowage::core {
 
 struct DecisionRecord;
 
+// What to do with nodes whose agent is silent: nobody knows how their cards are.
+enum class SilentNodes : std::uint8_t {
+  use,     // as if it were not
+  avoid,   // other nodes are preferred
+  refuse,  // only pods that tolerate kSilentTaint
+};
+inline constexpr const char* kSilentTaint = "stowage.dev/agent-silent";
+
 struct EngineOptions {
   bool preemption = true;
   // A pod that waits this long for several cards of one node has room kept for it; 0: never.
@@ -34,6 +42,9 @@ struct EngineOptions {
   std::int32_t nodes_per_room = 100;         // one such room at a time for so many nodes
   std::int64_t room_ns = 3'600'000'000'000;  // how long room is kept before others have a turn
   std::int64_t preempt_room_ns = 600'000'000'000;  // the same while victims go
+  SilentNodes silent_nodes = SilentNodes::use;
+  // Policy `load`: how long a pod counts as load before it shows in what is measured.
+  std::int64_t load_settles_ns = 60'000'000'000;
   // Of pods that were given the same share of a card the later ones are evicted; else only named.
   bool evict_conflicts = true;
 };

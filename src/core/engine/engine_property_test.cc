@@ -86,6 +86,9 @@ class Witness {
   }
   void on(const PodHeld& /*unused*/) {}
   void on(const HoldEnded& /*unused*/) {}
+  void on(const CardsMeasured& /*unused*/) {}
+  void on(const CardsNamed& /*unused*/) {}
+  void on(const NodeSilent& /*unused*/) {}
   void on(const QuotaChanged& /*unused*/) {}
   void on(const Tick& /*unused*/) {}
   void on(const PodNominated& /*unused*/) {}

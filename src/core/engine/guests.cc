@@ -300,7 +300,10 @@ ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands
   } else if (guest != guests_.end() && guest->second.place.node == ask.node) {
     answer.place = guest->second.place;
     answer.again = guest->second.claimed;
-    if (!answer.again) runs_out_.erase({guest->second.until, ask.pod.uid});
+    if (!answer.again) {
+      runs_out_.erase({guest->second.until, ask.pod.uid});
+      expect_load(ledger_.find_pod(ask.pod.uid));
+    }
     guest->second.claimed = true;
     return answer;
   }
@@ -316,6 +319,7 @@ ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands
     Guest& fresh = guests_.at(ask.pod.uid);
     runs_out_.erase({fresh.until, ask.pod.uid});
     fresh.claimed = true;
+    expect_load(ledger_.find_pod(ask.pod.uid));
     answer.place = fresh.place;
   } else if (!answer.unknown) {
     answer.reason = candidates.ranking->reason(candidates.nodes.front());

@@ -87,6 +87,7 @@ void Engine::Body::settle(Attempt& attempt, NodeIndex node) {
   attempt.planner.accepted(placed, attempt.kind);
   if (!claims.empty()) volumes_.reserve(pod.uid, claims, ledger_.name(node));
   seat(placed, pod);
+  expect_load(placed);
   ++counters_.bound;
   if (binding.generation == 0) {
     out_.emplace_back(Bind{.uid = pod.uid,

@@ -31,6 +31,8 @@ DecisionRecord Planner::record(const PodSpec& pod, const Heed& heed) {
     if (!ledger_.present(node)) continue;
     record.nodes.push_back(ledger_.spec(node));
     record.nodes.back().rank = ledger_.rank(node);
+    const auto busy = ledger_.busy(node);
+    record.busy.emplace_back(busy.begin(), busy.end());
     for (const PodIndex p : ledger_.pods_on(node)) {
       record.pods.push_back(to_placed_pod(ledger_.pod(p), ledger_.spec(node).name));
     }
@@ -110,7 +112,9 @@ Result<Commands> Planner::replay(const DecisionRecord& record) {
   learns_ = false;
   for (const auto& node : record.nodes) {
     STOWAGE_TRY_VOID(validate(node));
-    ledger_.upsert_node(node);
+    const std::size_t at = static_cast<std::size_t>(&node - record.nodes.data());
+    const NodeIndex known = ledger_.upsert_node(node);
+    if (at < record.busy.size()) ledger_.set_busy(known, record.busy[at]);
   }
   for (const auto& placed : record.pods) {
     STOWAGE_TRY_VOID(validate(placed.pod, placed.cards));

@@ -107,6 +107,13 @@ NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
   return node;
 }
 
+void Ledger::set_busy(NodeIndex node, std::vector<std::uint16_t> busy) {
+  NodeSlot& slot = nodes_[node.at()];
+  if (slot.busy == busy) return;
+  slot.busy = std::move(busy);
+  if (slot.present) changed(node);
+}
+
 // Gives the node room for its cards and moves the charges of its pods to the cards' new positions,
 // by card id. Charges on cards that are gone are set aside until the card returns.
 void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
@@ -330,6 +337,23 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
   }
   charge(record, 1);
   return index;
+}
+
+bool Ledger::name_cards(PodIndex pod, std::vector<CardCharge> charges) {
+  PodRecord& record = pods_[pod.at()];
+  const bool known = record.unknown_whole == 0 && record.unknown == CardCharge{};
+  if (known && (!record.by_kubelet || record.charges == charges)) return false;
+  const auto count = nodes_[record.node.at()].spec.cards.size();
+  for (const CardCharge& charge : charges) STOWAGE_CHECK(charge.card < count);
+  charge(record, -1);
+  record.charges = std::move(charges);
+  record.orphans.clear();
+  record.unknown = {};
+  record.unknown_whole = 0;
+  record.by_kubelet = true;
+  if (record.state == PodState::bound_cards_unknown) record.state = PodState::bound;
+  charge(record, 1);
+  return true;
 }
 
 // What the pod may be using, though nobody says of which cards.

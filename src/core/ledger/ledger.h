@@ -54,6 +54,7 @@ struct PodRecord {
   bool stays = false;
   std::int64_t since = 0;
   std::int64_t placed = 0;  // as in PodSeenBound
+  bool by_kubelet = false;  // its cards were named by name_cards()
   Resources resources;
   std::vector<CardCharge> charges;  // on cards that the node has
   // On cards that vanished, by card id; and on cards that the node does not show yet, by position:
@@ -95,6 +96,17 @@ class Ledger {
   // A pod that others placed (or that we placed before a restart). A pod that is known already is
   // re-charged to what is said now. Never fails: what does not fit is debt.
   PodIndex seen_bound(const PodSpec& pod, std::string_view node, const std::optional<Assignment>&);
+
+  // How busy the node's cards are, in thousandths by position; kNoLoad where nobody knows. Beyond
+  // the end nobody does.
+  void set_busy(NodeIndex node, std::vector<std::uint16_t> busy);
+  [[nodiscard]] std::span<const std::uint16_t> busy(NodeIndex node) const {
+    return nodes_[node.at()].busy;
+  }
+
+  // Somebody says which cards a pod has, of which nobody had said, or the same one had. False: that
+  // is known already. Requires: charges on cards of the node.
+  bool name_cards(PodIndex pod, std::vector<CardCharge> charges);
 
   [[nodiscard]] NodeIndex find_node(std::string_view name) const;  // invalid if absent
   // Of the node in this slot, if there is one; quicker to read than its spec.
@@ -197,6 +209,7 @@ class Ledger {
     std::size_t card_room = 0;  // rows of cards that belong to the slot
     std::vector<PodIndex> pods;
     std::vector<std::int64_t> extended_capacity;
+    std::vector<std::uint16_t> busy;
   };
   struct Interner {
     std::vector<std::string> names;

@@ -44,6 +44,7 @@ Ledger Ledger::without(NodeIndex node, std::span<const PodIndex> pods) const {
   alone.extended_ = extended_;
   alone.offers_ = offers_;
   const NodeIndex copy = alone.upsert_node(nodes_[node.at()].spec);
+  alone.set_busy(copy, nodes_[node.at()].busy);
   for (const PodIndex pod : pods_on(node)) {
     if (std::find(pods.begin(), pods.end(), pod) == pods.end()) alone.put(this->pod(pod), copy);
   }

@@ -7,6 +7,8 @@
 
 namespace stowage::core {
 
+// How busy a card is, where nobody has said.
+inline constexpr std::uint16_t kNoLoad = std::numeric_limits<std::uint16_t>::max();
 inline constexpr std::int32_t kNoSlotLimit = std::numeric_limits<std::int32_t>::max();
 
 // What is left of a card for a new pod: capacity less what is charged, less what pods with unknown

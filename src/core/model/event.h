@@ -32,6 +32,13 @@ struct PodSeenBound {  // is on a node; `cards` unset: nobody has said which car
   // When it was bound, in nanoseconds, if it carries our own answer; 0: somebody else placed it.
   std::int64_t placed = 0;
 };
+// The kubelet says which cards a pod on a node has, of which nobody else has said so.
+struct CardsNamed {
+  std::string uid;
+  std::string node;
+  std::vector<ContainerSpec> containers;  // of the pod: names, phases and cards that they ask for
+  Assignment cards;
+};
 struct BindDone {
   std::string uid;
 };
@@ -84,6 +91,22 @@ struct ThingGone {
   ThingKind kind = ThingKind::name_space;
   std::string name;  // as in the thing; of NodeVolumeLimits the node
 };
+// How busy cards of a node are, in thousandths, as its agent has measured; it counts until then.
+// What was measured before does not count any more.
+struct CardsMeasured {
+  struct Busy {
+    std::string card;  // its id
+    std::int32_t permille = 0;
+  };
+  std::string node;
+  std::vector<Busy> busy;
+  base::Instant until;
+};
+// The agent of the node has not been heard for a while, or is heard again.
+struct NodeSilent {
+  std::string node;
+  bool silent = false;
+};
 struct EvictFailed {  // the victim is still there, and will not go
   std::string uid;
 };
@@ -101,9 +124,10 @@ struct StandDown {};
 // We decide, and every pod that is on a node has been told of: from now on pods that were given the
 // same share of a card are told apart.
 struct Lead {};
-using Event = std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed,
-                           PodGone, PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged,
-                           ThingGone, EvictFailed, Picked, StandDown, Lead, HoldEnded>;
+using Event =
+    std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed, PodGone,
+                 PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged, ThingGone, EvictFailed,
+                 Picked, StandDown, Lead, HoldEnded, CardsMeasured, CardsNamed, NodeSilent>;
 
 // A claim that has to be bound before the pod can be: to this volume, or, if that is empty, to one
 // that its provisioner makes for the node of the pod.

@@ -28,6 +28,7 @@ constexpr std::array kNodePolicies{
     NodeName{"most-used", NodePolicy::most_used, CardPolicy::first},
     NodeName{"most-free", NodePolicy::most_free, CardPolicy::first},
     NodeName{"elastic-binpack", NodePolicy::elastic_binpack, CardPolicy::elastic_binpack},
+    NodeName{"load", NodePolicy::load, CardPolicy::load},
     NodeName{"first", NodePolicy::first, CardPolicy::first},
 };
 
@@ -52,6 +53,7 @@ constexpr std::array kCardPolicies{
     CardName{"random", CardPolicy::random},
     CardName{"tightest", CardPolicy::tightest},
     CardName{"elastic-binpack", CardPolicy::elastic_binpack},
+    CardName{"load", CardPolicy::load},
     CardName{"first", CardPolicy::first},
     CardName{"topology", CardPolicy::fragment},
 };

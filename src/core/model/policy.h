@@ -27,6 +27,7 @@ enum class NodePolicy : std::uint8_t {
   gpu_clustering,   // (as published with FGD)
   fgd,              // fragmentation gradient descent (USENIX ATC'23)
   dual_price,       // ours: see price/
+  load,             // the least busy cards, as measured
 };
 
 enum class CardPolicy : std::uint8_t {
@@ -40,6 +41,7 @@ enum class CardPolicy : std::uint8_t {
   fgd,
   dual_price,
   fragment,  // the smallest linked group that holds the request (gpu-manager)
+  load,      // the least busy, as measured
 };
 
 struct PolicyChoice {

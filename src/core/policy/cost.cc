@@ -102,6 +102,43 @@ std::int64_t left_of(const CardTrial& t, std::size_t card) {
   return c.milli_free + (size == 0 ? 0 : std::int64_t{c.memory_free_mib} * kMilliPerCard / size);
 }
 
+struct Busy {
+  std::int64_t milli = 0;
+  bool known = false;  // measured
+};
+
+// Where nobody has measured, a card counts as busy as it is given out.
+Busy busy_of(const JudgeContext& context, const NodeView& node, const CardState* cards,
+             std::size_t card) {
+  const auto measured = context.ledger->busy(node.index);
+  if (card < measured.size() && measured[card] != kNoLoad) {
+    return {.milli = std::min<std::int64_t>(measured[card], kMilliPerCard), .known = true};
+  }
+  return {.milli = kMilliPerCard - cards[card].milli_free};
+}
+
+// The cards that the pod would use decide, then those of the whole node, then what is known. A pod
+// without cards goes where no cards are wasted on it.
+std::uint64_t load_cost(const Trial& t) {
+  const std::int64_t cards = t.node.state->cards;
+  if (t.shape->parts.empty()) return cost_of_score(-cards);
+  std::int64_t used = 0;
+  std::int64_t all = 0;
+  std::int64_t unknown = 0;
+  for (std::size_t i = 0; i < t.node.state->cards; ++i) {
+    const Busy busy = busy_of(*t.context, t.node, t.node.cards, i);
+    all += busy.milli;
+    if ((t.used >> i & 1U) == 0) continue;
+    used += busy.milli;
+    unknown += busy.known ? 0 : 1;
+  }
+  const std::int64_t count = std::max(1, std::popcount(t.used));
+  constexpr std::int64_t kMilliRange = 1024;
+  const std::int64_t busy = used / count * kMilliRange + all / std::max<std::int64_t>(1, cards);
+  return static_cast<std::uint64_t>(busy * static_cast<std::int64_t>(kMaxCardsPerNode + 1) +
+                                    unknown);
+}
+
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
   x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
@@ -126,6 +163,7 @@ std::uint64_t node_cost(const Trial& t) {
     case NodePolicy::gpu_clustering: return cost_of_score(gpu_clustering_score(t));
     case NodePolicy::fgd: return cost_of_score(fgd_score(t));
     case NodePolicy::dual_price: return dual_price_cost(t);
+    case NodePolicy::load: return load_cost(t);
   }
   return 0;
 }
@@ -147,6 +185,10 @@ std::int64_t card_cost(const CardTrial& t, std::size_t card) {
     case CardPolicy::dual_price: return dual_price_card_cost(t, card);
     case CardPolicy::fragment:
       return (static_cast<std::int64_t>(c.milli_free) << 32U) + c.memory_free_mib;
+    case CardPolicy::load: {
+      const Busy busy = busy_of(*t.context, t.node, t.cards, card);
+      return 2 * busy.milli + (busy.known ? 0 : 1);
+    }
   }
   return 0;
 }

@@ -118,7 +118,7 @@ void fields(Archive& a, LearnedState& l) {
 }
 template <typename Archive>
 void fields(Archive& a, DecisionRecord& r) {
-  a(r.options, r.nodes, r.pods, r.learned, r.draw, r.pod, r.barred, r.outcome);
+  a(r.options, r.nodes, r.busy, r.pods, r.learned, r.draw, r.pod, r.barred, r.outcome);
 }
 template <typename Archive>
 void fields(Archive& a, ReasonCount& c) {
@@ -132,7 +132,7 @@ void fields(Archive& a, Refusal& r) {
 namespace {
 
 const std::string kMagic = "stowage-decision";
-constexpr std::int32_t kFormat = 4;
+constexpr std::int32_t kFormat = 5;
 
 }  // namespace
 

@@ -19,6 +19,16 @@ using Step = std::pair<std::uint8_t, std::uint16_t>;
 inline constexpr std::size_t kScriptNodes = 6;
 inline constexpr std::size_t kScriptPods = 12;
 
+// Some cards of the node, and one that it does not have.
+inline CardsMeasured random_load(Dice& dice, const std::string& node) {
+  CardsMeasured load{.node = node, .busy = {{"elsewhere", 10}}};
+  for (std::size_t i = 0; i < dice.below(9); ++i) {
+    load.busy.push_back({node + "/" + std::to_string(i), dice.pick({-5, 0, 40, 500, 990, 2000})});
+  }
+  load.until = {dice.pick({-1, 0, 1})};
+  return load;
+}
+
 inline Event event_of(const Step& step, const Wildness& wild = {}) {
   Dice dice(step.second + 1000U);
   const std::string name = "n" + std::to_string(dice.below(kScriptNodes));
@@ -28,6 +38,7 @@ inline Event event_of(const Step& step, const Wildness& wild = {}) {
     case 1: return NodeChanged{random_node(dice, name, wild)};
     case 2:
       if (dice.one_in(2)) return NodeGone{name};
+      if (dice.one_in(2)) return random_load(dice, name);
       return Tick{};
     case 3: return BindDone{uid};
     case 4: return BindFailed{uid};

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace stowage::controller {
+namespace stowage::base {
 
 class Exposition {
  public:
@@ -31,4 +31,4 @@ class Exposition {
   std::string name_;
 };
 
-}  // namespace stowage::controller
+}  // namespace stowage::base

@@ -1,8 +1,8 @@
-#include "controller/exposition.h"
+#include "base/exposition.h"
 
 #include <fmt/format.h>
 
-namespace stowage::controller {
+namespace stowage::base {
 namespace {
 
 std::string escaped(std::string_view value) {
@@ -55,4 +55,4 @@ void Exposition::gauge(std::string_view name, std::string_view help, double valu
   sample(value);
 }
 
-}  // namespace stowage::controller
+}  // namespace stowage::base

@@ -1,0 +1,88 @@
+// ServerSession: the first byte says how the rest, which a client sends, is cut. However it is cut,
+// the same requests come out; each call is begun, asked and closed in that order and once at most,
+// and nothing that is held goes beyond its bounds.
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "fuzz/fuzz.h"
+#include "grpc/server_session.h"
+
+namespace stowage::fuzz {
+namespace {
+
+using grpc::ServerEvent;
+using Kind = ServerEvent::Kind;
+
+constexpr grpc::ServerSessionOptions kOptions{.header_bytes_max = 2048,
+                                              .request_bytes_max = 1000,
+                                              .buffered_bytes_max = 1500,
+                                              .streams_max = 8};
+
+enum class Answering : bool { at_the_end, all_the_time };
+
+void work(grpc::ServerSession& session, std::vector<ServerEvent>& events, Answering answering) {
+  for (ServerEvent& event : session.take_events()) {
+    if (answering == Answering::all_the_time && event.kind == Kind::request) {
+      session.write(event.call, event.message);
+      if (event.message.size() % 2 == 0) session.write(event.call, "more");
+      session.end(event.call, {grpc::Code::ok, event.message});
+    }
+    events.push_back(std::move(event));
+  }
+  if (answering == Answering::at_the_end) return;
+  while (!session.output(4096).empty()) {
+  }
+}
+
+std::vector<ServerEvent> run(std::string_view input, std::size_t piece, Answering answering) {
+  grpc::ServerSession session(kOptions);
+  std::vector<ServerEvent> events;
+  for (; !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
+    session.receive(input.substr(0, piece));
+    work(session, events, answering);
+    STOWAGE_CHECK(session.buffered_bytes() <= kOptions.buffered_bytes_max);
+    STOWAGE_CHECK(session.streams() <= kOptions.streams_max);
+  }
+  while (!session.output(4096).empty()) {
+  }
+  work(session, events, answering);
+  if (session.over()) STOWAGE_CHECK(session.why().size() <= kMaxMessage);
+  if (session.calls() == 0) STOWAGE_CHECK(session.buffered_bytes() == 0);
+  return events;
+}
+
+void check(const std::vector<ServerEvent>& events) {
+  std::map<grpc::StreamId, Kind> last;
+  for (const ServerEvent& event : events) {
+    const auto known = last.find(event.call);
+    if (event.kind == Kind::begun) {
+      STOWAGE_CHECK(known == last.end());
+      STOWAGE_CHECK(event.method.size() <= kOptions.header_bytes_max);
+    } else {
+      STOWAGE_CHECK(known != last.end() && known->second < event.kind);
+      STOWAGE_CHECK(event.message.size() <= kOptions.request_bytes_max);
+    }
+    last[event.call] = event.kind;
+  }
+}
+
+}  // namespace
+
+void one(std::string_view input) {
+  if (input.empty()) return;
+  const std::size_t piece = 1 + static_cast<unsigned char>(input.front()) % 64;
+  input.remove_prefix(1);
+  const auto whole = run(input, input.size() + 1, Answering::at_the_end);
+  const auto cut = run(input, piece, Answering::at_the_end);
+  check(whole);
+  check(run(input, piece, Answering::all_the_time));
+  STOWAGE_CHECK(whole.size() == cut.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    STOWAGE_CHECK(whole[i].kind == cut[i].kind && whole[i].call == cut[i].call);
+    STOWAGE_CHECK(whole[i].method == cut[i].method && whole[i].message == cut[i].message);
+    STOWAGE_CHECK(whole[i].timeout == cut[i].timeout);
+  }
+}
+
+}  // namespace stowage::fuzz

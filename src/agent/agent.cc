@@ -1,0 +1,239 @@
+#include "agent/agent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/metrics.h"
+#include "base/version.h"
+#include "net/address.h"
+
+namespace stowage::agent {
+namespace {
+
+constexpr std::chrono::seconds kLookEvery{1};
+
+net::HttpResponse plain(int status, std::string text) {
+  return {.status = status,
+          .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+          .body = std::move(text)};
+}
+
+std::string name_of(const PodName& pod) { return pod.ns + '/' + pod.name; }
+
+codec::ReportedPod reported(const PodDevices& pod) {
+  codec::ReportedPod out{.ns = pod.pod.ns, .name = pod.pod.name};
+  for (const ContainerDevices& container : pod.containers) {
+    codec::ReportedContainer& to = out.containers.emplace_back();
+    to.name = container.name;
+    for (const DeviceGroup& group : container.devices) {
+      to.devices.push_back({.resource = group.resource, .ids = group.ids});
+    }
+  }
+  return out;
+}
+
+std::optional<std::int32_t> narrow(const std::optional<std::int64_t>& value) {
+  if (!value) return std::nullopt;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(*value, 0, INT32_MAX));
+}
+
+}  // namespace
+
+Agent::Agent(net::EventLoop& loop, AgentOptions options, base::Log& log)
+    : loop_(loop),
+      options_(std::move(options)),
+      log_(log),
+      picture_(std::make_shared<CardsPicture>()),
+      timer_(loop) {}
+
+Agent::~Agent() = default;
+
+Result<std::unique_ptr<Agent>> Agent::create(net::EventLoop& loop, AgentOptions options,
+                                             std::unique_ptr<gpu::Source> source, base::Log& log) {
+  std::unique_ptr<Agent> made(new Agent(loop, std::move(options), log));
+  const AgentOptions& given = made->options_;
+  if (given.cluster) {
+    auto client = kube::ApiClient::create(loop, *given.cluster, {.in_flight_max = 4});
+    if (!client) return fail(client.error().message);
+    made->client_ = std::move(*client);
+    made->reporter_ = std::make_unique<Reporter>(
+        *made->client_, ReporterOptions{.node = given.node, .seed = given.seed}, log);
+  }
+  if (given.uplink) made->uplink_ = std::make_unique<Uplink>(loop, *given.uplink, log);
+  if (!given.podresources.empty()) {
+    made->kubelet_ =
+        std::make_unique<grpc::Client>(loop, grpc::ClientOptions{.socket = given.podresources});
+    made->resources_ = std::make_unique<PodResources>(loop, *made->kubelet_,
+                                                      PodResourcesOptions{.seed = given.seed});
+    made->pods_ = std::make_unique<PodResourcesWatcher>(
+        loop, *made->resources_, WatcherOptions{.seed = given.seed},
+        PodResourcesWatcher::Ends{
+            .on_changes = [self = made.get()](const PodChanges& changes) { self->take(changes); },
+            .on_contact =
+                [self = made.get()](const Contact& contact) {
+                  if (contact.in_touch) return self->log_.info("the kubelet answers");
+                  self->log_.warn("the kubelet does not say who has which device",
+                                  {{"why", contact.why}});
+                }});
+  }
+  made->sampler_ =
+      std::make_unique<Sampler>(loop, std::move(source), given.sampler,
+                                [self = made.get()](std::shared_ptr<const CardsPicture> picture) {
+                                  self->take(std::move(picture));
+                                });
+  STOWAGE_TRY_VOID(made->listen());
+  return made;
+}
+
+Status Agent::listen() {
+  STOWAGE_TRY(address, net::parse_listen(options_.listen));
+  net::HttpServerOptions http;
+  http.address = host_ = address.host;
+  http.port = address.port;
+  http.body_bytes_max = std::size_t{64} << 10U;
+  http.connections_max = 64;
+  STOWAGE_TRY(server,
+              net::HttpServer::listen(loop_, http,
+                                      [this](const net::ServerRequest& request,
+                                             const std::shared_ptr<net::Responder>& responder) {
+                                        serve(request, responder);
+                                      }));
+  server_ = std::move(server);
+  return {};
+}
+
+std::string Agent::address() const { return net::host_and_port(host_, server_->port()); }
+
+void Agent::start() {
+  started_ = loop_.now();
+  log_.info(
+      "starting",
+      {{"version", std::string(base::kVersion)}, {"node", options_.node}, {"listen", address()}});
+  sampler_->start();
+  if (reporter_) reporter_->start();
+  if (pods_) pods_->start();
+  if (uplink_) uplink_->start();
+  look();
+}
+
+// ---- what the cards are and do
+
+void Agent::take(std::shared_ptr<const CardsPicture> picture) {
+  for (const std::string& words : picture->news) log_.warn(words);
+  if (!picture->trouble.empty() && picture->trouble != picture_->trouble) {
+    log_.warn("the cards cannot be read", {{"why", picture->trouble}});
+  } else if (picture->known && !picture_->known) {
+    log_.info("the cards can be read", {{"cards", fmt::format("{}", picture->list.cards.size())},
+                                        {"driver", picture->inventory.driver_version}});
+  }
+  picture_ = std::move(picture);
+  hung_told_ = false;
+  if (reporter_ && picture_->known) {
+    reporter_->set_cards(picture_->list.cards, picture_->list.links);
+  }
+  if (uplink_) tell_uplink(*picture_);
+}
+
+void Agent::tell_uplink(const CardsPicture& picture) {
+  uplink_->set_alive(picture.known);
+  std::vector<codec::ReportedCard> cards;
+  std::vector<codec::ReportedLoad> load;
+  for (const core::Card& card : picture.list.cards) {
+    const auto info = std::find_if(picture.inventory.cards.begin(), picture.inventory.cards.end(),
+                                   [&](const gpu::CardInfo& each) { return each.id == card.id; });
+    const auto health = picture.health.find(card.id);
+    cards.push_back({.id = card.id,
+                     .index = card.index,
+                     .model = card.model,
+                     .brand = info == picture.inventory.cards.end() ? "" : info->brand,
+                     .bus_id = info == picture.inventory.cards.end() ? "" : info->bus_id,
+                     .memory_mib = card.memory_mib,
+                     .healthy = card.healthy,
+                     .sickness = health == picture.health.end() ? "" : health->second.reason});
+    const auto sample =
+        std::find_if(picture.samples.begin(), picture.samples.end(),
+                     [&](const gpu::CardSample& each) { return each.id == card.id; });
+    if (sample == picture.samples.end()) continue;
+    load.push_back({.card = card.index,
+                    .busy_permille = sample->utilisation_permille,
+                    .memory_mib = narrow(sample->memory_used_mib),
+                    .power_milliwatt = narrow(sample->power_mw),
+                    .celsius = sample->temperature_c});
+  }
+  uplink_->set_cards(std::move(cards));
+  uplink_->set_load(load);
+}
+
+void Agent::take(const PodChanges& changes) {
+  if (!uplink_) return;
+  std::vector<codec::ReportedPod> now;
+  if (!std::exchange(pods_told_, true)) {
+    for (const PodDevices& pod : pods_->pods()) now.push_back(reported(pod));
+    return uplink_->set_pods(std::move(now));
+  }
+  for (const PodDevices& pod : changes.changed) now.push_back(reported(pod));
+  std::vector<std::string> gone;
+  for (const PodName& pod : changes.gone) gone.push_back(name_of(pod));
+  uplink_->change_pods(std::move(now), gone);
+}
+
+// ---- what if the driver does not answer
+
+bool Agent::hung() const {
+  const net::Moment since = std::max(started_, sampler_->last());
+  return loop_.now() - since > options_.hung_after;
+}
+
+void Agent::look() {
+  timer_.start(kLookEvery, [this] { look(); });
+  const bool unreadable = hung() || (!picture_->known && !picture_->trouble.empty() &&
+                                     loop_.now() - started_ > options_.hung_after);
+  if (!unreadable) return;
+  if (uplink_) uplink_->set_alive(false);
+  if (reporter_) reporter_->set_unreadable();
+  if (hung() && !std::exchange(hung_told_, true)) {
+    log_.error("the driver does not answer: its cards take no new pods");
+  }
+}
+
+std::string Agent::trouble() const { return hung() ? "the driver does not answer" : ""; }
+
+// ---- the small server
+
+void Agent::serve(const net::ServerRequest& request,
+                  const std::shared_ptr<net::Responder>& responder) {
+  const std::string path = request.http.target.substr(0, request.http.target.find('?'));
+  if (request.http.method != "GET" && request.http.method != "HEAD") {
+    return responder->send(plain(405, "GET, please\n"));
+  }
+  if (path == "/healthz" || path == "/livez") {
+    const std::string wrong = trouble();
+    return responder->send(wrong.empty() ? plain(200, "ok\n") : plain(503, wrong + "\n"));
+  }
+  if (path == "/readyz") {
+    const bool ready = picture_->known;
+    return responder->send(
+        ready ? plain(200, "ok\n")
+              : plain(503, picture_->trouble.empty() ? "starting\n" : picture_->trouble + "\n"));
+  }
+  if (path == "/metrics") return responder->send(plain(200, metrics()));
+  if (path == "/version") return responder->send(plain(200, std::string(base::kVersion) + "\n"));
+  responder->send(plain(404, "not found; there are /healthz, /readyz, /metrics and /version\n"));
+}
+
+std::string Agent::metrics() const {
+  static const std::vector<PodDevices> kNobody;
+  const net::Moment last = std::max(started_, sampler_->last());
+  const Uplink::Picture uplink = uplink_ ? uplink_->picture() : Uplink::Picture{};
+  return render_metrics(
+      {.cards = *picture_,
+       .pods = pods_ ? pods_->pods() : kNobody,
+       .sampled_seconds_ago = std::chrono::duration<double>(loop_.now() - last).count(),
+       .reporter = reporter_ ? &reporter_->picture() : nullptr,
+       .uplink = uplink_ ? &uplink : nullptr,
+       .kubelet = pods_ ? &pods_->contact() : nullptr});
+}
+
+}  // namespace stowage::agent

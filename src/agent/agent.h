@@ -1,0 +1,89 @@
+// The agent: reads the cards of its node and tells the cluster about them.
+//
+//   Sampler (a thread of its own) -> Reporter   the node's annotation: which cards, how healthy
+//                                 -> Uplink     the controller: the same, and how busy they are
+//   PodResourcesWatcher (kubelet) -> Uplink     who has which device
+//
+// Everything but the sampler's thread lives on the loop's thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/podresources_watcher.h"
+#include "agent/reporter.h"
+#include "agent/sampler.h"
+#include "agent/uplink.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "gpu/source.h"
+#include "grpc/client.h"
+#include "kube/api_client.h"
+#include "net/event_loop.h"
+#include "net/http_server.h"
+
+namespace stowage::agent {
+
+struct AgentOptions {
+  std::string node;
+  std::string listen = "127.0.0.1:10363";  // health and metrics
+  // Unset: the node's annotation is left alone.
+  std::optional<kube::ClientConfig> cluster;
+  // Unset: nobody is told but the node's annotation.
+  std::optional<UplinkOptions> uplink;
+  std::string podresources;  // the kubelet's socket; empty: it is not asked
+  SamplerOptions sampler;
+  net::Duration hung_after = std::chrono::seconds{10};  // a driver that does not answer
+  std::uint64_t seed = 1;
+};
+
+class Agent {
+ public:
+  // Listens, and is ready to start. `log` outlives the agent.
+  [[nodiscard]] static Result<std::unique_ptr<Agent>> create(net::EventLoop& loop,
+                                                             AgentOptions options,
+                                                             std::unique_ptr<gpu::Source> source,
+                                                             base::Log& log);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  void start();
+  [[nodiscard]] std::string address() const;
+  // What is wrong, in words; empty: nothing that would help if the agent were started again.
+  [[nodiscard]] std::string trouble() const;
+
+ private:
+  Agent(net::EventLoop& loop, AgentOptions options, base::Log& log);
+  Status listen();
+  void serve(const net::ServerRequest& request, const std::shared_ptr<net::Responder>& responder);
+  [[nodiscard]] std::string metrics() const;
+  void take(std::shared_ptr<const CardsPicture> picture);
+  void take(const PodChanges& changes);
+  void tell_uplink(const CardsPicture& picture);
+  void look();
+  [[nodiscard]] bool hung() const;
+
+  net::EventLoop& loop_;
+  const AgentOptions options_;
+  base::Log& log_;
+  std::unique_ptr<kube::ApiClient> client_;
+  std::unique_ptr<Reporter> reporter_;
+  std::unique_ptr<Uplink> uplink_;
+  std::unique_ptr<grpc::Client> kubelet_;
+  std::unique_ptr<PodResources> resources_;
+  std::unique_ptr<PodResourcesWatcher> pods_;
+  std::unique_ptr<Sampler> sampler_;
+  std::shared_ptr<const CardsPicture> picture_;
+  bool pods_told_ = false;
+  bool hung_told_ = false;
+  std::string host_;
+  std::unique_ptr<net::HttpServer> server_;
+  net::Timer timer_;
+  net::Moment started_{};
+};
+
+}  // namespace stowage::agent

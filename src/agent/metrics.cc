@@ -1,0 +1,147 @@
+#include "agent/metrics.h"
+
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/exposition.h"
+#include "base/version.h"
+
+namespace stowage::agent {
+namespace {
+
+using base::Exposition;
+using Type = Exposition::Type;
+
+constexpr double kMib = 1048576;
+
+// Where an id stands in a list of the agent; a device plugin may add the number of a replica.
+std::string card_of(const std::string& device) { return device.substr(0, device.find("::")); }
+
+template <typename Get>
+void card_gauge(Exposition& out, const CardsPicture& cards, std::string_view name,
+                std::string_view help, Get get) {
+  out.family(name, Type::gauge, help);
+  for (const gpu::CardSample& sample : cards.samples) {
+    if (const auto value = get(sample)) {
+      out.sample(static_cast<double>(*value), {{"card", sample.id}});
+    }
+  }
+}
+
+template <typename T>
+std::optional<double> scaled(const std::optional<T>& value, double factor) {
+  if (!value) return std::nullopt;
+  return static_cast<double>(*value) * factor;
+}
+
+void inventory_metrics(const CardsPicture& cards, Exposition& out) {
+  out.family("stowage_agent_card_info", Type::gauge, "Cards of the node, and what they are.");
+  for (const core::Card& card : cards.list.cards) {
+    out.sample(
+        1.0, {{"card", card.id}, {"index", fmt::format("{}", card.index)}, {"model", card.model}});
+  }
+  out.family("stowage_agent_card_healthy", Type::gauge, "1 if the card takes new pods, else 0.");
+  for (const core::Card& card : cards.list.cards) {
+    out.sample(card.healthy ? 1.0 : 0.0, {{"card", card.id}});
+  }
+  out.family("stowage_agent_card_memory_bytes", Type::gauge, "Memory of the card.");
+  for (const core::Card& card : cards.list.cards) {
+    out.sample(card.memory_mib * kMib, {{"card", card.id}});
+  }
+}
+
+void load_metrics(const CardsPicture& cards, Exposition& out) {
+  card_gauge(out, cards, "stowage_agent_card_busy_ratio",
+             "Share of the time in which the card worked, of the driver's last period.",
+             [](const auto& sample) { return scaled(sample.utilisation_permille, 0.001); });
+  card_gauge(out, cards, "stowage_agent_card_memory_used_bytes", "Memory of the card in use.",
+             [](const auto& sample) { return scaled(sample.memory_used_mib, kMib); });
+  card_gauge(out, cards, "stowage_agent_card_power_watts", "What the card draws.",
+             [](const auto& sample) { return scaled(sample.power_mw, 0.001); });
+  card_gauge(out, cards, "stowage_agent_card_temperature_celsius", "How hot the card is.",
+             [](const auto& sample) { return scaled(sample.temperature_c, 1); });
+  card_gauge(out, cards, "stowage_agent_card_processes", "Processes that use the card.",
+             [](const auto& sample) -> std::optional<double> {
+               if (!sample.processes) return std::nullopt;
+               return static_cast<double>(sample.processes->size());
+             });
+}
+
+// Who has the card, and cards that somebody has and that do nothing.
+void pod_metrics(const AgentMetrics& input, Exposition& out) {
+  std::set<std::string> known;
+  for (const core::Card& card : input.cards.list.cards) known.insert(card.id);
+  std::set<std::string> given;
+  out.family("stowage_agent_container_card", Type::gauge,
+             "Cards that the kubelet has given to containers.");
+  for (const PodDevices& pod : input.pods) {
+    for (const ContainerDevices& container : pod.containers) {
+      std::set<std::string> cards;
+      for (const DeviceGroup& group : container.devices) {
+        for (const std::string& id : group.ids) {
+          if (known.count(card_of(id)) > 0) cards.insert(card_of(id));
+        }
+      }
+      for (const std::string& card : cards) {
+        given.insert(card);
+        out.sample(1.0, {{"namespace", pod.pod.ns},
+                         {"pod", pod.pod.name},
+                         {"container", container.name},
+                         {"card", card}});
+      }
+    }
+  }
+  out.family("stowage_agent_card_idle_but_given", Type::gauge,
+             "1 if a container has the card and no process uses it, else 0.");
+  for (const gpu::CardSample& sample : input.cards.samples) {
+    const bool idle = sample.processes && sample.processes->empty();
+    out.sample(idle && given.count(sample.id) > 0 ? 1.0 : 0.0, {{"card", sample.id}});
+  }
+}
+
+void own_metrics(const AgentMetrics& input, Exposition& out) {
+  out.family("stowage_agent_build_info", Type::gauge, "The program that says this.");
+  out.sample(1.0, {{"version", std::string(base::kVersion)}});
+  out.gauge("stowage_agent_sampled_seconds_ago", "Since the driver has last answered.",
+            input.sampled_seconds_ago);
+  out.gauge("stowage_agent_cards_readable", "1 if the cards can be read, else 0.",
+            input.cards.known && input.cards.trouble.empty() ? 1.0 : 0.0);
+  if (input.reporter != nullptr) {
+    out.gauge("stowage_agent_inventory_written", "1 if the node says which cards it has, else 0.",
+              input.reporter->written ? 1.0 : 0.0);
+    out.counter("stowage_agent_inventory_writes_total", "Writes of the node's annotation.",
+                input.reporter->writes);
+    out.counter("stowage_agent_inventory_failures_total", "Those, and looks, that failed.",
+                input.reporter->failures);
+  }
+  if (input.uplink != nullptr) {
+    out.gauge("stowage_agent_reporting", "1 if the controller listens, else 0.",
+              input.uplink->open ? 1.0 : 0.0);
+    out.counter("stowage_agent_streams_total", "Streams to the controller that were opened.",
+                input.uplink->opened);
+    out.counter("stowage_agent_stream_failures_total", "Those that ended, or never began.",
+                input.uplink->failed);
+    out.counter("stowage_agent_reports_total", "Reports sent to the controller.",
+                input.uplink->reports);
+    out.counter("stowage_agent_report_bytes_total", "Bytes of them.", input.uplink->bytes);
+  }
+  if (input.kubelet != nullptr) {
+    out.gauge("stowage_agent_kubelet_in_touch", "1 if the kubelet says who has which device.",
+              input.kubelet->in_touch ? 1.0 : 0.0);
+  }
+}
+
+}  // namespace
+
+std::string render_metrics(const AgentMetrics& input) {
+  Exposition out;
+  inventory_metrics(input.cards, out);
+  load_metrics(input.cards, out);
+  pod_metrics(input, out);
+  own_metrics(input, out);
+  return out.take();
+}
+
+}  // namespace stowage::agent

@@ -1,0 +1,75 @@
+// Keeps the annotation of this node that says which cards it has: written when it differs, and
+// looked at now and then, as others may have changed it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "codec/kubernetes.h"
+#include "core/model/node.h"
+#include "kube/api_client.h"
+#include "kube/object_access.h"
+#include "kube/pacing.h"
+
+namespace stowage::agent {
+
+struct ReporterOptions {
+  std::string node;
+  net::Duration spacing = std::chrono::seconds{2};  // between two writes
+  net::Duration look_every = std::chrono::minutes{5};
+  net::Duration backoff_min = std::chrono::seconds{1};
+  net::Duration backoff_max = std::chrono::minutes{1};
+  std::uint64_t seed = 1;
+};
+
+class Reporter {
+ public:
+  Reporter(kube::ApiClient& client, ReporterOptions options, base::Log& log);
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
+
+  void start();
+  // How the cards are now.
+  void set_cards(const std::vector<core::Card>& cards, const core::LinkMatrix& links);
+  // Nobody can read the cards. What the annotation says of them from an earlier time stays, as
+  // sick: no pod shall be sent to a driver that does not answer.
+  void set_unreadable();
+
+  struct Picture {
+    bool written = false;  // the node says what we want it to say
+    std::string trouble;
+    std::uint64_t writes = 0;
+    std::uint64_t failures = 0;
+  };
+  [[nodiscard]] const Picture& picture() const { return picture_; }
+
+ private:
+  void look();
+  void looked(const kube::ObjectOutcome& outcome);
+  void write();
+  void failed(const std::string& why);
+  void go_on(net::Duration pause);
+  void write_soon();
+  [[nodiscard]] std::optional<std::string> wanted() const;
+
+  const ReporterOptions options_;
+  net::EventLoop& loop_;
+  base::Log& log_;
+  kube::ObjectAccess access_;
+  codec::Decoder decoder_;
+  kube::Backoff backoff_;
+  std::optional<std::string> text_;   // what to write
+  bool unreadable_ = false;           // no text: what is there, as sick
+  std::optional<std::string> there_;  // as the node was last seen; unset: not seen yet
+  bool under_way_ = false;
+  net::Moment wrote_{};
+  net::Timer timer_;
+  Picture picture_;
+};
+
+}  // namespace stowage::agent

@@ -1,0 +1,148 @@
+#include "agent/sampler.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace stowage::agent {
+namespace {
+
+constexpr std::chrono::seconds kEndPatience{2};
+
+base::Instant instant_of(net::Moment moment) {
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(moment.time_since_epoch()).count()};
+}
+
+std::string words(const gpu::HealthKeeper::Change& change) {
+  if (change.health.healthy) return fmt::format("card {} is well again", change.card);
+  return fmt::format("card {} is sick: {}{}", change.card, change.health.reason,
+                     change.health.needs_reset ? "; it needs a reset" : "");
+}
+
+}  // namespace
+
+struct Sampler::Body : std::enable_shared_from_this<Sampler::Body> {
+  Body(net::EventLoop& to, std::unique_ptr<gpu::Source> from, SamplerOptions given,
+       OnPicture called)
+      : loop(&to),
+        source(std::move(from)),
+        options(std::move(given)),
+        on_picture(std::move(called)),
+        keeper(options.health) {}
+
+  // ---- the sampler's thread
+
+  void run() {
+    for (;;) {
+      auto picture = look();
+      std::unique_lock lock(mutex);
+      if (ending) break;
+      loop->post([weak = weak_from_this(), picture = std::move(picture)] {
+        if (const auto self = weak.lock()) self->take(picture);
+      });
+      if (wake.wait_for(lock, options.every, [&] { return ending; })) break;
+    }
+    const std::scoped_lock lock(mutex);
+    ended = true;
+    wake.notify_all();
+  }
+
+  std::shared_ptr<const CardsPicture> look() {
+    const net::Moment began = std::chrono::steady_clock::now();
+    const base::Instant now = instant_of(began);
+    if (!current.known || source->stale() || began >= inventory_due) read_inventory(began);
+    for (const gpu::Fault& fault : source->faults()) keeper.see(fault, now);
+    auto samples = source->sample();
+    if (samples) {
+      keeper.see(*samples, now);
+      current.samples = std::move(*samples);
+    } else {
+      current.samples.clear();
+      current.trouble = samples.error().message;
+    }
+    pardon_asked(now);
+    current.news.clear();
+    for (const auto& change : keeper.pass(now)) current.news.push_back(words(change));
+    current.list = gpu::cards_of(current.inventory, keeper);
+    current.health.clear();
+    for (const gpu::CardInfo& card : current.inventory.cards) {
+      current.health.emplace(card.id, keeper.of(card.id));
+    }
+    return std::make_shared<const CardsPicture>(current);
+  }
+
+  void read_inventory(net::Moment now) {
+    inventory_due = now + options.inventory_every;
+    auto read = source->inventory();
+    current.trouble = read ? source->trouble() : read.error().message;
+    if (!read) return;
+    keeper.see(*read, instant_of(now));
+    current.inventory = std::move(*read);
+    current.known = true;
+  }
+
+  void pardon_asked(base::Instant now) {
+    std::vector<std::string> asked;
+    {
+      const std::scoped_lock lock(mutex);
+      asked.swap(pardons);
+    }
+    for (const std::string& card : asked) (void)keeper.pardon(card, now);
+  }
+
+  // ---- the loop's thread
+
+  void take(const std::shared_ptr<const CardsPicture>& picture) {
+    if (gone) return;
+    last = loop->now();
+    on_picture(picture);
+  }
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool ending = false;
+  bool ended = false;
+  bool started = false;
+  std::vector<std::string> pardons;
+  net::EventLoop* loop;  // not after `ending`
+
+  const std::unique_ptr<gpu::Source> source;  // the sampler's thread alone, as what follows
+  const SamplerOptions options;
+  const OnPicture on_picture;  // the loop's thread alone, as `gone` and `last`
+  bool gone = false;
+  net::Moment last{};
+  gpu::HealthKeeper keeper;
+  CardsPicture current;
+  net::Moment inventory_due{};
+};
+
+Sampler::Sampler(net::EventLoop& loop, std::unique_ptr<gpu::Source> source, SamplerOptions options,
+                 OnPicture on_picture)
+    : body_(std::make_shared<Body>(loop, std::move(source), std::move(options),
+                                   std::move(on_picture))) {}
+
+Sampler::~Sampler() {
+  body_->gone = true;
+  std::unique_lock lock(body_->mutex);
+  body_->ending = true;
+  body_->wake.notify_all();
+  if (!body_->started) return;
+  body_->wake.wait_for(lock, kEndPatience, [this] { return body_->ended; });
+}
+
+void Sampler::start() {
+  body_->started = true;
+  std::thread([body = body_] { body->run(); }).detach();
+}
+
+void Sampler::pardon(const std::string& card) {
+  const std::scoped_lock lock(body_->mutex);
+  body_->pardons.push_back(card);
+}
+
+net::Moment Sampler::last() const { return body_->last; }
+
+}  // namespace stowage::agent

@@ -1,0 +1,192 @@
+#include "cmd/agent_command.h"
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <unistd.h>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "agent/agent.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "cmd/exit.h"
+#include "dialect/dialect.h"
+#include "gpu/card_list.h"
+#include "gpu/fake.h"
+#include "gpu/nvml.h"
+#include "kube/kubeconfig.h"
+#include "net/event_loop.h"
+
+namespace stowage::cmd {
+namespace {
+
+constexpr const char* kDescription =
+    "Reads the cards of this node and tells the cluster about them: which there are and\n"
+    "how healthy (an annotation of the node), how busy, and who has which (a stream to the\n"
+    "controller). Runs on every node with cards until SIGTERM or Ctrl-C.";
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  What are the cards of this machine?\n"
+    "    stowage agent --once\n"
+    "  On a node, as the DaemonSet in deploy/agent.yaml has it:\n"
+    "    stowage agent --controller https://stowage-agents.stowage.svc:10362\n"
+    "  Without cards, from a file (docs/agent.md):\n"
+    "    stowage agent --node-name n1 --cards fake:cards.yaml --kubeconfig ~/.kube/config\n"
+    "\n"
+    "Health and metrics: /healthz, /readyz, /metrics.";
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::string node_name(const AgentFlags& flags) {
+  if (!flags.node.empty()) return flags.node;
+  const char* given = std::getenv("NODE_NAME");
+  return given != nullptr && *given != '\0' ? given : host_name();
+}
+
+Result<std::unique_ptr<gpu::Source>> source_of(const AgentFlags& flags, const std::string& node) {
+  constexpr std::string_view kFake = "fake:";
+  constexpr std::string_view kNvml = "nvml:";
+  const std::string& cards = flags.cards;
+  if (cards == "nvml") return std::make_unique<gpu::NvmlSource>(gpu::NvmlOptions{});
+  if (cards.starts_with(kNvml)) {
+    return std::make_unique<gpu::NvmlSource>(
+        gpu::NvmlOptions{.library = cards.substr(kNvml.size())});
+  }
+  if (cards.starts_with(kFake)) {
+    return std::make_unique<gpu::FakeSource>(
+        gpu::FakeSource::Options{.path = cards.substr(kFake.size()), .node = node});
+  }
+  return fail(fmt::format("--cards: write nvml, nvml:LIBRARY or fake:FILE, not \"{}\"", cards));
+}
+
+// Prints the inventory as the node's annotation would have it.
+int print_once(gpu::Source& source) {
+  auto inventory = source.inventory();
+  if (!inventory) return end_with(kExitFailed, inventory.error().message);
+  const gpu::CardList list = gpu::cards_of(*inventory, gpu::HealthKeeper({}));
+  return print(dialect::inventory_text(list.cards, list.links) + "\n");
+}
+
+Result<agent::UplinkOptions> uplink_of(const AgentFlags& flags, const std::string& node,
+                                       std::uint64_t seed) {
+  auto url = net::parse_url(flags.controller);
+  if (!url) return fail("--controller: " + url.error().message);
+  return agent::UplinkOptions{.controller = *url,
+                              .node = node,
+                              .agent = std::string(base::kVersion),
+                              .token_file = flags.token_file,
+                              .ca_file = url->tls ? flags.ca_file : "",
+                              .server_name = flags.server_name,
+                              .seed = seed};
+}
+
+Result<agent::AgentOptions> options_of(const AgentFlags& flags, const std::string& node) {
+  std::random_device random;
+  agent::AgentOptions options{.node = node, .listen = flags.listen};
+  options.seed = (std::uint64_t{random()} << 32U) | random();
+  options.podresources = flags.podresources;
+  if (!flags.controller.empty()) {
+    STOWAGE_TRY(uplink, uplink_of(flags, node, options.seed));
+    options.uplink = std::move(uplink);
+  }
+  if (!flags.no_annotation) {
+    STOWAGE_TRY(cluster,
+                kube::load_client_config({.path = flags.kubeconfig, .context = flags.context}));
+    options.cluster = std::move(cluster);
+  }
+  return options;
+}
+
+int run(const AgentFlags& flags) {
+  const std::string node = node_name(flags);
+  if (node.empty()) return end_with(kExitBadInput, "--node-name: which node is this?");
+  const auto level = base::parse_log_level(flags.log_level);
+  if (!level) return end_with(kExitBadInput, level.error().message);
+  const auto format = base::parse_log_format(flags.log_format);
+  if (!format) return end_with(kExitBadInput, format.error().message);
+  auto source = source_of(flags, node);
+  if (!source) return end_with(kExitBadInput, source.error().message);
+  if (flags.once) return print_once(**source);
+  auto options = options_of(flags, node);
+  if (!options) return end_with(kExitBadInput, options.error().message);
+
+  base::Log log({.level = *level, .format = *format});
+  net::EventLoop loop;
+  auto agent = agent::Agent::create(loop, std::move(*options), std::move(*source), log);
+  if (!agent) return end_with(kExitFailed, agent.error().message);
+  loop.on_signals({SIGTERM, SIGINT}, [&](int /*signal*/) { loop.stop(); });
+  (*agent)->start();
+  loop.run();
+  log.info("stopped");
+  return kExitOk;
+}
+
+}  // namespace
+
+Command add_agent_command(CLI::App& app, AgentFlags& flags) {
+  CLI::App* const command = app.add_subcommand("agent", kDescription);
+  command->footer(kExamples);
+  command->get_formatter()->column_width(26);
+  command
+      ->add_option("--node-name", flags.node,
+                   "this node, as the cluster calls it (default: NODE_NAME,\n"
+                   "the name of the machine)")
+      ->type_name("NAME");
+  command
+      ->add_option("--cards", flags.cards,
+                   "where to read the cards: nvml, nvml:LIBRARY or fake:FILE\n"
+                   "(default nvml)")
+      ->type_name("SOURCE");
+  command
+      ->add_option("--controller", flags.controller,
+                   "where to report load and devices; without it only the\n"
+                   "node's annotation is written")
+      ->type_name("URL");
+  command
+      ->add_option("--token-file", flags.token_file,
+                   "who we are to the controller; empty: nobody\n"
+                   "(default /var/run/secrets/stowage.dev/token)")
+      ->type_name("FILE");
+  command
+      ->add_option("--ca-file", flags.ca_file,
+                   "whom to trust as the controller\n"
+                   "(default /etc/stowage/ca/ca.crt)")
+      ->type_name("FILE");
+  command
+      ->add_option("--server-name", flags.server_name,
+                   "name in the controller's certificate (default: its host)")
+      ->type_name("NAME");
+  command
+      ->add_option("--podresources", flags.podresources,
+                   "the kubelet's socket; empty: do not ask it\n"
+                   "(default /var/lib/kubelet/pod-resources/kubelet.sock)")
+      ->type_name("SOCKET");
+  command->add_flag("--no-annotation", flags.no_annotation, "do not write the node's annotation");
+  command
+      ->add_option("--kubeconfig", flags.kubeconfig,
+                   "which cluster, and as whom (default: KUBECONFIG, the\n"
+                   "service account of the pod, ~/.kube/config)")
+      ->type_name("FILE");
+  command->add_option("--context", flags.context, "context of the kubeconfig")->type_name("NAME");
+  command
+      ->add_option("--listen", flags.listen,
+                   "address and port for health and metrics\n"
+                   "(default 127.0.0.1:10363; port 0: any free one)")
+      ->type_name("ADDR");
+  command->add_option("--log-level", flags.log_level, "debug, info, warn or error")
+      ->type_name("LEVEL");
+  command->add_option("--log-format", flags.log_format, "text or json")->type_name("FORMAT");
+  command->add_flag("--once", flags.once, "only print the cards of this machine, as JSON");
+  return {.app = command, .run = [&flags] { return run(flags); }};
+}
+
+}  // namespace stowage::cmd

@@ -1,0 +1,30 @@
+// `stowage agent`: reads the cards of the node that it runs on and tells the cluster about them.
+#pragma once
+
+#include <string>
+
+#include "cmd/command.h"
+
+namespace stowage::cmd {
+
+struct AgentFlags {
+  std::string node;
+  std::string cards = "nvml";
+  std::string controller;
+  std::string token_file = "/var/run/secrets/stowage.dev/token";
+  std::string ca_file = "/etc/stowage/ca/ca.crt";
+  std::string server_name;
+  std::string podresources = "/var/lib/kubelet/pod-resources/kubelet.sock";
+  std::string kubeconfig;
+  std::string context;
+  std::string listen = "127.0.0.1:10363";
+  std::string log_level = "info";
+  std::string log_format = "text";
+  bool no_annotation = false;
+  bool once = false;
+};
+
+// Adds the subcommand; what is typed goes to `flags`, which must outlive the app.
+[[nodiscard]] Command add_agent_command(CLI::App& app, AgentFlags& flags);
+
+}  // namespace stowage::cmd

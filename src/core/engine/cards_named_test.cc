@@ -1,0 +1,97 @@
+// Pods of which nobody says which cards they have, until their kubelet does.
+#include <gtest/gtest.h>
+
+#include "core/engine/engine.h"
+#include "core/testing/builders.h"
+
+namespace stowage::core {
+namespace {
+
+using testing::node;
+using testing::pod;
+
+CardsNamed named(const PodSpec& pod, const std::string& on,
+                 const std::vector<std::uint32_t>& cards) {
+  CardsNamed event{.uid = pod.uid, .node = on, .containers = pod.containers};
+  auto& shares = event.cards.containers.emplace_back();
+  for (const std::uint32_t card : cards) {
+    shares.push_back({.card = card, .milli = kMilliPerCard, .memory_mib = 16384});
+  }
+  return event;
+}
+
+struct CardsNamedTest : ::testing::Test {
+  Engine engine = testing::engine_with("first", {node("a").cards(3)});
+  const PodSpec other = pod("other").gpus(1);
+
+  std::string tell(const Event& event) {
+    std::string text;
+    for (const Command& command : engine.handle(event, {})) {
+      if (const auto* bind = std::get_if<Bind>(&command)) {
+        text += bind->uid + " " + std::to_string(bind->cards.containers.at(0).at(0).card) + ";";
+      }
+      if (std::holds_alternative<Reject>(command)) text += "rejected;";
+    }
+    EXPECT_TRUE(engine.audit().empty());
+    return text;
+  }
+  void other_comes() {
+    tell(PodSeenBound{.pod = other, .node = "a", .cards = std::nullopt, .placed = 0});
+  }
+};
+
+TEST_F(CardsNamedTest, RoomShowsWhenTheCardsAreNamed) {
+  other_comes();
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "") << "any card may be the other's";
+  EXPECT_EQ(tell(named(other, "a", {0})), "p 1;");
+  EXPECT_EQ(tell(PodPending{pod("q").gpus(1)}), "q 2;");
+  EXPECT_EQ(tell(PodPending{pod("r").gpus(1)}), "");
+}
+
+TEST_F(CardsNamedTest, TheKubeletMayCorrectItself) {
+  other_comes();
+  tell(named(other, "a", {0}));
+  EXPECT_EQ(tell(named(other, "a", {0})), "");
+  tell(named(other, "a", {2}));
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(2)}), "p 0;");
+}
+
+TEST_F(CardsNamedTest, WhatIsKnownOtherwiseStays) {
+  const Assignment first{.containers = {{{.card = 0, .milli = 1000, .memory_mib = 16384}}}};
+  tell(PodSeenBound{.pod = other, .node = "a", .cards = first, .placed = 0});
+  EXPECT_EQ(tell(named(other, "a", {1})), "");
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "p 1;");
+}
+
+TEST_F(CardsNamedTest, TheStatusOfThePodChangesNothing) {
+  other_comes();
+  tell(named(other, "a", {1}));
+  other_comes();
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "p 0;");
+  tell(PodGone{"other"});
+  EXPECT_EQ(tell(PodPending{pod("q").gpus(2)}), "q 1;");
+}
+
+TEST_F(CardsNamedTest, AnotherSaysWhatTheKubeletSaid) {
+  other_comes();
+  tell(named(other, "a", {1}));
+  const Assignment third{.containers = {{{.card = 2, .milli = 1000, .memory_mib = 16384}}}};
+  tell(PodSeenBound{.pod = other, .node = "a", .cards = third, .placed = 0});
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(2)}), "p 0;");
+  tell(named(other, "a", {1}));
+  EXPECT_EQ(engine.ledger().debts().size(), 0U);
+}
+
+TEST_F(CardsNamedTest, WhatMakesNoSenseChangesNothing) {
+  other_comes();
+  EXPECT_EQ(tell(named(other, "b", {0})), "") << "it is elsewhere";
+  EXPECT_EQ(tell(named(pod("nobody").gpus(1), "a", {0})), "");
+  EXPECT_EQ(tell(named(other, "a", {7})), "") << "there is no such card";
+  CardsNamed two = named(other, "a", {0});
+  two.cards.containers.emplace_back();
+  EXPECT_EQ(tell(two), "rejected;");
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "") << "still unknown";
+}
+
+}  // namespace
+}  // namespace stowage::core

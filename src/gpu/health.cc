@@ -1,0 +1,269 @@
+#include "gpu/health.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace stowage::gpu {
+namespace {
+
+// More than a machine has and is likely to get in a day, in case somebody invents cards.
+constexpr std::size_t kMostCards = 1024;
+constexpr std::size_t kMostText = 200;
+constexpr const char* kGone = "the card is not there";
+
+std::string with_text(std::string words, const std::string& text) {
+  if (text.empty()) return words;
+  return fmt::format("{}: {}", words, std::string_view(text).substr(0, kMostText));
+}
+
+std::string words_of(const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::xid: {
+      const XidMeaning meaning = meaning_of(fault.xid);
+      const std::string number = fmt::format("XID {}", fault.xid);
+      return with_text(with_text(number, meaning.words), fault.text);
+    }
+    case FaultKind::lost: return with_text("the card does not answer", fault.text);
+    case FaultKind::ecc_uncorrected: return with_text("uncorrected memory errors", fault.text);
+    case FaultKind::row_remap_failure:
+      return with_text("bad memory that could not be replaced", fault.text);
+    case FaultKind::reset_required: return with_text("the driver asks for a reset", fault.text);
+  }
+  return fault.text;
+}
+
+}  // namespace
+
+void HealthKeeper::advance(base::Instant now) {
+  now_ = std::max(now_, now);
+  std::erase_if(cards_, [&](const auto& entry) {
+    const Record& record = entry.second;
+    return !record.present && now_.ns - record.absent_since.ns >= options_.forget.count();
+  });
+}
+
+// Null if there are too many already.
+HealthKeeper::Record* HealthKeeper::record_of(const std::string& card) {
+  if (const auto found = cards_.find(card); found != cards_.end()) return &found->second;
+  if (cards_.size() >= kMostCards) {
+    const auto absent = std::find_if(cards_.begin(), cards_.end(),
+                                     [](const auto& entry) { return !entry.second.present; });
+    if (absent == cards_.end()) return nullptr;
+    cards_.erase(absent);
+  }
+  return &cards_.try_emplace(card, Record{.since = now_}).first->second;
+}
+
+// ---- what happens to one card
+
+// Falls sick, or stays it. Whoever calls says for how long.
+void HealthKeeper::fall(Record& record, std::string reason) const {
+  // What follows when a card is broken follows from that.
+  if (!record.sick || !record.broken) record.reason = std::move(reason);
+  if (record.sick) return;
+  const bool long_ago = record.was_sick && now_.ns - record.since.ns >= options_.forget.count();
+  if (long_ago) record.falls = 0;
+  ++record.falls;
+  record.sick = true;
+  record.was_sick = true;
+  record.since = now_;
+}
+
+void HealthKeeper::rest(Record& record, std::chrono::nanoseconds pause) const {
+  const base::Instant until{now_.ns + pause.count()};
+  record.quiet_until = std::max(record.quiet_until.value_or(until), until);
+}
+
+// After the first fall the quiet time, after each further one twice as long; nothing after none.
+std::chrono::nanoseconds HealthKeeper::pause_after(std::uint32_t falls) const {
+  if (falls == 0) return {};
+  auto pause = options_.quiet;
+  for (std::uint32_t i = 1; i < falls && pause < options_.quiet_most; ++i) pause *= 2;
+  return std::min(pause, std::max(options_.quiet_most, options_.quiet));
+}
+
+// It was reset, or answers again. The first time it is believed at once.
+void HealthKeeper::recover(Record& record) const {
+  const bool waited = record.lost || record.broken || record.asks_reset || record.bad_memory;
+  record.lost = false;
+  record.broken = false;
+  record.asks_reset = false;
+  record.bad_memory = false;
+  if (waited && record.falls > 0) rest(record, pause_after(record.falls - 1));
+}
+
+// The card was set up from scratch: its counters begin at 0, and nothing is known of it any more.
+void HealthKeeper::renew(Record& record) const {
+  recover(record);
+  record.ecc.reset();
+  record.excused = false;
+}
+
+void HealthKeeper::inherit(Record& record) const {
+  for (const auto& [id, other] : cards_) {
+    if (!other.broken || other.parent != record.parent || record.broken) continue;
+    fall(record, other.reason);
+    record.broken = true;
+  }
+}
+
+// Cards get well at the moment at which their quiet time ends, however late that is noticed.
+void HealthKeeper::settle(Record& record) const {
+  base::Instant when = now_;
+  if (record.quiet_until && *record.quiet_until <= now_) {
+    when = *record.quiet_until;
+    record.quiet_until.reset();
+  }
+  if (!record.sick || record.lost || record.unfit() || record.quiet_until) return;
+  record.sick = false;
+  record.since = when;
+  record.reason.clear();
+}
+
+void HealthKeeper::see(const Fault& fault, base::Instant now) {
+  advance(now);
+  Record* const record = record_of(fault.card);
+  if (record == nullptr) return;
+  settle(*record);
+  XidEffect effect = XidEffect::needs_reset;
+  if (fault.kind == FaultKind::xid) {
+    const auto known = options_.xids.find(fault.xid);
+    effect = known != options_.xids.end() ? known->second : meaning_of(fault.xid).effect;
+    if (effect == XidEffect::none) return;
+  } else if (fault.kind == FaultKind::ecc_uncorrected) {
+    effect = XidEffect::rest;
+  }
+  fall(*record, words_of(fault));
+  if (fault.kind == FaultKind::lost) {
+    record->lost = true;
+  } else if (effect == XidEffect::needs_reset) {
+    record->broken = true;
+  } else {
+    rest(*record, pause_after(record->falls));
+  }
+}
+
+// ---- what a source says
+
+void HealthKeeper::see(const Inventory& inventory, base::Instant now) {
+  advance(now);
+  const bool other_life = driver_life_ && *driver_life_ != inventory.driver_life;
+  driver_life_ = inventory.driver_life;
+  if (other_life) {
+    for (auto& [id, record] : cards_) {
+      settle(record);
+      renew(record);
+    }
+  }
+  std::set<std::string> there;
+  for (const CardInfo& card : inventory.cards) {
+    there.insert(card.id);
+    const bool known = cards_.contains(card.id);
+    Record* const record = record_of(card.id);
+    if (record == nullptr) continue;
+    settle(*record);
+    const bool was_there = known && std::exchange(record->present, true);
+    record->parent = card.mig ? card.mig->parent : "";
+    if (!was_there && card.mig) inherit(*record);
+    if (!was_there && !card.mig) renew(*record);
+    if (!card.answers && !std::exchange(record->lost, true)) {
+      fall(*record, words_of({.kind = FaultKind::lost}));
+    }
+    settle(*record);
+  }
+  for (auto& [id, record] : cards_) {
+    if (!there.contains(id) && std::exchange(record.present, false)) record.absent_since = now_;
+  }
+}
+
+void HealthKeeper::see(const std::vector<CardSample>& samples, base::Instant now) {
+  advance(now);
+  for (const CardSample& sample : samples) {
+    Record* const record = record_of(sample.id);
+    if (record == nullptr) continue;
+    settle(*record);
+    if (std::exchange(record->lost, false)) {
+      if (record->falls > 0) rest(*record, pause_after(record->falls - 1));
+    }
+    read_levels(*record, sample);
+    read_ecc(*record, sample);
+    settle(*record);
+  }
+}
+
+void HealthKeeper::read_levels(Record& record, const CardSample& sample) const {
+  // What is not told is as it was.
+  const bool asks = sample.needs_reset.value_or(record.asks_reset);
+  const bool bad = sample.row_remap_failed.value_or(record.bad_memory);
+  const bool worse = (asks && !record.asks_reset) || (bad && !record.bad_memory);
+  if (!asks && !bad) record.excused = false;
+  // The driver wanted a reset and does not want it any more: it has had it.
+  const bool was_reset = record.asks_reset && !asks;
+  const bool was_replaced = record.bad_memory && !bad && !record.broken;
+  if (was_reset || was_replaced) recover(record);
+  record.asks_reset = asks;
+  record.bad_memory = bad;
+  if (record.excused || (!asks && !bad) || (record.sick && !worse)) return;
+  fall(record, words_of({.kind = asks ? FaultKind::reset_required : FaultKind::row_remap_failure}));
+}
+
+void HealthKeeper::read_ecc(Record& record, const CardSample& sample) const {
+  if (!sample.ecc_uncorrected) return;
+  const std::uint64_t count = *sample.ecc_uncorrected;
+  const auto before = std::exchange(record.ecc, count);
+  if (!before) return;  // nobody knows when those were
+  // A lower number than before counts from 0 again: the driver was loaded anew.
+  const std::uint64_t more = count >= *before ? count - *before : count;
+  if (more == 0) return;
+  fall(record,
+       words_of({.kind = FaultKind::ecc_uncorrected, .text = fmt::format("{} more", more)}));
+  rest(record, pause_after(record.falls));
+}
+
+// ---- what people ask
+
+bool HealthKeeper::pardon(const std::string& card, base::Instant now) {
+  advance(now);
+  const auto found = cards_.find(card);
+  if (found == cards_.end()) return false;
+  Record& record = found->second;
+  settle(record);
+  record.broken = false;
+  record.excused = true;
+  record.quiet_until.reset();
+  record.falls = record.lost ? 1 : 0;
+  settle(record);
+  return true;
+}
+
+std::vector<HealthKeeper::Change> HealthKeeper::pass(base::Instant now) {
+  advance(now);
+  std::vector<Change> changes;
+  for (auto& [id, record] : cards_) {
+    settle(record);
+    const bool told = std::exchange(record.told_sick, record.sick);
+    if (told != record.sick) changes.push_back({id, of(id)});
+  }
+  return changes;
+}
+
+CardHealth HealthKeeper::of(const std::string& card) const {
+  const auto found = cards_.find(card);
+  if (found == cards_.end()) return {};
+  const Record& record = found->second;
+  CardHealth health{.healthy = !record.sick, .reason = record.reason, .since = record.since};
+  if (!record.present) {
+    health.healthy = false;
+    health.reason = kGone;
+    health.since = record.absent_since;
+    return health;
+  }
+  health.needs_reset = record.sick && record.unfit();
+  if (record.sick && !record.lost && !health.needs_reset) health.until = record.quiet_until;
+  return health;
+}
+
+}  // namespace stowage::gpu

@@ -1,0 +1,254 @@
+#include "metricsapi/certificate_keeper.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/config_map.h"
+#include "kube/clock.h"
+#include "kube/small_file.h"
+
+namespace stowage::metricsapi {
+namespace {
+
+using kube::ObjectResult;
+
+constexpr const char* kApiServices = "/apis/apiregistration.k8s.io/v1/apiservices/";
+constexpr const char* kCaKey = "ca.crt";
+constexpr int kConflictsMax = 5;  // in a row; then it waits as after a failure
+
+std::string folder(const std::string& ns, const char* plural) {
+  return fmt::format("/api/v1/namespaces/{}/{}", net::percent_encode(ns), plural);
+}
+
+}  // namespace
+
+std::vector<std::string> service_hosts(const std::string& service, const std::string& ns) {
+  return {fmt::format("{}.{}.svc", service, ns),
+          fmt::format("{}.{}.svc.cluster.local", service, ns), fmt::format("{}.{}", service, ns)};
+}
+
+CertificateKeeper::CertificateKeeper(KeeperOptions options, Ends ends)
+    : options_([&] {
+        if (options.rules.hosts.empty()) {
+          options.rules.hosts = service_hosts(options.service, options.ns);
+        }
+        return std::move(options);
+      }()),
+      ends_(std::move(ends)),
+      pauses_(options_.retry_min, options_.look, options_.seed),
+      timer_(ends_.client.loop()),
+      access_(ends_.client, {.total_deadline = options_.deadline, .seed = options_.seed}) {}
+
+void CertificateKeeper::start() { look(); }
+
+void CertificateKeeper::call(std::string what, const char* method, const std::string& target,
+                             std::string body, std::function<void(const Outcome&)> done) {
+  kube::ObjectAsk ask{
+      .what = std::move(what), .method = method, .target = target, .body = std::move(body)};
+  if (ask.method == "POST") ask.content_type = "application/json";
+  access_.call(std::move(ask), std::move(done));
+}
+
+// ---- the Secret
+
+void CertificateKeeper::look() {
+  ++counters_.looks;
+  conflicts_in_row_ = 0;
+  read_secret();
+}
+
+void CertificateKeeper::read_secret() {
+  call("read the secret with the certificates", "GET",
+       folder(options_.ns, "secrets") + "/" + net::percent_encode(options_.secret), {},
+       [this](const Outcome& outcome) { taken(outcome); });
+}
+
+void CertificateKeeper::taken(const Outcome& outcome) {
+  codec::Secret secret;
+  if (outcome.result == ObjectResult::done) {
+    auto read = codec::read_secret(outcome.body);
+    if (!read) return fail_with("cannot read the secret: " + read.error().message);
+    secret = std::move(*read);
+  } else if (outcome.result != ObjectResult::gone) {
+    return fail_with(outcome.message);
+  }
+  const std::int64_t now = kube::unix_seconds(ends_.client.wall_clock()());
+  const KeptCertificates there = from_secret(secret);
+  auto plan = plan_certificates(there, options_.rules, now);
+  if (!plan) return fail_with(plan.error().message);
+  if (net::check_pair(there.serving)) use(there);  // better than none if it cannot be written
+  if (plan->changes.empty()) return tell_api_service();
+  write_secret(std::move(*plan), secret.resource_version);
+}
+
+void CertificateKeeper::write_secret(CertificatePlan plan, const std::string& resource_version) {
+  const codec::SecretAsk ask{.ns = options_.ns,
+                             .name = options_.secret,
+                             .resource_version = resource_version,
+                             .data = secret_data(plan.kept)};
+  const bool create = resource_version.empty();
+  const std::string secrets = folder(options_.ns, "secrets");
+  call("write the secret with the certificates", create ? "POST" : "PATCH",
+       create ? secrets : secrets + "/" + net::percent_encode(options_.secret),
+       create ? codec::secret(ask) : codec::secret_patch(ask),
+       [this, plan = std::move(plan)](const Outcome& outcome) { written(plan, outcome); });
+}
+
+// Somebody else may have written at the same time: then theirs counts. A secret that was deleted in
+// between is made anew.
+void CertificateKeeper::written(const CertificatePlan& plan, const Outcome& outcome) {
+  if (outcome.result == ObjectResult::conflict || outcome.result == ObjectResult::gone) {
+    ++counters_.conflicts;
+    if (++conflicts_in_row_ > kConflictsMax) return fail_with(outcome.message);
+    return read_secret();
+  }
+  if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
+  ++counters_.written;
+  for (const std::string& change : plan.changes) {
+    ends_.log.info("certificates have changed", {{"what", change}});
+  }
+  use(plan.kept);
+  tell_api_service();
+}
+
+void CertificateKeeper::use(const KeptCertificates& kept) {
+  ServingCertificates fresh{.pair = kept.serving, .trusted_pem = trusted(kept)};
+  if (fresh == in_use_) return;
+  in_use_ = std::move(fresh);
+  ends_.use(in_use_);
+}
+
+// ---- those who have to know
+
+void CertificateKeeper::tell_api_service() {
+  if (options_.api_service.empty()) return tell_ca_map();
+  const std::string target = kApiServices + net::percent_encode(options_.api_service);
+  call("read the APIService", "GET", target, {}, [this, target](const Outcome& outcome) {
+    if (outcome.result == ObjectResult::gone) return tell_ca_map();  // nobody asked for it
+    if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
+    const auto there = codec::read_api_service(outcome.body);
+    if (!there) return fail_with("cannot read the APIService: " + there.error().message);
+    auto patch = plan_api_service(*there, {.ns = options_.ns, .name = options_.service},
+                                  in_use_.trusted_pem);
+    if (!patch) return tell_ca_map();
+    call("tell the APIService whom to trust", "PATCH", target, std::move(*patch),
+         [this](const Outcome& patched) {
+           told("APIService", patched, &CertificateKeeper::tell_ca_map);
+         });
+  });
+}
+
+void CertificateKeeper::tell_ca_map() {
+  if (options_.ca_map.empty()) return finish();
+  call("read the ConfigMap of the authorities", "GET",
+       folder(options_.ns, "configmaps") + "/" + net::percent_encode(options_.ca_map), {},
+       [this](const Outcome& outcome) { ca_map_read(outcome); });
+}
+
+void CertificateKeeper::ca_map_read(const Outcome& outcome) {
+  const std::map<std::string, std::string> data = {{kCaKey, in_use_.trusted_pem}};
+  const std::string maps = folder(options_.ns, "configmaps");
+  const auto done = [this](const Outcome& written) {
+    told("ConfigMap", written, &CertificateKeeper::finish);
+  };
+  if (outcome.result == ObjectResult::gone) {
+    return call(
+        "tell agents whom to trust", "POST", maps,
+        codec::config_map({.ns = options_.ns, .name = options_.ca_map, .uid = {}, .data = data}),
+        done);
+  }
+  if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
+  codec::JsonText parser;
+  const auto there = codec::read_config_map(parser, outcome.body);
+  if (!there) return fail_with("cannot read the ConfigMap: " + there.error().message);
+  const auto found = there->data.find(kCaKey);
+  if (found != there->data.end() && found->second == in_use_.trusted_pem) return finish();
+  call("tell agents whom to trust", "PATCH", maps + "/" + net::percent_encode(options_.ca_map),
+       codec::config_map_patch(data), done);
+}
+
+// A conflict is no failure: somebody else is telling it, and it is looked at again.
+void CertificateKeeper::told(const char* what, const Outcome& outcome,
+                             void (CertificateKeeper::*then)()) {
+  if (outcome.result == ObjectResult::conflict) {
+    ++counters_.conflicts;
+    if (++conflicts_in_row_ > kConflictsMax) return fail_with(outcome.message);
+    return read_secret();
+  }
+  if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
+  ++counters_.told;
+  ends_.log.info("whom to trust has been told", {{"by", what}});
+  (this->*then)();
+}
+
+void CertificateKeeper::finish() {
+  trouble_.clear();
+  complaint_.clear();
+  pauses_.reset();
+  again(pauses_.spread(options_.look));
+}
+
+void CertificateKeeper::fail_with(const std::string& why) {
+  ++counters_.failures;
+  trouble_ = why;
+  if (std::exchange(complaint_, why) != why) {
+    ends_.log.warn("certificates cannot be kept as they should", {{"why", why}});
+  }
+  again(pauses_.next());
+}
+
+void CertificateKeeper::again(net::Duration pause) {
+  timer_.start(pause, [this] { look(); });
+}
+
+// ---- files
+
+CertificateFiles::CertificateFiles(net::EventLoop& loop, CertificatePaths paths, base::Log& log,
+                                   UseCertificates use)
+    : paths_(std::move(paths)), log_(log), use_(std::move(use)), timer_(loop) {}
+
+Result<ServingCertificates> CertificateFiles::read() const {
+  ServingCertificates read;
+  STOWAGE_TRY(certificate, kube::read_small_file(paths_.certificate));
+  STOWAGE_TRY(key, kube::read_small_file(paths_.key));
+  read.pair = {.certificate_pem = std::move(certificate), .key_pem = std::move(key)};
+  if (const Status good = net::check_pair(read.pair); !good) {
+    return fail(fmt::format("{} and {}: {}", paths_.certificate, paths_.key, good.error().message));
+  }
+  if (paths_.ca.empty()) {
+    read.trusted_pem = read.pair.certificate_pem;
+    return read;
+  }
+  STOWAGE_TRY(ca, kube::read_small_file(paths_.ca));
+  if (const auto facts = net::read_certificate(ca); !facts) {
+    return fail(fmt::format("{}: {}", paths_.ca, facts.error().message));
+  }
+  read.trusted_pem = std::move(ca);
+  return read;
+}
+
+Status CertificateFiles::start() {
+  STOWAGE_TRY(first, read());
+  in_use_ = std::move(first);
+  use_(in_use_);
+  timer_.start(paths_.look, [this] { look(); });
+  return {};
+}
+
+void CertificateFiles::look() {
+  timer_.start(paths_.look, [this] { look(); });
+  auto fresh = read();
+  if (!fresh) {  // perhaps half written: looked at again
+    const std::string& why = fresh.error().message;
+    if (std::exchange(complaint_, why) == why) return;
+    return log_.warn("new certificates cannot be used, the old ones stay", {{"why", why}});
+  }
+  complaint_.clear();
+  if (*fresh == in_use_) return;
+  in_use_ = std::move(*fresh);
+  log_.info("certificates reloaded", {{"file", paths_.certificate}});
+  use_(in_use_);
+}
+
+}  // namespace stowage::metricsapi

@@ -1,0 +1,216 @@
+#include "metricsapi/relay.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace stowage::metricsapi {
+namespace {
+
+using ResponderPtr = std::shared_ptr<net::Responder>;
+using ClientPtr = std::shared_ptr<net::HttpClient>;
+using Reply = tl::expected<net::HttpResponse, net::CallError>;
+
+constexpr std::chrono::seconds kConnectTimeout{2};
+constexpr std::size_t kAnswerBytesMax = std::size_t{256} << 20U;
+
+// What of a head is ours to repeat.
+net::HttpResponse repeated(net::HttpResponse head) {
+  net::HttpResponse answer{.status = head.status, .headers = {}, .body = std::move(head.body)};
+  for (const char* name : {"Content-Type", "Retry-After"}) {
+    const std::string value(net::find_header(head.headers, name));
+    if (!value.empty()) answer.headers.emplace_back(name, value);
+  }
+  return answer;
+}
+
+std::string unreachable(const std::string& why) {
+  return "this replica does not lead, and the leader cannot be asked: " + why;
+}
+
+}  // namespace
+
+struct Relay::Passed {
+  ResponderPtr responder;
+  ClientPtr client;
+  std::unique_ptr<net::HttpClient::Stream> stream;
+  bool begun = false;
+};
+
+struct Relay::State {
+  net::EventLoop& loop;
+  const RelayOptions options;
+  Counters counters;
+  std::unordered_set<std::shared_ptr<Passed>> streams;
+
+  // A connection must not end inside of its own callback.
+  void drop(const std::shared_ptr<Passed>& passed) {
+    if (streams.erase(passed) == 0) return;
+    loop.post([passed] {
+      passed->stream.reset();
+      passed->client.reset();
+    });
+  }
+};
+
+Relay::Relay(RelayOptions options, net::EventLoop& loop, base::Log& log)
+    : options_(options),
+      loop_(loop),
+      log_(log),
+      state_(new State{.loop = loop, .options = options, .counters = {}, .streams = {}}) {}
+
+Relay::~Relay() { send_away(); }
+
+void Relay::set_tls(std::shared_ptr<net::TlsContext> tls) {
+  tls_ = std::move(tls);
+  client_.reset();
+}
+
+std::shared_ptr<net::HttpClient> Relay::client_for(const std::string& url, std::string& why) {
+  if (url.empty()) return nullptr;
+  if (client_ && url == url_) return client_;
+  auto parsed = net::parse_url(url);
+  if (!parsed) {
+    why = fmt::format("the leader gives a bad address: {}", parsed.error().message);
+    return nullptr;
+  }
+  if (!parsed->tls || !tls_) {  // a token does not go over an open line
+    why = parsed->tls ? "there are no certificates yet" : "the leader is not reached by https";
+    return nullptr;
+  }
+  net::HttpClientOptions http;
+  http.server = std::move(*parsed);
+  http.tls = tls_;
+  http.connections_max = options_.calls_max;
+  http.waiting_max = options_.calls_max;
+  http.connect_timeout = kConnectTimeout;
+  http.body_bytes_max = kAnswerBytesMax;
+  url_ = url;
+  client_ = std::make_shared<net::HttpClient>(loop_, std::move(http));
+  return client_;
+}
+
+net::HttpRequest Relay::onward(Passing& passing) {
+  net::HttpRequest& http = passing.request.http;
+  net::HttpRequest request{
+      .method = http.method,
+      .target = http.target,
+      .headers = {{kForwardedHeader, "1"}, {"Authorization", passing.authorization}},
+      .body = std::move(http.body)};
+  for (const char* name : {"Accept", "Content-Type"}) {
+    const std::string value(net::find_header(http.headers, name));
+    if (!value.empty()) request.headers.emplace_back(name, value);
+  }
+  return request;
+}
+
+void Relay::pass_on(Passing passing, const reports::Place& leader) {
+  const bool again = !net::find_header(passing.request.http.headers, kForwardedHeader).empty();
+  const bool is_stream = passing.ask.what == Ask::What::watch;
+  const Counters& now = state_->counters;
+  std::string why = "no replica leads at the moment";
+  const ClientPtr client = again ? nullptr : client_for(leader.url, why);
+  const bool full =
+      is_stream ? state_->streams.size() >= options_.streams_max : now.calls >= options_.calls_max;
+  if (!client || full || passing.authorization.empty()) {
+    ++state_->counters.refused;
+    return passing.responder->send(
+        refusal(later(again     ? "this replica does not lead any more: ask again"
+                      : full    ? "too many requests wait for the leader"
+                      : !client ? unreachable(why)
+                                : unreachable("this replica has no token"))));
+  }
+  log_.debug("passed on to the leader", {{"user", passing.user},
+                                         {"what", std::string(word(passing.ask.what))},
+                                         {"target", passing.request.http.target}});
+  if (is_stream) return stream(client, std::move(passing));
+  call(client, std::move(passing));
+}
+
+void Relay::call(const ClientPtr& client, Passing passing) {
+  ++state_->counters.calls;
+  client->send(onward(passing), options_.deadline,
+               [weak = std::weak_ptr<State>(state_), responder = passing.responder, held = client,
+                &loop = loop_](Reply reply) mutable {
+                 loop.post([kept = std::move(held)] {});  // it must not end inside of its own call
+                 if (const auto state = weak.lock()) {
+                   --state->counters.calls;
+                   ++(reply ? state->counters.passed : state->counters.failed);
+                 }
+                 responder->send(reply ? repeated(std::move(*reply))
+                                       : refusal(later(unreachable(reply.error().message))));
+               });
+}
+
+void Relay::stream(const ClientPtr& client, Passing passing) {
+  auto passed = std::make_shared<Passed>();
+  passed->responder = passing.responder;
+  passed->client = client;
+  state_->streams.insert(passed);
+  const std::weak_ptr<State> state = state_;
+  const std::weak_ptr<Passed> weak = passed;
+  const auto both = [state, weak](auto act) {
+    const auto held = state.lock();
+    const auto one = weak.lock();
+    if (held && one && held->streams.contains(one)) act(*held, one);
+  };
+  using PassedPtr = std::shared_ptr<Passed>;
+  net::HttpClient::StreamHandler handler;
+  handler.head = [both](net::HttpResponse head) {
+    both([&](State& held, const PassedPtr& one) {
+      ++held.counters.passed;
+      if (head.status != 200) {
+        one->responder->send(repeated(std::move(head)));
+        return held.drop(one);
+      }
+      one->begun = true;
+      one->responder->begin(repeated(std::move(head)));
+    });
+  };
+  handler.data = [both](std::string_view bytes) {
+    both([&](State& held, const PassedPtr& one) {
+      if (one->responder->backlog() > held.options.backlog_max) {
+        ++held.counters.cut_off;
+        one->responder->abort();
+        return held.drop(one);
+      }
+      one->responder->write(std::make_shared<const std::string>(bytes));
+    });
+  };
+  handler.end = [both](const std::optional<net::CallError>& error) {
+    both([&](State& held, const PassedPtr& one) {
+      if (!one->begun) {
+        ++held.counters.failed;
+        one->responder->send(refusal(later(unreachable(error ? error->message : "no answer"))));
+      } else {
+        one->responder->end();
+      }
+      held.drop(one);
+    });
+  };
+  passed->responder->on_closed(
+      [both] { both([](State& held, const PassedPtr& one) { held.drop(one); }); });
+  // Watches bring a sign of life every now and then; a leader that is gone without a word is
+  // noticed by the connection.
+  passed->stream = client->open(onward(passing), {}, std::move(handler));
+}
+
+void Relay::send_away() {
+  for (const auto& passed : std::exchange(state_->streams, {})) {
+    if (passed->begun) {
+      passed->responder->end();
+    } else {
+      passed->responder->send(refusal(later("the leader has changed: ask again")));
+    }
+    loop_.post([passed] { passed->stream.reset(); });
+  }
+}
+
+Relay::Counters Relay::counters() const {
+  Counters counters = state_->counters;
+  counters.streams = state_->streams.size();
+  return counters;
+}
+
+}  // namespace stowage::metricsapi

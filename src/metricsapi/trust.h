@@ -1,0 +1,85 @@
+// Whose certificates count, and what they mean: the ConfigMap extension-apiserver-authentication in
+// which the API server tells servers like this one whom to believe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "codec/json_in.h"
+#include "kube/api_client.h"
+#include "kube/reflector.h"
+#include "net/tls.h"
+
+namespace stowage::metricsapi {
+
+// The names of authorities (net::ClientAuthority).
+inline constexpr const char* kFrontProxy = "front-proxy";
+inline constexpr const char* kClients = "clients";
+
+struct Trust {
+  std::string client_ca_pem;  // of users; empty: their certificates are not asked for
+  // Of the API server as it passes on requests of others; empty: nobody's word about others counts.
+  std::string proxy_ca_pem;
+  std::vector<std::string> proxy_names;  // common names; none: any
+  // Headers by which it says for whom. Extra ones begin with a prefix.
+  std::vector<std::string> user_headers;
+  std::vector<std::string> uid_headers;
+  std::vector<std::string> group_headers;
+  std::vector<std::string> extra_prefixes;
+  friend bool operator==(const Trust&, const Trust&) = default;
+};
+
+// From the data of the ConfigMap. Keys that are absent leave empty what they would fill; an
+// authority that has no readable certificate is an error.
+[[nodiscard]] Result<Trust> read_trust(const std::map<std::string, std::string>& data);
+[[nodiscard]] std::vector<net::ClientAuthority> authorities(const Trust& trust);
+
+// Keeps it up to date. A ConfigMap that cannot be read, or is deleted, leaves the one before in
+// force.
+class TrustSource final : private kube::ReflectorSink {
+ public:
+  struct Ends {
+    kube::ApiClient& client;
+    base::Log& log;
+    std::function<void(const Trust&)> changed;
+  };
+  struct Options {
+    std::string ns = "kube-system";
+    std::string name = "extension-apiserver-authentication";
+  };
+  TrustSource(const Options& options, Ends ends);
+  TrustSource(const TrustSource&) = delete;
+  TrustSource& operator=(const TrustSource&) = delete;
+  ~TrustSource() override = default;
+
+  void start() { reflector_.start(); }
+  [[nodiscard]] const Trust& trust() const { return trust_; }
+  // Why nothing is known; empty once something was read.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  void on_list_begin() override {}
+  void on_item(std::string_view json) override { take(json); }
+  void on_list_end(std::string_view resource_version) override;
+  void on_event(kube::WatchType type, std::string_view json) override;
+  void on_status(const kube::ReflectorStatus& status) override;
+  void on_bad_line(const std::string& error) override;
+  void take(std::string_view json);
+  void complain(const std::string& why);
+
+  Ends ends_;
+  Trust trust_;
+  bool known_ = false;
+  std::string trouble_ = "not read yet";
+  std::string complaint_;  // told already
+  codec::JsonText parser_;
+  kube::Reflector reflector_;
+};
+
+}  // namespace stowage::metricsapi

@@ -1,0 +1,87 @@
+#include "reports/digest.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stowage::reports {
+namespace {
+
+dialect::KubeletWord word_of(const codec::ReportedPod& pod) {
+  dialect::KubeletWord word;
+  for (const auto& container : pod.containers) {
+    for (const auto& devices : container.devices) {
+      auto& ids = word[container.name];
+      ids.insert(ids.end(), devices.ids.begin(), devices.ids.end());
+    }
+  }
+  return word;
+}
+
+}  // namespace
+
+Digest::Digest(net::EventLoop& loop, Book& book, DigestOptions options, Send send)
+    : book_(book), options_(options), send_(std::move(send)), timer_(loop) {
+  book.listen([this](const NodePage& page, const PageChange& change) { note(page, change); });
+}
+
+void Digest::note(const NodePage& page, const PageChange& change) {
+  Dirty& dirty = dirty_[page.node];
+  dirty.load = dirty.load || change.load || change.cards;
+  dirty.pods.insert(change.pods_now.begin(), change.pods_now.end());
+  dirty.pods.insert(change.pods_gone.begin(), change.pods_gone.end());
+  if (!std::exchange(due_, true)) timer_.start(options_.every, [this] { flush(); });
+}
+
+void Digest::tell_all() {
+  for (const NodePage* page : book_.pages()) {
+    Dirty& dirty = dirty_[page->node];
+    dirty.load = true;
+    for (const auto& [name, pod] : page->pods) dirty.pods.insert(name);
+  }
+  if (!dirty_.empty() && !std::exchange(due_, true)) {
+    timer_.start(net::Duration{0}, [this] { flush(); });
+  }
+}
+
+void Digest::flush() {
+  std::vector<NodeNews> parcel;
+  while (!dirty_.empty() && parcel.size() < options_.nodes_max) {
+    const auto first = dirty_.begin();
+    parcel.push_back(news_of(first->first, first->second));
+    dirty_.erase(first);
+  }
+  due_ = !dirty_.empty();
+  // More waits: others have their turn first.
+  if (due_) timer_.start(std::chrono::milliseconds{1}, [this] { flush(); });
+  send_(std::move(parcel));
+}
+
+NodeNews Digest::news_of(const std::string& node, const Dirty& dirty) const {
+  NodeNews news{.node = node};
+  const NodePage* page = book_.page(node);
+  if (page == nullptr) {  // forgotten
+    news.load_told = true;
+    news.gone.assign(dirty.pods.begin(), dirty.pods.end());
+    return news;
+  }
+  news.silent = page->silent;
+  for (const std::string& name : dirty.pods) {
+    const auto found = page->pods.find(name);
+    if (found == page->pods.end()) {
+      news.gone.push_back(name);
+    } else {
+      news.pods.push_back({.name = name, .word = word_of(found->second)});
+    }
+  }
+  if (!dirty.load) return news;
+  news.load_told = true;
+  for (const auto& card : page->cards) {
+    const auto load = page->load.find(card.index);
+    if (load == page->load.end() || !load->second.values.busy_permille) continue;
+    news.measured = news.busy.empty() ? load->second.at : std::min(news.measured, load->second.at);
+    news.busy.push_back({.card = card.id, .permille = *load->second.values.busy_permille});
+  }
+  return news;
+}
+
+}  // namespace stowage::reports

@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include "scheduler/roster.h"
+
+namespace stowage::scheduler {
+namespace {
+
+dialect::NodeObject node_object(const std::string& name, int cards) {
+  dialect::NodeObject node;
+  node.name = name;
+  std::vector<core::Card> list;
+  for (int i = 0; i < cards; ++i) {
+    list.push_back({.id = "GPU-" + std::to_string(i), .index = i, .memory_mib = 1000});
+  }
+  node.annotations[std::string(dialect::kInventoryAnnotation)] = dialect::inventory_text(list, {});
+  node.allocatable = {{"cpu", *base::Quantity::parse("64")},
+                      {"pods", *base::Quantity::parse("110")},
+                      {"nvidia.com/gpu", *base::Quantity::parse(std::to_string(cards))}};
+  node.capacity = node.allocatable;
+  return node;
+}
+
+// A pod of another scheduler, on node n.
+dialect::PodObject pod_object(const std::string& name, const std::string& uid, int cards = 1) {
+  dialect::PodObject pod{.ns = "ns", .name = name, .uid = uid};
+  pod.scheduler = "default-scheduler";
+  pod.phase = "Running";
+  pod.node = "n";
+  dialect::ContainerObject container{.name = "main"};
+  container.requests = {{"nvidia.com/gpu", *base::Quantity::parse(std::to_string(cards))}};
+  pod.containers = {container};
+  return pod;
+}
+
+struct RosterKubelet : ::testing::Test {
+  RosterKubelet() {
+    mailbox.open();
+    roster.see_node(node_object("n", 3));
+    (void)named();
+  }
+  // "u GPU-0": what was named since the last call, in the order of the mailbox.
+  std::string named() {
+    const auto sizes = mailbox.sizes();
+    if (sizes.objects + sizes.pending + sizes.replies == 0) return "";
+    std::string text;
+    const auto taken = mailbox.take(1000);
+    for (const auto& message : *taken) {
+      const auto* event = std::get_if<core::CardsNamed>(&std::get<core::Event>(message));
+      if (event == nullptr) continue;
+      text += event->uid;
+      for (const auto& share : event->cards.containers.at(0)) {
+        text += " " + std::to_string(share.card);
+      }
+      text += ";";
+    }
+    return text;
+  }
+  void kubelet(const std::string& pod, const std::vector<std::string>& ids) {
+    roster.hear_kubelet("n", "ns/" + pod, {{"main", ids}});
+  }
+
+  Mailbox mailbox;
+  std::vector<Notice> notices;
+  Roster roster{built_in_profiles(),
+                mailbox,
+                [this](const Notice& notice) { notices.push_back(notice); },
+                {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
+                 .now = [] { return base::Instant{5}; }}};
+};
+
+TEST_F(RosterKubelet, NamesTheCardsOfAPodWheneverItSpeaks) {
+  roster.see_pod(pod_object("p", "u"));
+  EXPECT_EQ(named(), "");
+  EXPECT_EQ(roster.sizes().unnamed, 1U);
+  kubelet("p", {"GPU-2"});
+  EXPECT_EQ(named(), "u 2;");
+  EXPECT_EQ(roster.sizes().unnamed, 0U);
+  EXPECT_EQ(roster.sizes().by_kubelet, 1U);
+  kubelet("early", {"GPU-1"});
+  EXPECT_EQ(named(), "");
+  roster.see_pod(pod_object("early", "v"));
+  EXPECT_EQ(named(), "v 1;") << "it spoke before the pod was seen";
+  roster.lose_pod("u");
+  roster.lose_pod("v");
+  EXPECT_EQ(roster.sizes().by_kubelet, 0U);
+}
+
+TEST_F(RosterKubelet, SpeaksForItsOwnNode) {
+  roster.see_pod(pod_object("p", "u"));
+  roster.hear_kubelet("m", "ns/p", {{"main", {"GPU-2"}}});
+  EXPECT_EQ(named(), "");
+  roster.kubelet_forgets("n", "ns/p");
+  kubelet("p", {"GPU-2"});
+  EXPECT_EQ(named(), "u 2;");
+}
+
+TEST_F(RosterKubelet, DevicesThatAreNoCardsSayNothing) {
+  roster.see_pod(pod_object("p", "u"));
+  kubelet("p", {"rdma-0"});
+  EXPECT_EQ(named(), "");
+  EXPECT_TRUE(notices.empty());
+}
+
+TEST_F(RosterKubelet, AWordThatCannotBeIsToldOnce) {
+  roster.see_pod(pod_object("p", "u", 2));
+  kubelet("p", {"GPU-2"});
+  kubelet("p", {"GPU-1"});
+  EXPECT_EQ(named(), "");
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_EQ(notices.front().kind, Notice::Kind::unread_cards);
+}
+
+// A pod that is replaced by one of its name: the new one is not given the cards of the old, unless
+// its agent has not looked again yet.
+TEST_F(RosterKubelet, APodThatIsReplacedIsAnotherOne) {
+  roster.see_pod(pod_object("p", "u"));
+  kubelet("p", {"GPU-0"});
+  roster.lose_pod("u");
+  roster.kubelet_forgets("n", "ns/p");
+  (void)named();
+  roster.see_pod(pod_object("p", "v"));
+  EXPECT_EQ(named(), "");
+  kubelet("p", {"GPU-1"});
+  EXPECT_EQ(named(), "v 1;");
+}
+
+TEST_F(RosterKubelet, CardsThatComeLaterAreNamedThen) {
+  roster.see_node(node_object("n", 1));
+  roster.see_pod(pod_object("p", "u"));
+  kubelet("p", {"GPU-2"});
+  EXPECT_EQ(named(), "");
+  roster.see_node(node_object("n", 3));
+  EXPECT_EQ(named(), "u 2;");
+}
+
+TEST_F(RosterKubelet, OtherCardsThanThoseItWasPlacedOnAreToldOnce) {
+  dialect::PodObject pod = pod_object("p", "u");
+  const core::Assignment cards{.containers = {{{.card = 0, .milli = 1000, .memory_mib = 1000}}}};
+  pod.annotations = dialect::answer({.object = pod,
+                                     .pod = *dialect::to_spec(pod, {}),
+                                     .node = *roster.node("n"),
+                                     .cards = cards})
+                        .annotations;
+  roster.begin_pods();  // as after a restart: the annotation counts
+  roster.see_pod(pod);
+  roster.end_pods();
+  kubelet("p", {"GPU-0"});
+  EXPECT_TRUE(notices.empty());
+  kubelet("p", {"GPU-1"});
+  kubelet("p", {"GPU-1"});
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_EQ(notices.front().kind, Notice::Kind::astray);
+  EXPECT_NE(notices.front().text.find("has given it GPU-1"), std::string::npos);
+  EXPECT_EQ(roster.sizes().astray, 1U);
+  EXPECT_EQ(named(), "") << "the ledger keeps what was decided";
+  kubelet("p", {"GPU-0"});
+  EXPECT_EQ(roster.sizes().astray, 0U);
+  roster.lose_pod("u");
+  EXPECT_EQ(roster.sizes().astray, 0U);
+}
+
+}  // namespace
+}  // namespace stowage::scheduler

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Agents with cards from files tell the cluster what there is, and pods are placed by it.
+
+    agents_test.py STOWAGE
+"""
+import json
+import re
+import sys
+import time
+import unittest
+
+from local_cluster import GPUS, SHORT_LEASE, LocalCluster, pod, wait_until
+
+PROGRAM = ""
+INVENTORY = "stowage.dev/gpu-inventory"
+ACCOUNT = "system:serviceaccount:kube-system:stowage-agent"
+CONFIG = SHORT_LEASE + """
+agents: {listen: "127.0.0.1:0", silentAfter: 1s, silentNodes: refuse, loadCounts: 5s}
+profiles:
+- name: stowage
+- name: by-load
+  policy: load
+"""
+WHOLE = {"stowage.dev/gpu": "1"}
+
+
+class Cluster(LocalCluster):
+    def __init__(self, nodes=2):
+        super().__init__(PROGRAM, "--nodes", str(nodes), "--gpus", "2")
+        self.agents = {}
+
+    def start(self, name="controller"):
+        config = self.file("config.yaml", CONFIG)
+        controller = self.controller(name, "--config", config)
+        wait_until("the controller is ready", controller.ready)
+        return controller
+
+    @staticmethod
+    def door(controller):
+        log = controller.process.log.read_text(errors="replace")
+        return re.search(r"agents report here listen=(\S+)", log)[1]
+
+    def cards(self, node, text):
+        return self.file(f"{node}.yaml", text)
+
+    def agent(self, node, controller, text, who=None):
+        cards = self.cards(node, text)
+        token = self.file(f"{node}.token", who or f"{ACCOUNT}@{node}")
+        self.agents[node] = self.process(
+            f"agent-{node}-{len(self.agents)}", PROGRAM, "agent", "--node-name", node, "--cards",
+            f"fake:{cards}", "--controller", self.door(controller), "--token-file", token,
+            "--podresources", "", "--kubeconfig", self.kubeconfig, "--listen", "127.0.0.1:0")
+        return self.agents[node]
+
+    def inventory(self, node):
+        annotations = self.api.get(f"/api/v1/nodes/{node}")["metadata"].get("annotations", {})
+        return json.loads(annotations.get(INVENTORY, "{}"))
+
+    def place(self, name, resources=None, scheduler="stowage"):
+        self.api.create_all("/api/v1/namespaces/default/pods",
+                            [pod(name, resources or WHOLE, scheduler)])
+
+    def find(self, name):
+        return self.api.get(f"/api/v1/namespaces/default/pods/{name}")
+
+    def node_of(self, name):
+        return wait_until(f"{name} has a node", lambda: self.find(name)["spec"].get("nodeName"))
+
+    def nodes(self):
+        return sorted(each["metadata"]["name"]
+                      for each in self.api.get("/api/v1/nodes")["items"])
+
+
+def cards(load=(0, 0), extra=""):
+    lines = "".join(f"- {{index: {i}, utilisation: {busy}}}\n" for i, busy in enumerate(load))
+    return f"count: {len(load)}\nmodel: NVIDIA H200\nmemoryMiB: 143771\ncards:\n{lines}{extra}"
+
+
+class Agents(unittest.TestCase):
+    def test_the_node_says_which_cards_it_has_and_how_they_are(self):
+        with Cluster() as cluster:
+            controller = cluster.start()
+            first = cluster.nodes()[0]
+            cluster.agent(first, controller, cards())
+            wait_until("the node says what the agent has found", lambda: [
+                card["model"] for card in cluster.inventory(first).get("cards", [])
+            ] == ["NVIDIA H200"] * 2)
+            wait_until("the controller hears it",
+                       lambda: controller.metric('stowage_agents{state="heard"}') == 1)
+            sick = cards().replace("index: 1,", "index: 1, faults: [{xid: 79}],")
+            cluster.cards(first, sick)
+            told = wait_until("the card is sick", lambda: [
+                card for card in cluster.inventory(first)["cards"]
+                if card.get("healthy") is False])
+            self.assertEqual([card["index"] for card in told], [1])
+            other = cluster.nodes()[1]
+            cluster.api.request("DELETE", f"/api/v1/nodes/{other}")
+            for number in range(2):
+                cluster.place(f"p{number}")
+            self.assertEqual(cluster.node_of("p0"), first)
+            answer = json.loads(cluster.find("p0")["metadata"]["annotations"][GPUS])
+            self.assertEqual(answer["containers"]["main"][0]["index"], 0, "the one that is well")
+            time.sleep(0.5)
+            self.assertFalse(cluster.find("p1")["spec"].get("nodeName"), "the other takes nobody")
+
+    def test_a_pod_goes_where_the_cards_are_idle(self):
+        with Cluster() as cluster:
+            controller = cluster.start()
+            first, second = cluster.nodes()
+            cluster.agent(first, controller, cards((95, 90)))
+            cluster.agent(second, controller, cards((80, 5)))
+            wait_until("both are heard",
+                       lambda: controller.metric('stowage_agents{state="heard"}') == 2)
+            wait_until("both annotations are there", lambda: all(
+                cluster.inventory(node)["cards"][0]["model"] == "NVIDIA H200"
+                for node in (first, second)))
+            time.sleep(1.5)  # the load is told with the next beats
+            cluster.place("idle", scheduler="by-load")
+            self.assertEqual(cluster.node_of("idle"), second)
+            answer = json.loads(cluster.find("idle")["metadata"]["annotations"][GPUS])
+            self.assertEqual(answer["containers"]["main"][0]["index"], 1)
+
+    def test_a_node_whose_agent_is_silent_takes_nobody_until_it_is_heard(self):
+        with Cluster(nodes=1) as cluster:
+            controller = cluster.start()
+            node = cluster.nodes()[0]
+            agent = cluster.agent(node, controller, cards())
+            wait_until("it is heard",
+                       lambda: controller.metric('stowage_agents{state="heard"}') == 1)
+            agent.kill()
+            wait_until("it is silent",
+                       lambda: controller.metric('stowage_agents{state="silent"}') == 1)
+            cluster.place("waits")
+            time.sleep(0.5)
+            self.assertFalse(cluster.find("waits")["spec"].get("nodeName"))
+            cluster.agent(node, controller, cards())
+            self.assertEqual(cluster.node_of("waits"), node)
+
+    def test_agents_follow_the_leader(self):
+        with Cluster() as cluster:
+            leader = cluster.start("first")
+            standby = cluster.start("second")
+            first, second = cluster.nodes()
+            cluster.agent(first, standby, cards())
+            cluster.agent(second, leader, cards())
+            wait_until("the leader hears both",
+                       lambda: leader.metric('stowage_agents{state="heard"}') == 2)
+            wait_until("one of them was sent on",
+                       lambda: standby.metric("stowage_agent_sent_on_total") >= 1)
+            leader.process.kill()
+            wait_until("the other one hears the one that knows it",
+                       lambda: standby.metric('stowage_agents{state="heard"}') >= 1)
+
+    def test_who_is_not_the_agent_of_the_node_is_not_heard(self):
+        with Cluster() as cluster:
+            controller = cluster.start()
+            first, second = cluster.nodes()
+            cluster.agent(first, controller, cards(), who=f"{ACCOUNT}@{second}")
+            cluster.agent(second, controller, cards(), who="somebody@" + second)
+            wait_until("they were refused", lambda: (
+                controller.metric("stowage_agent_refused_total") >= 1
+                and controller.metric('stowage_agent_streams_ended_total{why="unreadable"}') >= 1))
+            self.assertEqual(controller.metric('stowage_agents{state="heard"}'), 0)
+            log = cluster.agents[second].log
+            wait_until("the agent says why",
+                       lambda: "somebody is not an account of our agents" in log.read_text())
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main(verbosity=2)
