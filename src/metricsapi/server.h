@@ -14,7 +14,6 @@
 // trusts, so that health can be asked for.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
