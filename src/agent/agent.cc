@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "agent/cgroup.h"
+#include "agent/footprint.h"
 #include "agent/metrics.h"
 #include "base/version.h"
 #include "net/address.h"
@@ -13,6 +15,7 @@ namespace stowage::agent {
 namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::chrono::seconds kStarted{15};  // everything has been done once by then
 
 net::HttpResponse plain(int status, std::string text) {
   return {.status = status,
@@ -60,6 +63,7 @@ Result<std::unique_ptr<Agent>> Agent::create(net::EventLoop& loop, AgentOptions 
     made->client_ = std::move(*client);
     made->reporter_ = std::make_unique<Reporter>(
         *made->client_, ReporterOptions{.node = given.node, .seed = given.seed}, log);
+    made->node_pods_ = std::make_unique<NodePods>(*made->client_, given.node, given.seed, log);
   }
   if (given.uplink) made->uplink_ = std::make_unique<Uplink>(loop, *given.uplink, log);
   if (!given.podresources.empty()) {
@@ -113,6 +117,7 @@ void Agent::start() {
       {{"version", std::string(base::kVersion)}, {"node", options_.node}, {"listen", address()}});
   sampler_->start();
   if (reporter_) reporter_->start();
+  if (node_pods_) node_pods_->start();
   if (pods_) pods_->start();
   if (uplink_) uplink_->start();
   look();
@@ -133,7 +138,18 @@ void Agent::take(std::shared_ptr<const CardsPicture> picture) {
   if (reporter_ && picture_->known) {
     reporter_->set_cards(picture_->list.cards, picture_->list.links);
   }
+  note_busy(*picture_);
   if (uplink_) tell_uplink(*picture_);
+}
+
+void Agent::note_busy(const CardsPicture& picture) {
+  std::map<std::string, net::Moment> fresh;
+  for (const gpu::CardSample& sample : picture.samples) {
+    const auto before = last_busy_.find(sample.id);
+    const bool busy = sample.utilisation_permille.value_or(0) > 0;
+    fresh[sample.id] = busy || before == last_busy_.end() ? loop_.now() : before->second;
+  }
+  last_busy_ = std::move(fresh);
 }
 
 void Agent::tell_uplink(const CardsPicture& picture) {
@@ -188,6 +204,10 @@ bool Agent::hung() const {
 
 void Agent::look() {
   timer_.start(kLookEvery, [this] { look(); });
+  if (!trimmed_ && loop_.now() - started_ > kStarted) {
+    trimmed_ = true;
+    (void)drop_file_pages();
+  }
   const bool unreadable = hung() || (!picture_->known && !picture_->trouble.empty() &&
                                      loop_.now() - started_ > options_.hung_after);
   if (!unreadable) return;
@@ -226,10 +246,21 @@ void Agent::serve(const net::ServerRequest& request,
 std::string Agent::metrics() const {
   static const std::vector<PodDevices> kNobody;
   const net::Moment last = std::max(started_, sampler_->last());
+  std::map<std::string, double> idle;
+  for (const auto& [card, busy] : last_busy_) {
+    idle[card] = std::chrono::duration<double>(loop_.now() - busy).count();
+  }
+  const auto owner = [this](std::uint32_t pid) -> const ContainerName* {
+    const auto found = cgroup_owner(pid);
+    return found && node_pods_ ? node_pods_->container(found->container) : nullptr;
+  };
   const Uplink::Picture uplink = uplink_ ? uplink_->picture() : Uplink::Picture{};
   return render_metrics(
       {.cards = *picture_,
        .pods = pods_ ? pods_->pods() : kNobody,
+       .grants = node_pods_ ? node_pods_->grants(picture_->list.cards) : std::vector<Grant>{},
+       .usage = usage_of(picture_->samples, owner),
+       .idle_seconds = std::move(idle),
        .sampled_seconds_ago = std::chrono::duration<double>(loop_.now() - last).count(),
        .reporter = reporter_ ? &reporter_->picture() : nullptr,
        .uplink = uplink_ ? &uplink : nullptr,

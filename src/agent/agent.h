@@ -3,16 +3,19 @@
 //   Sampler (a thread of its own) -> Reporter   the node's annotation: which cards, how healthy
 //                                 -> Uplink     the controller: the same, and how busy they are
 //   PodResourcesWatcher (kubelet) -> Uplink     who has which device
+//   NodePods (API server)                       how much of it each container was given: /metrics
 //
 // Everything but the sampler's thread lives on the loop's thread.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "agent/node_pods.h"
 #include "agent/podresources_watcher.h"
 #include "agent/reporter.h"
 #include "agent/sampler.h"
@@ -64,6 +67,7 @@ class Agent {
   void take(std::shared_ptr<const CardsPicture> picture);
   void take(const PodChanges& changes);
   void tell_uplink(const CardsPicture& picture);
+  void note_busy(const CardsPicture& picture);
   void look();
   [[nodiscard]] bool hung() const;
 
@@ -74,12 +78,15 @@ class Agent {
   std::unique_ptr<Reporter> reporter_;
   std::unique_ptr<Uplink> uplink_;
   std::unique_ptr<grpc::Client> kubelet_;
+  std::unique_ptr<NodePods> node_pods_;
   std::unique_ptr<PodResources> resources_;
   std::unique_ptr<PodResourcesWatcher> pods_;
   std::unique_ptr<Sampler> sampler_;
   std::shared_ptr<const CardsPicture> picture_;
+  std::map<std::string, net::Moment> last_busy_;  // by card
   bool pods_told_ = false;
   bool hung_told_ = false;
+  bool trimmed_ = false;
   std::string host_;
   std::unique_ptr<net::HttpServer> server_;
   net::Timer timer_;

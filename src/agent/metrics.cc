@@ -74,6 +74,7 @@ void pod_metrics(const AgentMetrics& input, Exposition& out) {
   std::set<std::string> known;
   for (const core::Card& card : input.cards.list.cards) known.insert(card.id);
   std::set<std::string> given;
+  for (const Grant& grant : input.grants) given.insert(grant.card);
   out.family("stowage_agent_container_card", Type::gauge,
              "Cards that the kubelet has given to containers.");
   for (const PodDevices& pod : input.pods) {
@@ -99,6 +100,55 @@ void pod_metrics(const AgentMetrics& input, Exposition& out) {
     const bool idle = sample.processes && sample.processes->empty();
     out.sample(idle && given.count(sample.id) > 0 ? 1.0 : 0.0, {{"card", sample.id}});
   }
+  out.family("stowage_agent_card_idle_seconds", Type::gauge,
+             "Since the card last worked, as far back as this agent knows.");
+  for (const auto& [card, seconds] : input.idle_seconds) out.sample(seconds, {{"card", card}});
+}
+
+Exposition::Labels labels_of(const std::string& ns, const std::string& pod,
+                             const std::string& container, const std::string& card) {
+  return {{"namespace", ns}, {"pod", pod}, {"container", container}, {"card", card}};
+}
+
+// What containers were given of each card, and what they use of it.
+void container_metrics(const AgentMetrics& input, Exposition& out) {
+  const auto each_grant = [&](std::string_view name, std::string_view help, auto value) {
+    out.family(name, Type::gauge, help);
+    for (const Grant& grant : input.grants) {
+      out.sample(value(grant), labels_of(grant.ns, grant.pod, grant.container, grant.card));
+    }
+  };
+  each_grant("stowage_agent_container_limit_ratio",
+             "Part of the card that the container was given.",
+             [](const Grant& grant) { return grant.milli * 0.001; });
+  each_grant("stowage_agent_container_memory_limit_bytes",
+             "Memory of the card that the container was given.",
+             [](const Grant& grant) { return grant.memory_mib * kMib; });
+  out.family("stowage_agent_container_memory_used_bytes", Type::gauge,
+             "Memory of the card that the container uses.");
+  for (const Usage& usage : input.usage) {
+    if (usage.who == ContainerName{}) continue;
+    out.sample(static_cast<double>(usage.memory_mib) * kMib,
+               labels_of(usage.who.ns, usage.who.pod, usage.who.container, usage.card));
+  }
+  out.family("stowage_agent_card_memory_used_elsewhere_bytes", Type::gauge,
+             "Memory of the card that processes of no known container use.");
+  for (const Usage& usage : input.usage) {
+    if (!(usage.who == ContainerName{})) continue;
+    out.sample(static_cast<double>(usage.memory_mib) * kMib, {{"card", usage.card}});
+  }
+  std::map<std::string, std::pair<double, double>> sums;
+  for (const core::Card& card : input.cards.list.cards) sums[card.id] = {};
+  for (const Grant& grant : input.grants) {
+    sums[grant.card].first += grant.milli * 0.001;
+    sums[grant.card].second += grant.memory_mib * kMib;
+  }
+  out.family("stowage_agent_card_allocated_ratio", Type::gauge,
+             "Part of the card that is given to containers.");
+  for (const auto& [card, sum] : sums) out.sample(sum.first, {{"card", card}});
+  out.family("stowage_agent_card_memory_allocated_bytes", Type::gauge,
+             "Memory of the card that is given to containers.");
+  for (const auto& [card, sum] : sums) out.sample(sum.second, {{"card", card}});
 }
 
 void own_metrics(const AgentMetrics& input, Exposition& out) {
@@ -140,6 +190,7 @@ std::string render_metrics(const AgentMetrics& input) {
   inventory_metrics(input.cards, out);
   load_metrics(input.cards, out);
   pod_metrics(input, out);
+  container_metrics(input, out);
   own_metrics(input, out);
   return out.take();
 }

@@ -36,6 +36,7 @@ Uplink::Uplink(net::EventLoop& loop, UplinkOptions options, base::Log& log)
       log_(log),
       retry_timer_(loop),
       beat_timer_(loop),
+      soon_timer_(loop),
       backoff_(options_.backoff_min, options_.backoff_max, options_.seed) {}
 
 Uplink::~Uplink() = default;
@@ -133,6 +134,7 @@ void Uplink::set_cards(std::vector<codec::ReportedCard> cards) {
   if (cards_ == cards) return;
   cards_ = std::move(cards);
   cards_told_ = false;
+  hurry();
 }
 
 void Uplink::set_load(const std::vector<codec::ReportedLoad>& load) {
@@ -155,6 +157,7 @@ void Uplink::set_pods(std::vector<codec::ReportedPod> pods) {
     std::string name = name_of(pod);
     pods_.insert_or_assign(std::move(name), std::move(pod));
   }
+  hurry();
 }
 
 void Uplink::change_pods(std::vector<codec::ReportedPod> now,
@@ -167,6 +170,7 @@ void Uplink::change_pods(std::vector<codec::ReportedPod> now,
     pods_changed_.insert(name);
     pods_.insert_or_assign(name, std::move(pod));
   }
+  if (!pods_changed_.empty()) hurry();
 }
 
 void Uplink::tell_all() {
@@ -177,8 +181,20 @@ void Uplink::tell_all() {
 
 void Uplink::beat() {
   beat_timer_.start(options_.beat, [this] { beat(); });
+  send_news();
+}
+
+void Uplink::send_news() {
   if (!open_ || !alive_ || stream_->backlog() > options_.backlog_max) return;
   send(news());
+}
+
+void Uplink::hurry() {
+  if (!open_ || std::exchange(hurried_, true)) return;
+  soon_timer_.start(options_.soon, [this] {
+    hurried_ = false;
+    send_news();
+  });
 }
 
 bool Uplink::is_news(const Load& load) const {

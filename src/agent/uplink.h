@@ -1,6 +1,7 @@
 // The agent's stream to the controller: what the node has and does, told once and then as changes.
 //
-//   (wait) -> opening --101--> told all; changes every beat, an empty report if there are none
+//   (wait) -> opening --101--> told all; changes every beat, an empty report if there are none;
+//     |          |             other cards, sickness and other pods at once
 //     ^          |  '--307--> opening elsewhere: another replica leads
 //     '--error---'------the stream ends, or nothing comes back for a while
 //
@@ -36,7 +37,8 @@ struct UplinkOptions {
   std::string ca_file;      // empty: those of the system
   std::string server_name;  // to expect in the certificate; empty: the controller's host
   net::Duration beat = std::chrono::seconds{1};
-  net::Duration silence = std::chrono::seconds{10};  // of the controller
+  net::Duration soon = std::chrono::milliseconds{50};  // what cannot wait for a beat waits so long
+  net::Duration silence = std::chrono::seconds{10};    // of the controller
   net::Duration backoff_min = std::chrono::milliseconds{500};
   net::Duration backoff_max = std::chrono::seconds{15};
   // Smaller changes of a card's load are told with the next one, or after so many beats.
@@ -87,6 +89,8 @@ class Uplink {
   void retry(const std::string& why);
   void tell_all();
   void beat();
+  void hurry();
+  void send_news();
   [[nodiscard]] codec::AgentReport news();
   void send(const codec::AgentReport& report);
   [[nodiscard]] bool is_news(const Load& load) const;
@@ -105,6 +109,8 @@ class Uplink {
   std::string refusal_;  // of the controller, to the request that is under way
   net::Timer retry_timer_;
   net::Timer beat_timer_;
+  net::Timer soon_timer_;
+  bool hurried_ = false;
   kube::Backoff backoff_;
 
   std::optional<std::vector<codec::ReportedCard>> cards_;

@@ -67,7 +67,7 @@ struct UplinkTest : ::testing::Test {
     options.controller.port = to.server->port();
     options.node = "n1";
     options.agent = "test";
-    options.beat = 10ms;
+    if (options.beat == UplinkOptions{}.beat) options.beat = 10ms;
     options.backoff_min = 10ms;
     options.backoff_max = 20ms;
     uplink = std::make_unique<Uplink>(loop, options, log);
@@ -105,6 +105,24 @@ TEST_F(UplinkTest, TellsAllOnceAndThenWhatChanges) {
   EXPECT_FALSE(controller.reports[0].pods->all);
   EXPECT_EQ(controller.reports[0].pods->now, std::vector<ReportedPod>{pod("p3")});
   EXPECT_EQ(controller.reports[0].pods->gone, std::vector<std::string>{"ml/p1"});
+}
+
+TEST_F(UplinkTest, PodsAndSicknessDoNotWaitForTheBeat) {
+  make(controller, {.beat = 1h, .soon = 5ms});
+  uplink->set_cards({{.id = "GPU-0"}});
+  uplink->set_pods({});
+  ASSERT_TRUE(soon([&] { return !controller.reports.empty(); }));
+  controller.reports.clear();
+  uplink->set_load({{.card = 0, .busy_permille = 900}});
+  run_for(loop, 30ms);
+  EXPECT_TRUE(controller.reports.empty()) << "load waits";
+  uplink->change_pods({pod("p1")}, {});
+  uplink->change_pods({pod("p2")}, {});
+  ASSERT_TRUE(soon([&] { return !controller.reports.empty(); }));
+  EXPECT_EQ(controller.reports[0].pods->now.size(), 2U) << "together";
+  EXPECT_EQ(controller.reports[0].load.size(), 1U) << "load comes along";
+  uplink->set_cards({{.id = "GPU-0", .healthy = false}});
+  EXPECT_TRUE(soon([&] { return controller.reports.back().cards.has_value(); }));
 }
 
 TEST_F(UplinkTest, SmallChangesOfLoadWait) {

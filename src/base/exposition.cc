@@ -18,16 +18,26 @@ std::string escaped(std::string_view value) {
   return out;
 }
 
+const char* word(Exposition::Type type) {
+  switch (type) {
+    case Exposition::Type::counter: return "counter";
+    case Exposition::Type::histogram: return "histogram";
+    case Exposition::Type::gauge: break;
+  }
+  return "gauge";
+}
+
 }  // namespace
 
 void Exposition::family(std::string_view name, Type type, std::string_view help) {
   name_ = name;
-  out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name,
-                      type == Type::counter ? "counter" : "gauge");
+  out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, word(type));
 }
 
-void Exposition::sample_text(std::string_view value, const Labels& labels) {
+void Exposition::sample_text(std::string_view value, const Labels& labels,
+                             std::string_view suffix) {
   out_ += name_;
+  out_ += suffix;
   const char* separator = "{";
   for (const auto& [key, text] : labels) {
     out_ += fmt::format("{}{}=\"{}\"", separator, key, escaped(text));
@@ -53,6 +63,20 @@ void Exposition::counter(std::string_view name, std::string_view help, std::uint
 void Exposition::gauge(std::string_view name, std::string_view help, double value) {
   family(name, Type::gauge, help);
   sample(value);
+}
+
+void Exposition::histogram(std::string_view name, std::string_view help,
+                           const Distribution& values) {
+  family(name, Type::histogram, help);
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < values.bounds.size(); ++i) {
+    count += values.counts[i];
+    sample_text(fmt::format("{}", count), {{"le", fmt::format("{}", values.bounds[i])}}, "_bucket");
+  }
+  count += values.counts.back();
+  sample_text(fmt::format("{}", count), {{"le", "+Inf"}}, "_bucket");
+  sample_text(fmt::format("{}", values.sum), {}, "_sum");
+  sample_text(fmt::format("{}", count), {}, "_count");
 }
 
 }  // namespace stowage::base

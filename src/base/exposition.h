@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,7 @@ namespace stowage::base {
 class Exposition {
  public:
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
-  enum class Type : std::uint8_t { counter, gauge };
+  enum class Type : std::uint8_t { counter, gauge, histogram };
 
   // Begins a family of samples. Requires: a name that was not begun before.
   void family(std::string_view name, Type type, std::string_view help);
@@ -22,10 +23,19 @@ class Exposition {
   void counter(std::string_view name, std::string_view help, std::uint64_t value);
   void gauge(std::string_view name, std::string_view help, double value);
 
+  // A family of one distribution. Requires: as many counts as bounds, and one more for what is
+  // beyond the last; each counts what is not in those before it.
+  struct Distribution {
+    std::span<const double> bounds;  // upper, growing
+    std::span<const std::uint64_t> counts;
+    double sum = 0;
+  };
+  void histogram(std::string_view name, std::string_view help, const Distribution& values);
+
   [[nodiscard]] std::string take() { return std::move(out_); }
 
  private:
-  void sample_text(std::string_view value, const Labels& labels);
+  void sample_text(std::string_view value, const Labels& labels, std::string_view suffix = {});
 
   std::string out_;
   std::string name_;

@@ -76,6 +76,8 @@ std::string resource_list(std::string_view group, std::string_view group_version
   if (group == "authorization.k8s.io") {
     resources.push_back(only_create("selfsubjectaccessreviews", "selfsubjectaccessreview", false,
                                     "SelfSubjectAccessReview"));
+    resources.push_back(
+        only_create("subjectaccessreviews", "subjectaccessreview", false, "SubjectAccessReview"));
   }
   for (const Resource& resource : all_resources()) {
     const bool second_form = group == kEventsGroup && resource.kind_id == Kind::event;

@@ -106,7 +106,8 @@ net::HttpResponse Rest::answer(const Call& call) {
 // Documents that are no objects. An error here means that the path is none of them.
 Rest::Answer Rest::document(const net::HttpRequest& request, std::string_view path) {
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  if (path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews") {
+  if (path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" ||
+      path == "/apis/authorization.k8s.io/v1/subjectaccessreviews") {
     if (request.method != "POST") return error_response(method_not_allowed());
     return access_review(request);
   }

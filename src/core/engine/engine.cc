@@ -334,10 +334,9 @@ void Engine::Body::heed_load(const Planner& planner) {
 }
 
 void Engine::Body::refresh_load(const std::string& name) {
-  if (!load_heeded_) return;
   const NodeIndex node = ledger_.find_node(name);
   if (node.valid() && ledger_.present(node)) {
-    ledger_.set_busy(node, loads_.busy(ledger_.spec(node)));
+    ledger_.set_busy(node, loads_.busy(ledger_.spec(node)), load_heeded_);
   }
 }
 

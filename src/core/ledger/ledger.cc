@@ -107,11 +107,11 @@ NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
   return node;
 }
 
-void Ledger::set_busy(NodeIndex node, std::vector<std::uint16_t> busy) {
+void Ledger::set_busy(NodeIndex node, std::vector<std::uint16_t> busy, bool felt) {
   NodeSlot& slot = nodes_[node.at()];
   if (slot.busy == busy) return;
   slot.busy = std::move(busy);
-  if (slot.present) changed(node);
+  if (felt && slot.present) changed(node);
 }
 
 // Gives the node room for its cards and moves the charges of its pods to the cards' new positions,

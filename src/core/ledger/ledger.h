@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/ledger/state.h"
+#include "core/ledger/survey.h"
 #include "core/model/ids.h"
 #include "core/model/node.h"
 #include "core/model/pod.h"
@@ -98,8 +99,8 @@ class Ledger {
   PodIndex seen_bound(const PodSpec& pod, std::string_view node, const std::optional<Assignment>&);
 
   // How busy the node's cards are, in thousandths by position; kNoLoad where nobody knows. Beyond
-  // the end nobody does.
-  void set_busy(NodeIndex node, std::vector<std::uint16_t> busy);
+  // the end nobody does. `felt`: decisions go by it, so the node counts as changed.
+  void set_busy(NodeIndex node, std::vector<std::uint16_t> busy, bool felt = true);
   [[nodiscard]] std::span<const std::uint16_t> busy(NodeIndex node) const {
     return nodes_[node.at()].busy;
   }
@@ -175,6 +176,9 @@ class Ledger {
   };
   [[nodiscard]] std::vector<Debt> debts() const;
 
+  // Walks over all cards: for now and then.
+  [[nodiscard]] Survey survey() const;
+
   // Recounts everything from the pods and compares; one line per difference. Empty: all is well.
   [[nodiscard]] std::vector<std::string> audit() const;
 
@@ -234,6 +238,8 @@ class Ledger {
   PodIndex new_record(const PodSpec& pod, NodeIndex node);
   static void take_unnamed(const PodSpec& pod, PodRecord& record);
   void forget(PodIndex pod);
+  void survey_card(NodeIndex node, std::size_t at, ModelSurvey& model) const;
+  void survey_node(NodeIndex node, std::vector<ModelSurvey>& models) const;
   void audit_node(NodeIndex node, std::vector<std::string>& out) const;
 
   std::vector<NodeState> states_;

@@ -1,0 +1,111 @@
+#include "agent/node_pods.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "dialect/dialect.h"
+
+namespace stowage::agent {
+namespace {
+
+// A small cluster's worth of pods on one node at most: pages of the usual size.
+kube::ReflectorOptions watching(const std::string& node, std::uint64_t seed) {
+  kube::ReflectorOptions options;
+  options.path = "/api/v1/pods";
+  options.field_selector = "spec.nodeName=" + node;
+  options.seed = seed;
+  return options;
+}
+
+}  // namespace
+
+NodePods::NodePods(kube::ApiClient& client, const std::string& node, std::uint64_t seed,
+                   base::Log& log)
+    : node_(node), log_(log), reflector_(client, watching(node, seed), *this) {}
+
+void NodePods::take(std::string_view json) {
+  auto object = decoder_.pod(json);
+  auto ids = codec::read_container_ids(json);
+  if (!object || !ids) {
+    const std::string why = !object ? object.error().message : ids.error().message;
+    return log_.debug("a pod that cannot be read", {{"why", why}});
+  }
+  drop(object->uid);
+  if (object->node != node_ || object->ended()) return;
+  for (const auto& [container, id] : *ids) {
+    by_runtime_id_.insert_or_assign(
+        id, ContainerName{.ns = object->ns, .pod = object->name, .container = container});
+  }
+  const std::string uid = object->uid;
+  pods_.insert_or_assign(
+      uid, Entry{.object = std::move(*object), .ids = std::move(*ids), .seen_in = list_});
+}
+
+void NodePods::drop(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  for (const auto& [container, id] : found->second.ids) by_runtime_id_.erase(id);
+  pods_.erase(found);
+}
+
+void NodePods::on_list_end(std::string_view /*resource_version*/) {
+  std::vector<std::string> gone;
+  for (const auto& [uid, entry] : pods_) {
+    if (entry.seen_in != list_) gone.push_back(uid);
+  }
+  for (const std::string& uid : gone) drop(uid);
+  trouble_.clear();
+}
+
+void NodePods::on_event(kube::WatchType type, std::string_view json) {
+  if (type != kube::WatchType::deleted) return take(json);
+  if (const auto object = decoder_.pod(json)) drop(object->uid);
+}
+
+void NodePods::on_status(const kube::ReflectorStatus& status) {
+  if (status.phase != kube::ReflectorPhase::disconnected) return;
+  if (std::exchange(trouble_, status.error) == status.error) return;
+  log_.warn("the pods of this node cannot be read: limits of containers are not told",
+            {{"why", status.error}});
+}
+
+void NodePods::on_bad_line(const std::string& error) {
+  log_.debug("a line of the watch that cannot be read", {{"why", error}});
+  reflector_.relist();
+}
+
+std::vector<Grant> NodePods::grants(const std::vector<core::Card>& cards) const {
+  const core::NodeSpec node{.name = node_, .cards = cards};
+  std::vector<Grant> grants;
+  for (const auto& [uid, entry] : pods_) {
+    const auto spec = dialect::to_spec(entry.object, {});
+    if (!spec) continue;
+    const auto answer = dialect::read_answer(entry.object, *spec, &node);
+    if (!answer || !*answer) continue;
+    for (std::size_t i = 0; i < (*answer)->containers.size() && i < spec->containers.size(); ++i) {
+      for (const core::CardShare& share : (*answer)->containers[i]) {
+        if (share.card >= cards.size()) continue;
+        grants.push_back({.ns = entry.object.ns,
+                          .pod = entry.object.name,
+                          .container = spec->containers[i].name,
+                          .card = cards[share.card].id,
+                          .milli = share.milli,
+                          .memory_mib = share.memory_mib});
+      }
+    }
+  }
+  const auto order = [](const Grant& grant) {
+    return std::tie(grant.ns, grant.pod, grant.container, grant.card);
+  };
+  std::sort(grants.begin(), grants.end(),
+            [&](const Grant& a, const Grant& b) { return order(a) < order(b); });
+  return grants;
+}
+
+const ContainerName* NodePods::container(const std::string& runtime_id) const {
+  const auto found = by_runtime_id_.find(runtime_id);
+  return found == by_runtime_id_.end() ? nullptr : &found->second;
+}
+
+}  // namespace stowage::agent

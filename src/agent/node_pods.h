@@ -1,0 +1,85 @@
+// The pods of this node as the API server has them: what of which card each container was given,
+// and by which ids its runtime knows the containers.
+//
+// The kubelet says which devices a container has (podresources), not how much of a shared card; the
+// annotations that a pod is bound with say that.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "codec/container_ids.h"
+#include "codec/kubernetes.h"
+#include "core/model/node.h"
+#include "dialect/objects.h"
+#include "kube/api_client.h"
+#include "kube/reflector.h"
+
+namespace stowage::agent {
+
+// What one container was given of one card.
+struct Grant {
+  std::string ns;
+  std::string pod;
+  std::string container;
+  std::string card;  // id
+  std::int32_t milli = 0;
+  std::int32_t memory_mib = 0;
+  friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+struct ContainerName {
+  std::string ns;
+  std::string pod;
+  std::string container;
+  friend auto operator<=>(const ContainerName&, const ContainerName&) = default;
+};
+
+class NodePods final : private kube::ReflectorSink {
+ public:
+  NodePods(kube::ApiClient& client, const std::string& node, std::uint64_t seed, base::Log& log);
+  NodePods(const NodePods&) = delete;
+  NodePods& operator=(const NodePods&) = delete;
+  ~NodePods() override = default;
+
+  void start() { reflector_.start(); }
+  // Of pods whose containers run, or may; in the order of namespaces and names. Pods whose cards
+  // nobody has named are not in it.
+  [[nodiscard]] std::vector<Grant> grants(const std::vector<core::Card>& cards) const;
+  // Null: no container of a pod that is known here.
+  [[nodiscard]] const ContainerName* container(const std::string& runtime_id) const;
+  [[nodiscard]] std::size_t size() const { return pods_.size(); }
+  // Why nothing is known; empty once the first list is in.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  struct Entry {
+    dialect::PodObject object;
+    codec::ContainerIds ids;
+    std::uint64_t seen_in = 0;  // list
+  };
+  void on_list_begin() override { ++list_; }
+  void on_item(std::string_view json) override { take(json); }
+  void on_list_end(std::string_view resource_version) override;
+  void on_event(kube::WatchType type, std::string_view json) override;
+  void on_status(const kube::ReflectorStatus& status) override;
+  void on_bad_line(const std::string& error) override;
+  void take(std::string_view json);
+  void drop(const std::string& uid);
+
+  std::string node_;
+  base::Log& log_;
+  codec::Decoder decoder_;
+  std::map<std::string, Entry> pods_;  // by uid
+  std::map<std::string, ContainerName> by_runtime_id_;
+  std::uint64_t list_ = 0;
+  std::string trouble_ = "not read yet";
+  kube::Reflector reflector_;
+};
+
+}  // namespace stowage::agent

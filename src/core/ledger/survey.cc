@@ -1,0 +1,88 @@
+#include "core/ledger/survey.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/ledger/ledger.h"
+
+namespace stowage::core {
+namespace {
+
+constexpr std::uint16_t kIdlePermille = 10;  // a card that is less busy does nothing
+
+bool takes_pods(const NodeState& node) {
+  return node.schedulable && node.cpu_free_milli > 0 && node.memory_free_bytes > 0 &&
+         node.pods_free > 0;
+}
+
+}  // namespace
+
+void Ledger::survey_card(NodeIndex node, std::size_t at, ModelSurvey& model) const {
+  const NodeState& state = states_[node.at()];
+  const NodeSlot& slot = nodes_[node.at()];
+  const CardState& card = cards_[state.first_card + at];
+  const CardUse& use = slot.card_use[at];
+  const CardLimit& limit = slot.card_limits[at];
+  const bool used = !(use == CardUse{});
+  const bool full =
+      use.milli >= kMilliPerCard || (limit.memory_mib > 0 && use.memory_mib >= limit.memory_mib);
+  ++model.cards;
+  ++(!limit.healthy ? model.sick : !used ? model.free : full ? model.full : model.partly);
+  model.given_milli += std::min<std::int64_t>(use.milli, kMilliPerCard);
+  model.memory_mib += limit.memory_mib;
+  model.given_memory_mib += std::min<std::int64_t>(use.memory_mib, limit.memory_mib);
+  if (at < slot.busy.size() && slot.busy[at] != kNoLoad) {
+    ++model.measured;
+    model.idle += used && slot.busy[at] < kIdlePermille ? 1 : 0;
+  }
+  if (!limit.healthy) return;
+  // Compute without memory is of no use, nor is memory without compute.
+  const bool spent = limit.memory_mib > 0 && card.memory_free_mib == 0;
+  if (spent || !takes_pods(state)) {
+    model.stranded_milli += card.milli_free;
+    return;
+  }
+  for (std::size_t size = 0; size < kSurveySizes.size(); ++size) {
+    if (kSurveySizes[size] < kMilliPerCard) {
+      model.fits[size] += card.milli_free / kSurveySizes[size];
+    }
+  }
+}
+
+void Ledger::survey_node(NodeIndex node, std::vector<ModelSurvey>& models) const {
+  const NodeState& state = states_[node.at()];
+  const ByNumber numbers = by_number(node);
+  std::map<std::uint16_t, std::int64_t> idle;  // cards that no pod names, by model
+  for (std::size_t i = 0; i < state.cards; ++i) {
+    const std::uint16_t model = cards_[state.first_card + i].model;
+    survey_card(node, i, models[model]);
+    if ((numbers.idle >> i & 1U) != 0) ++idle[model];
+  }
+  // Some of them are given to pods, and nobody has said which.
+  std::int64_t unnamed = numbers.unnamed;
+  for (const auto& [model, count] : idle) {
+    const std::int64_t taken = std::min(unnamed, count);
+    unnamed -= taken;
+    models[model].given_milli += taken * kMilliPerCard;
+    if (!takes_pods(state)) continue;
+    for (std::size_t size = 0; size < kSurveySizes.size(); ++size) {
+      if (kSurveySizes[size] < kMilliPerCard) continue;
+      models[model].fits[size] += (count - taken) / (kSurveySizes[size] / kMilliPerCard);
+    }
+  }
+}
+
+Survey Ledger::survey() const {
+  std::vector<ModelSurvey> models(models_.names.size());
+  for (std::size_t i = 0; i < models.size(); ++i) models[i].model = models_.names[i];
+  for (std::uint32_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].present && states_[i].cards > 0) survey_node(NodeIndex{i}, models);
+  }
+  std::erase_if(models, [](const ModelSurvey& model) { return model.cards == 0; });
+  std::sort(models.begin(), models.end(),
+            [](const ModelSurvey& a, const ModelSurvey& b) { return a.model < b.model; });
+  return {.models = std::move(models)};
+}
+
+}  // namespace stowage::core
