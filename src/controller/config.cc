@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* kApiVersion = "stowage.dev/v1alpha1";
 constexpr const char* kKind = "ControllerConfig";
+constexpr const char* kNone = "none";
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
 
 using std::chrono::hours;
@@ -291,21 +292,44 @@ void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::str
   }
 }
 
+void read_metrics_api(YamlMap& root, Config& config) {
+  root.map("metricsApi", [&](YamlMap& map) {
+    Config::MetricsApi& api = config.metrics_api;
+    map.boolean("enabled", api.enabled);
+    map.text("service", api.service);
+    map.text("namespace", api.ns);
+    map.text("secret", api.secret);
+    map.text("apiService", api.api_service);
+    if (api.api_service == kNone) api.api_service.clear();
+    map.text("caConfigMap", api.ca_map);
+    if (api.ca_map == kNone) api.ca_map.clear();
+    map.text("extender", api.extender);
+    const auto named = [&](const auto& each) { return each.name == api.extender; };
+    if (!api.extender.empty() &&
+        std::none_of(config.extenders.begin(), config.extenders.end(), named)) {
+      map.refuse("extender", fmt::format("there is no extender \"{}\"", api.extender));
+    }
+    map.duration("checkEvery", {.min = seconds{1}, .max = hours{24}}, api.check_every);
+  });
+}
+
 void read_agents(YamlMap& root, Config& config) {
   root.map("agents", [&](YamlMap& map) {
     Config::Agents& agents = config.agents;
     map.text("listen", agents.listen);
     map.text("certFile", agents.certificate_file);
     map.text("keyFile", agents.key_file);
+    map.text("caFile", agents.ca_file);
     if (agents.certificate_file.empty() != agents.key_file.empty()) {
       map.refuse("certFile", "certFile and keyFile belong together");
     }
     const auto address = net::parse_listen(agents.listen);
     if (!agents.listen.empty() && !address) map.refuse("listen", address.error().message);
-    if (address && agents.certificate_file.empty() && !net::is_loopback(address->host)) {
+    const bool clear = agents.certificate_file.empty() && !config.metrics_api.enabled;
+    if (address && clear && !net::is_loopback(address->host)) {
       map.refuse("listen",
-                 "tokens of agents are not to be sent in the clear: give certFile and "
-                 "keyFile, or listen on 127.0.0.1");
+                 "tokens of agents are not to be sent in the clear: set metricsApi.enabled, which "
+                 "makes certificates, or give certFile and keyFile, or listen on 127.0.0.1");
     }
     std::vector<std::string> accounts;
     map.texts("accounts", accounts);
@@ -334,7 +358,11 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   read_quota(root, config);
   read_room(root, config);
   read_leader_election(root, config);
+  read_metrics_api(root, config);
   read_agents(root, config);
+  if (config.metrics_api.enabled && config.agents.listen.empty()) {
+    config.agents.listen = "0.0.0.0:10362";
+  }
   read_word(root, "conflicts", parse_conflicts, config.engine.evict_conflicts);
   root.text("listen", config.listen);
   root.map("api", [&](YamlMap& map) {

@@ -60,11 +60,26 @@ struct Config {
     std::string listen;            // "0.0.0.0:10362"; empty: nowhere
     std::string certificate_file;  // with its chain; empty: plain HTTP, on loopback alone
     std::string key_file;
+    std::string ca_file;  // who signs those of other replicas; empty: they have this very one
     std::vector<std::string> accounts{"system:serviceaccount:kube-system:stowage-agent"};
     std::chrono::nanoseconds silent_after = std::chrono::seconds{3};
     std::chrono::nanoseconds load_counts = std::chrono::seconds{30};
     friend bool operator==(const Agents&, const Agents&) = default;
   } agents;
+
+  // metrics.nvidia.com, served where agents report (docs/metrics-api.md). The certificates of the
+  // agents' listener are used; without any, they are made and kept in a Secret.
+  struct MetricsApi {
+    bool enabled = false;
+    std::string service = "stowage-agents";  // that leads here
+    std::string ns;                          // of it; empty: that of our pod, else kube-system
+    std::string secret = "stowage-metrics-api";
+    std::string api_service = "v1alpha1.metrics.nvidia.com";  // empty: nobody is told
+    std::string ca_map = "stowage-ca";                        // the same
+    std::string extender;  // that answers schedule/...; empty: the first
+    std::chrono::nanoseconds check_every = std::chrono::minutes{5};  // of the certificates
+    friend bool operator==(const MetricsApi&, const MetricsApi&) = default;
+  } metrics_api;
 
   struct Logging {
     base::LogLevel level = base::LogLevel::info;

@@ -263,5 +263,42 @@ TEST(Config, AgentsReportNowhereUnlessItIsSaidWhere) {
   }
 }
 
+TEST(Config, TheMetricsApiMakesCertificatesAndListensWhereAgentsReport) {
+  EXPECT_FALSE(parse_config("", "c.yaml")->metrics_api.enabled);
+  const auto config = parse_config("metricsApi: {enabled: true}", "c.yaml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_TRUE(config->metrics_api.enabled);
+  EXPECT_EQ(config->agents.listen, "0.0.0.0:10362");
+  EXPECT_EQ(config->metrics_api.service, "stowage-agents");
+  const auto all = parse_config(
+      "agents: {listen: \"0.0.0.0:1\"}\n"
+      "extenders: [{preset: nvidia-gpu-scheduler}]\n"
+      "metricsApi: {enabled: true, service: s, namespace: n, secret: x, apiService: none, "
+      "caConfigMap: none, extender: nvidia-gpu-scheduler, checkEvery: 1m}",
+      "c.yaml");
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->metrics_api, (Config::MetricsApi{.enabled = true,
+                                                  .service = "s",
+                                                  .ns = "n",
+                                                  .secret = "x",
+                                                  .api_service = "",
+                                                  .ca_map = "",
+                                                  .extender = "nvidia-gpu-scheduler",
+                                                  .check_every = std::chrono::minutes{1}}));
+  struct Row {
+    const char* text;
+    const char* words;
+  };
+  for (const Row& row : {Row{"metricsApi: {enabled: true, service: \"\"}", "metricsApi.service"},
+                         Row{"metricsApi: {enabled: maybe}", "metricsApi.enabled"},
+                         Row{"metricsApi: {extender: nobody}", "there is no extender \"nobody\""},
+                         Row{"metricsApi: {checkEvery: 1ms}", "checkEvery"},
+                         Row{"metricsApi: {enable: true}", "enabled"}}) {
+    const auto wrong = parse_config(row.text, "c.yaml");
+    ASSERT_FALSE(wrong) << row.text;
+    EXPECT_NE(wrong.error().message.find(row.words), std::string::npos) << wrong.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace stowage::controller

@@ -118,7 +118,7 @@ codec::LeaderNote Controller::leader_note() const {
 
 void Controller::make_leadership() {
   Config::LeaderElection config = options_.config.leader_election;
-  config.ns = lease_namespace(config, options_.environment);
+  config.ns = own_namespace(config.ns, options_.environment);
   // While one generation ends, the next one waits: it is told when it takes over.
   leadership_ = std::make_unique<Leadership>(
       elector_options(config, identity(), leader_note()),
@@ -147,19 +147,45 @@ Status Controller::make_hub() {
   witness_ =
       std::make_unique<Witness>(loop_, WitnessOptions{.load_counts = agents.load_counts},
                                 [this]() -> scheduler::Scheduler& { return now_->scheduler(); });
-  STOWAGE_TRY(hub, Hub::create(agents, options_.cluster,
-                               {.loop = loop_, .log = log_, .take = [this](const auto& parcel) {
-                                  witness_->take(parcel);
-                                }}));
+  const Config& config = options_.config;
+  Hub::Ends ends{.loop = loop_,
+                 .log = log_,
+                 .take = [this](const auto& parcel) { witness_->take(parcel); },
+                 .ask = {}};
+  if (!config.extenders.empty()) {
+    ends.ask = [this](extender::Verb verb, std::string body, extender::Answer answer) {
+      ask_extender(verb, std::move(body), std::move(answer));
+    };
+  }
+  STOWAGE_TRY(hub, Hub::create({.agents = agents,
+                                .api = config.metrics_api,
+                                .ns = own_namespace(config.metrics_api.ns, options_.environment),
+                                .cluster = options_.cluster},
+                               std::move(ends)));
   hub_ = std::move(hub);
   watch_nodes(*now_);
   return {};
 }
 
+// Those of the generation that is at work now, which may have other extenders than the first.
+void Controller::ask_extender(extender::Verb verb, std::string body, extender::Answer answer) {
+  const std::string& name = options_.config.metrics_api.extender;
+  for (const auto& server : now_->extenders()) {
+    if (!name.empty() && server->extender().options().name != name) continue;
+    return server->ask(verb, std::move(body), std::move(answer));
+  }
+  answer({.status = 503, .body = "no extender is configured for this API any more\n"});
+}
+
 void Controller::watch_nodes(Generation& generation) {
   if (!hub_) return;
-  generation.scheduler().shared().roster.on_node_gone(
-      [this](const std::string& node) { hub_->forget(node); });
+  const scheduler::Roster::OnCards tell = [this](const std::string& node,
+                                                 const std::vector<core::Card>* cards) {
+    hub_->see_cards(node, cards);
+  };
+  auto& roster = generation.scheduler().shared().roster;
+  roster.all_cards(tell);
+  roster.on_cards(tell);
 }
 
 void Controller::tell_hub() {
@@ -288,6 +314,7 @@ void Controller::tell_what_waits(const Config& fresh) {
   tell("api", !(fresh.api == old.api));
   tell("debug", !(fresh.debug == old.debug));
   tell("agents", !(fresh.agents == old.agents));
+  tell("metricsApi", !(fresh.metrics_api == old.metrics_api));
   tell("log.format", fresh.log.format != old.log.format);
 }
 
@@ -345,6 +372,7 @@ void Controller::take_over() {
   options_.config.api = old.api;
   options_.config.debug = old.debug;
   options_.config.agents = old.agents;
+  options_.config.metrics_api = old.metrics_api;
   watch_nodes(*now_);
   if (hub_) hub_->tell_all();
   tell_leader(leader_);

@@ -78,6 +78,7 @@ class Controller {
   Status listen();
   void make_leadership();
   Status make_hub();
+  void ask_extender(extender::Verb verb, std::string body, extender::Answer answer);
   void watch_nodes(Generation& generation);
   void tell_hub();
   [[nodiscard]] codec::LeaderNote leader_note() const;

@@ -60,9 +60,8 @@ kube::ElectorOptions elector_options(const Config::LeaderElection& config,
   return options;
 }
 
-std::string lease_namespace(const Config::LeaderElection& config,
-                            const kube::Environment& environment) {
-  if (!config.ns.empty()) return config.ns;
+std::string own_namespace(const std::string& configured, const kube::Environment& environment) {
+  if (!configured.empty()) return configured;
   const auto own = environment("POD_NAMESPACE");
   return own && !own->empty() ? *own : "kube-system";
 }

@@ -18,9 +18,9 @@ namespace stowage::controller {
 [[nodiscard]] kube::ElectorOptions elector_options(const Config::LeaderElection& config,
                                                    const std::string& identity,
                                                    const codec::LeaderNote& note);
-// The namespace of the lease: as configured, else that of our pod if it is known, else kube-system.
-[[nodiscard]] std::string lease_namespace(const Config::LeaderElection& config,
-                                          const kube::Environment& environment);
+// Where our objects are: as configured, else that of our pod if it is known, else kube-system.
+[[nodiscard]] std::string own_namespace(const std::string& configured,
+                                        const kube::Environment& environment);
 // The host under which others reach a listener of ours: as configured; else the one that it listens
 // on, if that is a certain one; else the address of our pod; else ours on the way to the API
 // server.

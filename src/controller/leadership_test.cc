@@ -39,9 +39,9 @@ TEST(Leadership, ALeaderStopsBeforeAnotherMayBegin) {
 }
 
 TEST(Leadership, TheNamespaceOfTheLeaseIsThatOfThePodUnlessItIsSet) {
-  EXPECT_EQ(lease_namespace({}, environment({})), "kube-system");
-  EXPECT_EQ(lease_namespace({}, environment({{"POD_NAMESPACE", "gpu"}})), "gpu");
-  EXPECT_EQ(lease_namespace({.ns = "mine"}, environment({{"POD_NAMESPACE", "gpu"}})), "mine");
+  EXPECT_EQ(own_namespace("", environment({})), "kube-system");
+  EXPECT_EQ(own_namespace("", environment({{"POD_NAMESPACE", "gpu"}})), "gpu");
+  EXPECT_EQ(own_namespace("mine", environment({{"POD_NAMESPACE", "gpu"}})), "mine");
 }
 
 TEST(Leadership, OthersAreToldAHostThatTheyCanReach) {

@@ -4,14 +4,13 @@
 
 #include "base/exposition.h"
 #include "base/version.h"
+#include "controller/metrics_parts.h"
 
 namespace stowage::controller {
 namespace {
 
 using base::Exposition;
 using Type = Exposition::Type;
-
-double as_double(std::uint64_t value) { return static_cast<double>(value); }
 
 void engine_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
   const auto& engine = picture.engine;
@@ -36,11 +35,10 @@ void engine_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
   out.counter("stowage_models_learned_total", "Times that the policy's model changed.",
               counters.models_learned);
   out.gauge("stowage_shapes", "Shapes of pods in the cache.", as_double(counters.shapes));
-  out.family("stowage_decision_seconds_total", Type::counter,
-             "Time spent deciding about pods that arrived.");
-  out.sample(static_cast<double>(engine.decide_ns_sum) / 1e9);
-  out.counter("stowage_decisions_timed_total", "Decisions in stowage_decision_seconds_total.",
-              engine.decide_count);
+  out.histogram("stowage_decision_seconds", "Time that decisions about pods that arrived took.",
+                {.bounds = scheduler::kDecideSeconds,
+                 .counts = engine.decides,
+                 .sum = static_cast<double>(engine.decide_ns_sum) / 1e9});
   out.gauge("stowage_decision_seconds_max", "The longest decision since the start.",
             static_cast<double>(engine.decide_ns_max) / 1e9);
   out.family("stowage_refusals_total", Type::counter,
@@ -127,38 +125,6 @@ void annotation_metrics(const scheduler::Roster::Sizes& roster, Exposition& out)
               "Times that annotations about the cards of a bound pod were edited.", roster.drifts);
   out.counter("stowage_forged_annotations_total",
               "Pods that came with annotations that only the scheduler writes.", roster.forged);
-}
-
-// What kubelets and agents say of pods and nodes.
-void agent_metrics(const MetricsInput& input, Exposition& out) {
-  const scheduler::Roster::Sizes& roster = input.scheduler.roster;
-  out.gauge("stowage_pods_cards_unknown",
-            "Bound pods of which nobody has said which cards they have.",
-            as_double(roster.unnamed));
-  out.gauge("stowage_pods_cards_by_kubelet", "Bound pods of which the kubelet alone has said so.",
-            as_double(roster.by_kubelet));
-  out.gauge("stowage_pods_card_drift",
-            "Bound pods whose kubelet has given them other cards than they were placed on.",
-            as_double(roster.astray));
-  if (!input.agents) return;
-  const reports::Book::Counters& book = input.agents->book;
-  const reports::Door::Counters& door = input.agents->door;
-  out.family("stowage_agents", Type::gauge, "Nodes whose agents have been heard, by how they are.");
-  out.sample(as_double(book.nodes - book.silent), {{"state", "heard"}});
-  out.sample(as_double(book.silent), {{"state", "silent"}});
-  out.gauge("stowage_agent_streams", "Streams of agents that are open.", as_double(door.streams));
-  out.counter("stowage_agent_streams_opened_total", "Streams that agents have opened.",
-              door.opened);
-  out.family("stowage_agent_streams_ended_total", Type::counter,
-             "Streams that were ended here, by why.");
-  out.sample(door.unread, {{"why", "unreadable"}});
-  out.sample(door.expired, {{"why", "silent"}});
-  out.counter("stowage_agent_refused_total", "Agents that were not let in.", door.refused);
-  out.counter("stowage_agent_sent_on_total", "Agents that were sent to the replica that leads.",
-              door.sent_on);
-  out.counter("stowage_agent_reports_total", "Reports of agents.", book.reports);
-  out.counter("stowage_agent_bytes_total", "Bytes of them.", door.bytes);
-  out.counter("stowage_agent_silences_total", "Times that an agent fell silent.", book.silences);
 }
 
 void mailbox_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
@@ -370,12 +336,14 @@ std::string render_metrics(const MetricsInput& input) {
             input.ready ? 1 : 0);
   leader_metrics(input, out);
   engine_metrics(input.scheduler, out);
+  card_metrics(input.scheduler.survey, out);
   room_metrics(input.scheduler, out);
   picker_metrics(input.scheduler, out);
   guest_metrics(input.scheduler, out);
   extender_metrics(input.extenders, out);
   annotation_metrics(input.scheduler.roster, out);
   agent_metrics(input, out);
+  metrics_api_metrics(input, out);
   mailbox_metrics(input.scheduler, out);
   bind_metrics(input.scheduler, out);
   watch_metrics(input.scheduler, out);

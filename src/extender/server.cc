@@ -205,6 +205,23 @@ void Server::take(Question question) {
   lobby_.enter(std::move(question));
 }
 
+void Server::ask(Verb verb, std::string body, Answer answer) {
+  const auto& routes = extender_.options().routes;
+  const auto route = std::find_if(routes.begin(), routes.end(),
+                                  [&](const Route& each) { return each.verb == verb; });
+  auto responder = std::make_shared<Asked>(std::move(answer));
+  if (route == routes.end()) {
+    return responder->send(plain(404, fmt::format("the extender {} has no route for {}\n",
+                                                  extender_.options().name, to_word(verb))));
+  }
+  net::ServerRequest request;
+  request.http.method = "POST";
+  request.http.target = route->path;  // another replica may be asked
+  request.http.headers = {{"Content-Type", "application/json"}};
+  request.http.body = std::move(body);
+  take({.verb = verb, .request = std::move(request), .responder = std::move(responder)});
+}
+
 void Server::answer(Question question) {
   if (leads()) {
     return extender_.handle(question.verb, std::move(question.request),

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "extender/asked.h"
 #include "extender/extender.h"
 #include "extender/forwarder.h"
 #include "extender/lobby.h"
@@ -39,6 +40,8 @@ class Server {
   [[nodiscard]] const Lobby& lobby() const { return lobby_; }
   [[nodiscard]] std::vector<scheduler::QueueFill> queues() const;
   void accept();
+  // A question that came by another way than our listener. `answer` is called once.
+  void ask(Verb verb, std::string body, Answer answer);
   // Nothing more is promised: who asks for a place waits until another answers, here or elsewhere.
   // Questions about what was promised before are answered.
   void hold_back() { held_back_ = true; }

@@ -424,6 +424,11 @@ std::unique_ptr<ApiClient::Stream> ApiClient::open(std::string target, const Str
   return std::make_unique<StreamHandle>(std::move(open));
 }
 
+std::string ApiClient::authorization() {
+  const Credential* credential = body_->session->credentials().current();
+  return credential == nullptr ? "" : credential->authorization;
+}
+
 net::EventLoop& ApiClient::loop() { return body_->loop; }
 const WallClock& ApiClient::wall_clock() const { return body_->options.wall_clock; }
 const ClientConfig& ApiClient::config() const { return body_->session->config(); }

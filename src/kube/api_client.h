@@ -127,6 +127,8 @@ class ApiClient {
                                              StreamHandler handler,
                                              std::string accept = "application/json");
 
+  // What a call would show now, e.g. "Bearer <token>"; empty if that is nothing, or not known yet.
+  [[nodiscard]] std::string authorization();
   [[nodiscard]] net::EventLoop& loop();
   [[nodiscard]] const WallClock& wall_clock() const;
   [[nodiscard]] const ClientConfig& config() const;

@@ -90,6 +90,7 @@ Status Server::open() {
     keeper_->start();
   }
   trust_.start();
+  led_ = place().here;
   timer_.start(options_.look, [this] { look(); });
   return {};
 }

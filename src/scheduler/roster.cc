@@ -115,6 +115,7 @@ void Roster::see_node(const dialect::NodeObject& object) {
   mailbox_.put_node(core::NodeChanged{std::move(reading->node)});
 
   if (same_cards) return;
+  if (on_cards_) on_cards_(object.name, &entry.spec.cards);
   if (leads_) tell_promises(object.name);
   if (const auto here = on_node_.find(object.name); here != on_node_.end()) {
     for (const std::string& uid : here->second) ask_kubelet(uid, pods_.at(uid));
@@ -130,13 +131,17 @@ void Roster::see_node(const dialect::NodeObject& object) {
   }
 }
 
+void Roster::all_cards(const OnCards& told) const {
+  for (const auto& [name, entry] : nodes_) told(name, &entry.spec.cards);
+}
+
 void Roster::lose_node(const std::string& name) {
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return;
   set_memory_unit(found->second, 0);
   nodes_.erase(found);
   mailbox_.put_node_gone(name);
-  if (on_gone_) on_gone_(name);
+  if (on_cards_) on_cards_(name, nullptr);
 }
 
 void Roster::set_memory_unit(NodeEntry& entry, std::int32_t unit) {

@@ -86,8 +86,12 @@ class Roster {
   // gone, for it holds only what is free. Those that are seen later are told at once.
   void lead();
 
-  // Called with the name of every node that goes.
-  void on_node_gone(std::function<void(const std::string&)> told) { on_gone_ = std::move(told); }
+  // Called with every node whose cards are others than before, and with null for one that goes.
+  // From now on: who comes later asks for those that there are (all_cards).
+  using Cards = std::vector<core::Card>;
+  using OnCards = std::function<void(const std::string& node, const Cards*)>;
+  void on_cards(OnCards told) { on_cards_ = std::move(told); }
+  void all_cards(const OnCards& told) const;
 
   void begin_nodes();
   void see_node(const dialect::NodeObject& object);
@@ -230,7 +234,7 @@ class Roster {
   Clock clock_;
   std::optional<std::uint32_t> promise_profile_;
   std::function<void(const Promised&)> on_promise_;
-  std::function<void(const std::string&)> on_gone_;
+  OnCards on_cards_;
   bool leads_ = true;
   // By uid: unbound pods with a promise that was not told. We do not lead, or it does not count:
   // perhaps it will when its node comes, or has the cards again.

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "scheduler/roster.h"
@@ -157,6 +159,22 @@ TEST_F(RosterKubelet, OtherCardsThanThoseItWasPlacedOnAreToldOnce) {
   EXPECT_EQ(roster.sizes().astray, 0U);
   roster.lose_pod("u");
   EXPECT_EQ(roster.sizes().astray, 0U);
+}
+
+TEST_F(RosterKubelet, OthersAreToldOfNodesWhoseCardsChange) {
+  std::string told;
+  const Roster::OnCards tell = [&](const std::string& node, const Roster::Cards* cards) {
+    told += node + " " + (cards == nullptr ? "gone" : std::to_string(cards->size())) + ";";
+  };
+  roster.on_cards(tell);
+  roster.all_cards(tell);
+  EXPECT_EQ(std::exchange(told, ""), "n 3;");
+  roster.see_node(node_object("n", 3));
+  EXPECT_EQ(told, "") << "nothing has changed";
+  roster.see_node(node_object("n", 4));
+  roster.see_node(node_object("m", 1));
+  roster.lose_node("n");
+  EXPECT_EQ(told, "n 4;m 1;n gone;");
 }
 
 }  // namespace

@@ -103,7 +103,9 @@ void Runner::handle(const core::Event& event, core::Commands& out) {
     const auto took = static_cast<std::uint64_t>(engine_time(loop_).ns - start.ns);
     next_.decide_ns_sum += took;
     next_.decide_ns_max = std::max(next_.decide_ns_max, took);
-    ++next_.decide_count;
+    const double seconds = static_cast<double>(took) / 1e9;
+    const auto* at = std::lower_bound(kDecideSeconds.begin(), kDecideSeconds.end(), seconds);
+    ++next_.decides.at(static_cast<std::size_t>(at - kDecideSeconds.begin()));
   }
   std::move(commands.begin(), commands.end(), std::back_inserter(out));
 }

@@ -6,6 +6,7 @@
 // may take minutes, do not count.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -24,6 +25,10 @@ namespace stowage::scheduler {
 
 // The loop's clock as the engine has it.
 [[nodiscard]] base::Instant engine_time(const net::EventLoop& loop);
+
+// Times that decisions are sorted by: at most so long, and beyond.
+inline constexpr std::array<double, 10> kDecideSeconds{1e-5, 2e-5, 5e-5, 1e-4, 2e-4,
+                                                       5e-4, 1e-3, 2e-3, 5e-3, 1e-2};
 
 class Runner {
  public:
@@ -49,7 +54,7 @@ class Runner {
     std::size_t pods = 0;
     std::uint64_t decide_ns_sum = 0;  // time spent on pods that wanted a place
     std::uint64_t decide_ns_max = 0;
-    std::uint64_t decide_count = 0;
+    std::array<std::uint64_t, kDecideSeconds.size() + 1> decides{};  // by that time
     // The longest event of the last minute or two, in processor time of the engine's thread.
     std::chrono::nanoseconds longest_event{};
   };

@@ -15,6 +15,7 @@ constexpr std::chrono::seconds kTick{1};
 constexpr std::chrono::seconds kRelistEvery{30};
 // A binding that nobody waits for any more may be so much longer under way than it may take.
 constexpr std::chrono::milliseconds kTransit{500};
+constexpr std::uint64_t kTicksPerSurvey = 5;
 constexpr std::uint64_t kTicksPerFlush = 30;  // parked pods are tried again, come what may
 constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
 
@@ -351,12 +352,16 @@ void Scheduler::tick() {
   }
   if (!asked_) {
     asked_ = true;
+    const bool look = ticks_ % kTicksPerSurvey == 1;
     mailbox_.ask(
-        [this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
-          loop.post([this, alive] {
+        [this, look, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& hearing) {
+          std::optional<core::Survey> survey;
+          if (look) survey = hearing.engine.ledger().survey();
+          loop.post([this, alive, survey = std::move(survey)] {
             if (!*alive) return;
             asked_ = false;
             last_answer_ = client_.loop().now();
+            if (survey) survey_ = *survey;
           });
         });
   }
@@ -422,6 +427,7 @@ Scheduler::Picture Scheduler::picture() const {
           .quota = quota_ ? quota_->counters() : QuotaSource::Counters{},
           .things = things_->counters(),
           .queues = queues(),
+          .survey = survey_,
           .engine_silent_seconds = silent.count(),
           .loop_longest_turn = net::longest_turn(client_.loop())};
 }

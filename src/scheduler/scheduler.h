@@ -109,6 +109,7 @@ class Scheduler {
     QuotaSource::Counters quota;
     ThingSource::Counters things;
     std::vector<QueueFill> queues;
+    core::Survey survey;                           // some seconds old
     double engine_silent_seconds = 0;              // since the engine's thread last answered
     std::chrono::nanoseconds loop_longest_turn{};  // see net/loop_health.h
   };
@@ -156,6 +157,7 @@ class Scheduler {
   net::Moment last_answer_;
   net::Moment last_relist_;
   bool asked_ = false;
+  core::Survey survey_;
   bool pods_started_ = false;
   bool pods_in_ = false;
   bool synced_ = false;

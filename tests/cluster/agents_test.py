@@ -3,8 +3,11 @@
 
     agents_test.py STOWAGE
 """
+import http.client
 import json
 import re
+import ssl
+import subprocess
 import sys
 import time
 import unittest
@@ -22,6 +25,11 @@ profiles:
   policy: load
 """
 WHOLE = {"stowage.dev/gpu": "1"}
+API = SHORT_LEASE.replace("{", "{{").replace("}", "}}") + """
+agents: {{listen: "127.0.0.1:0", certFile: {certificate}, keyFile: {key}}}
+metricsApi: {{enabled: true, apiService: none, caConfigMap: none}}
+extenders: [{{preset: nvidia-gpu-scheduler, listen: "127.0.0.1:0"}}]
+"""
 
 
 class Cluster(LocalCluster):
@@ -29,8 +37,8 @@ class Cluster(LocalCluster):
         super().__init__(PROGRAM, "--nodes", str(nodes), "--gpus", "2")
         self.agents = {}
 
-    def start(self, name="controller"):
-        config = self.file("config.yaml", CONFIG)
+    def start(self, name="controller", config=CONFIG):
+        config = self.file("config.yaml", config)
         controller = self.controller(name, "--config", config)
         wait_until("the controller is ready", controller.ready)
         return controller
@@ -43,13 +51,14 @@ class Cluster(LocalCluster):
     def cards(self, node, text):
         return self.file(f"{node}.yaml", text)
 
-    def agent(self, node, controller, text, who=None):
+    def agent(self, node, controller, text, *flags, who=None):
         cards = self.cards(node, text)
         token = self.file(f"{node}.token", who or f"{ACCOUNT}@{node}")
         self.agents[node] = self.process(
             f"agent-{node}-{len(self.agents)}", PROGRAM, "agent", "--node-name", node, "--cards",
             f"fake:{cards}", "--controller", self.door(controller), "--token-file", token,
-            "--podresources", "", "--kubeconfig", self.kubeconfig, "--listen", "127.0.0.1:0")
+            "--podresources", "", "--kubeconfig", self.kubeconfig, "--listen", "127.0.0.1:0",
+            *flags)
         return self.agents[node]
 
     def inventory(self, node):
@@ -146,10 +155,47 @@ class Agents(unittest.TestCase):
             wait_until("the leader hears both",
                        lambda: leader.metric('stowage_agents{state="heard"}') == 2)
             wait_until("one of them was sent on",
-                       lambda: standby.metric("stowage_agent_sent_on_total") >= 1)
+                       lambda: standby.metric("stowage_agents_sent_on_total") >= 1)
             leader.process.kill()
             wait_until("the other one hears the one that knows it",
                        lambda: standby.metric('stowage_agents{state="heard"}') >= 1)
+
+    def test_what_agents_tell_is_an_api(self):
+        with Cluster() as cluster:
+            certificate, key = cluster.folder / "tls.crt", cluster.folder / "tls.key"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                            "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                            "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+                            key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
+            controller = cluster.start(config=API.format(certificate=certificate, key=key))
+            first, second = cluster.nodes()
+            cluster.agent(first, controller, cards((50, 100)), "--ca-file", certificate)
+            wait_until("the agent is heard",
+                       lambda: controller.metric('stowage_agents{state="heard"}') == 1)
+            context = ssl.create_default_context(cafile=certificate)
+            port = int(cluster.door(controller).rsplit(":", 1)[1])
+
+            def ask(path, **headers):
+                connection = http.client.HTTPSConnection("127.0.0.1", port, context=context)
+                connection.request("GET", "/apis/metrics.nvidia.com/v1alpha1" + path,
+                                   headers=headers)
+                answer = connection.getresponse()
+                return answer.status, answer.read().decode()
+
+            self.assertEqual(ask("")[0], 200, "discovery is for everybody")
+            self.assertEqual(ask("/gpuinfos")[0], 401)
+            code, text = ask("/gpuinfos", Authorization="Bearer somebody")
+            self.assertEqual(code, 200, text)
+            health = {item["spec"]["device_node"]: item["status"]["node_health"]
+                      for item in json.loads(text)["items"]}
+            # Of the other node nobody but the cluster itself has told.
+            self.assertEqual(health, {first: "True", second: "UnKnow"})
+            wait_until("cards do nothing, or something", lambda: (
+                controller.metric('stowage_cards_measured{model="NVIDIA H200"}') == 2))
+            self.assertEqual(
+                controller.metric('stowage_pods_that_fit{model="NVIDIA H200",cards="2"}'), 1)
+            self.assertGreater(
+                controller.metric('stowage_metrics_api_requests_total{what="list"}'), 0)
 
     def test_who_is_not_the_agent_of_the_node_is_not_heard(self):
         with Cluster() as cluster:
@@ -158,8 +204,8 @@ class Agents(unittest.TestCase):
             cluster.agent(first, controller, cards(), who=f"{ACCOUNT}@{second}")
             cluster.agent(second, controller, cards(), who="somebody@" + second)
             wait_until("they were refused", lambda: (
-                controller.metric("stowage_agent_refused_total") >= 1
-                and controller.metric('stowage_agent_streams_ended_total{why="unreadable"}') >= 1))
+                controller.metric("stowage_agents_refused_total") >= 1
+                and controller.metric('stowage_agents_streams_ended_total{why="unreadable"}') >= 1))
             self.assertEqual(controller.metric('stowage_agents{state="heard"}'), 0)
             log = cluster.agents[second].log
             wait_until("the agent says why",

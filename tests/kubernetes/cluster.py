@@ -99,11 +99,12 @@ class Process:
 class Certificates:
     """A CA of our own and what it signs, in PEM files of one folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, name="ca"):
         self.folder = folder
-        self.ca = folder / "ca.crt"
-        self.openssl("req", "-x509", *self.new_key("ca"), "-out", self.ca, "-days", "2",
-                     "-subj", "/CN=stowage-test-ca")
+        self.ca = folder / f"{name}.crt"
+        self.ca_key = folder / f"{name}.key"
+        self.openssl("req", "-x509", *self.new_key(name), "-out", self.ca, "-days", "2",
+                     "-subj", f"/CN=stowage-test-{name}")
 
     def openssl(self, *arguments):
         subprocess.run(["openssl", *map(str, arguments)], check=True, stdin=subprocess.DEVNULL,
@@ -121,7 +122,7 @@ class Certificates:
         self.openssl("req", "-new", *self.new_key(name), "-out", request, "-subj", subject)
         certificate = self.folder / f"{name}.crt"
         self.openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey",
-                     self.folder / "ca.key", "-CAcreateserial", "-out", certificate, "-days", "2",
+                     self.ca_key, "-CAcreateserial", "-out", certificate, "-days", "2",
                      "-extfile", extensions)
         return certificate, self.folder / f"{name}.key"
 
@@ -151,6 +152,9 @@ class Cluster:
             "kube-controller-manager": sign(
                 "manager", "/CN=system:kube-controller-manager", "clientAuth"),
         }
+        # Whose word about others counts: the API server's, when it passes requests on.
+        self.front_proxy = Certificates(self.folder, "front-proxy-ca")
+        self.proxy = self.front_proxy.sign("front-proxy", "/CN=front-proxy-client", "clientAuth")
         self.service_account_key = self.folder / "service-accounts.key"
         self.certificates.openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out",
                                   self.service_account_key)
@@ -201,6 +205,12 @@ class Cluster:
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={account_key}",
             f"--service-account-signing-key-file={account_key}",
+            f"--requestheader-client-ca-file={self.front_proxy.ca}",
+            "--requestheader-allowed-names=front-proxy-client",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={self.proxy[0]}", f"--proxy-client-key-file={self.proxy[1]}",
             "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
             f"--disable-admission-plugins={ADMISSION_OFF}", "--profiling=false")
         api = self.api_as(certificate=self.users["admin"])

@@ -15,6 +15,7 @@ import admission
 import build
 import extender
 import extender_life
+import metrics_api
 import operating
 import placement
 import robustness
@@ -25,7 +26,8 @@ from cluster import DEPLOY, Cluster
 
 def run(cluster, words):
     suite = unittest.TestSuite()
-    for module in (placement, robustness, operating, admission, extender, extender_life):
+    for module in (placement, robustness, operating, admission, extender, extender_life,
+                   metrics_api):
         for kind in vars(module).values():
             if not isinstance(kind, type) or not issubclass(kind, Case):
                 continue
