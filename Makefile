@@ -120,6 +120,18 @@ scale-bench: build ## 10,000 nodes, 100,000 pods and 500 more every second, for 
 	$(PYTHON) bench/scale_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_churn_load \
 		--minutes $(MINUTES) --out bench/results/scale.json
 
+.PHONY: agents-bench
+agents-bench: build ## 5,000 agents against one controller, and what one agent costs: ten minutes
+	@cmake --build --preset release -j $(JOBS) --target stowage_agents_load stowage_churn_load
+	@mkdir -p bench/results
+	$(PYTHON) bench/agents_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_agents_load \
+		$(RELEASE)/bench/stowage_churn_load --out bench/results/agents.json
+
+.PHONY: metrics-page
+metrics-page: build ## write docs/metrics.md anew, from the code
+	@cmake --build --preset release -j $(JOBS) --target stowage_metrics_page
+	@$(RELEASE)/tests/metrics/stowage_metrics_page > docs/metrics.md
+
 .PHONY: sbom
 sbom: build ## what the program is made of, as SPDX: build/release/stowage.spdx.json
 	@$(PYTHON) tools/sbom.py $(RELEASE)/stowage $(RELEASE)/stowage.spdx.json
