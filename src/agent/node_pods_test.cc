@@ -81,7 +81,7 @@ TEST_F(NodePodsTest, FollowsPodsThatComeAndGo) {
 }
 
 TEST_F(NodePodsTest, SaysThatItMayNotLook) {
-  serve({refuse(403, "Forbidden")});
+  serve({refuse(403, "Forbidden", "pods are not yours")});
   ASSERT_TRUE(run_until(loop, [&] { return logged.find("limits of containers") < logged.size(); }));
   EXPECT_NE(pods.trouble().find("403"), std::string::npos) << pods.trouble();
 }
