@@ -142,14 +142,17 @@ void Agent::take(std::shared_ptr<const CardsPicture> picture) {
   if (uplink_) tell_uplink(*picture_);
 }
 
+// Cards that do not say how busy they are (parts of a divided one) are not idle, as far as we know.
 void Agent::note_busy(const CardsPicture& picture) {
-  std::map<std::string, net::Moment> fresh;
   for (const gpu::CardSample& sample : picture.samples) {
-    const auto before = last_busy_.find(sample.id);
-    const bool busy = sample.utilisation_permille.value_or(0) > 0;
-    fresh[sample.id] = busy || before == last_busy_.end() ? loop_.now() : before->second;
+    if (!sample.utilisation_permille) continue;
+    const auto [at, fresh] = last_busy_.try_emplace(sample.id, loop_.now());
+    if (*sample.utilisation_permille > 0) at->second = loop_.now();
   }
-  last_busy_ = std::move(fresh);
+  std::erase_if(last_busy_, [&](const auto& entry) {
+    return std::none_of(picture.list.cards.begin(), picture.list.cards.end(),
+                        [&](const core::Card& card) { return card.id == entry.first; });
+  });
 }
 
 void Agent::tell_uplink(const CardsPicture& picture) {
@@ -258,7 +261,7 @@ std::string Agent::metrics() const {
   return render_metrics(
       {.cards = *picture_,
        .pods = pods_ ? pods_->pods() : kNobody,
-       .grants = node_pods_ ? node_pods_->grants(picture_->list.cards) : std::vector<Grant>{},
+       .given = node_pods_ ? node_pods_->given(picture_->list.cards) : Given{},
        .usage = usage_of(picture_->samples, owner),
        .idle_seconds = std::move(idle),
        .sampled_seconds_ago = std::chrono::duration<double>(loop_.now() - last).count(),

@@ -74,7 +74,7 @@ void pod_metrics(const AgentMetrics& input, Exposition& out) {
   std::set<std::string> known;
   for (const core::Card& card : input.cards.list.cards) known.insert(card.id);
   std::set<std::string> given;
-  for (const Grant& grant : input.grants) given.insert(grant.card);
+  for (const Grant& grant : input.given.grants) given.insert(grant.card);
   out.family("stowage_agent_container_card", Type::gauge,
              "Cards that the kubelet has given to containers.");
   for (const PodDevices& pod : input.pods) {
@@ -114,7 +114,7 @@ Exposition::Labels labels_of(const std::string& ns, const std::string& pod,
 void container_metrics(const AgentMetrics& input, Exposition& out) {
   const auto each_grant = [&](std::string_view name, std::string_view help, auto value) {
     out.family(name, Type::gauge, help);
-    for (const Grant& grant : input.grants) {
+    for (const Grant& grant : input.given.grants) {
       out.sample(value(grant), labels_of(grant.ns, grant.pod, grant.container, grant.card));
     }
   };
@@ -137,18 +137,20 @@ void container_metrics(const AgentMetrics& input, Exposition& out) {
     if (!(usage.who == ContainerName{})) continue;
     out.sample(static_cast<double>(usage.memory_mib) * kMib, {{"card", usage.card}});
   }
-  std::map<std::string, std::pair<double, double>> sums;
-  for (const core::Card& card : input.cards.list.cards) sums[card.id] = {};
-  for (const Grant& grant : input.grants) {
-    sums[grant.card].first += grant.milli * 0.001;
-    sums[grant.card].second += grant.memory_mib * kMib;
-  }
-  out.family("stowage_agent_card_allocated_ratio", Type::gauge,
-             "Part of the card that is given to containers.");
-  for (const auto& [card, sum] : sums) out.sample(sum.first, {{"card", card}});
-  out.family("stowage_agent_card_memory_allocated_bytes", Type::gauge,
-             "Memory of the card that is given to containers.");
-  for (const auto& [card, sum] : sums) out.sample(sum.second, {{"card", card}});
+  const auto each_card = [&](std::string_view name, std::string_view help, auto value) {
+    out.family(name, Type::gauge, help);
+    for (const core::Card& card : input.cards.list.cards) {
+      const auto found = input.given.cards.find(card.id);
+      const CardGiven none;
+      out.sample(value(found == input.given.cards.end() ? none : found->second),
+                 {{"card", card.id}});
+    }
+  };
+  each_card("stowage_agent_card_allocated_ratio", "Part of the card that is given to containers.",
+            [](const CardGiven& given) { return static_cast<double>(given.milli) * 0.001; });
+  each_card("stowage_agent_card_memory_allocated_bytes",
+            "Memory of the card that is given to containers.",
+            [](const CardGiven& given) { return static_cast<double>(given.memory_mib) * kMib; });
 }
 
 void own_metrics(const AgentMetrics& input, Exposition& out) {

@@ -18,7 +18,7 @@ namespace stowage::agent {
 struct AgentMetrics {
   const CardsPicture& cards;
   const std::vector<PodDevices>& pods;
-  std::vector<Grant> grants;
+  Given given;
   std::vector<Usage> usage;
   std::map<std::string, double> idle_seconds;  // of cards, since they last worked
   double sampled_seconds_ago = 0;

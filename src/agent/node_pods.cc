@@ -1,6 +1,5 @@
 #include "agent/node_pods.h"
 
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -9,11 +8,11 @@
 namespace stowage::agent {
 namespace {
 
-// A small cluster's worth of pods on one node at most: pages of the usual size.
 kube::ReflectorOptions watching(const std::string& node, std::uint64_t seed) {
   kube::ReflectorOptions options;
   options.path = "/api/v1/pods";
   options.field_selector = "spec.nodeName=" + node;
+  options.from_cache = true;
   options.seed = seed;
   return options;
 }
@@ -75,32 +74,38 @@ void NodePods::on_bad_line(const std::string& error) {
   reflector_.relist();
 }
 
-std::vector<Grant> NodePods::grants(const std::vector<core::Card>& cards) const {
+Given NodePods::given(const std::vector<core::Card>& cards) const {
   const core::NodeSpec node{.name = node_, .cards = cards};
-  std::vector<Grant> grants;
+  Given given;
+  // A container may have several shares of one card.
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, Grant> grants;
   for (const auto& [uid, entry] : pods_) {
     const auto spec = dialect::to_spec(entry.object, {});
     if (!spec) continue;
     const auto answer = dialect::read_answer(entry.object, *spec, &node);
-    if (!answer || !*answer) continue;
-    for (std::size_t i = 0; i < (*answer)->containers.size() && i < spec->containers.size(); ++i) {
+    if (!answer || !*answer || (*answer)->containers.size() != spec->containers.size()) continue;
+    for (const core::CardCharge& charge : core::footprint(*spec, **answer)) {
+      if (charge.card >= cards.size()) continue;
+      CardGiven& sum = given.cards[cards[charge.card].id];
+      sum.milli += charge.milli;
+      sum.memory_mib += charge.memory_mib;
+    }
+    for (std::size_t i = 0; i < spec->containers.size(); ++i) {
       for (const core::CardShare& share : (*answer)->containers[i]) {
         if (share.card >= cards.size()) continue;
-        grants.push_back({.ns = entry.object.ns,
-                          .pod = entry.object.name,
-                          .container = spec->containers[i].name,
-                          .card = cards[share.card].id,
-                          .milli = share.milli,
-                          .memory_mib = share.memory_mib});
+        Grant grant{.ns = entry.object.ns,
+                    .pod = entry.object.name,
+                    .container = spec->containers[i].name,
+                    .card = cards[share.card].id};
+        const auto at =
+            grants.try_emplace({grant.ns, grant.pod, grant.container, grant.card}, grant);
+        at.first->second.milli += share.milli;
+        at.first->second.memory_mib += share.memory_mib;
       }
     }
   }
-  const auto order = [](const Grant& grant) {
-    return std::tie(grant.ns, grant.pod, grant.container, grant.card);
-  };
-  std::sort(grants.begin(), grants.end(),
-            [&](const Grant& a, const Grant& b) { return order(a) < order(b); });
-  return grants;
+  for (auto& [name, grant] : grants) given.grants.push_back(std::move(grant));
+  return given;
 }
 
 const ContainerName* NodePods::container(const std::string& runtime_id) const {

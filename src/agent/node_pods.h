@@ -16,6 +16,7 @@
 #include "codec/container_ids.h"
 #include "codec/kubernetes.h"
 #include "core/model/node.h"
+#include "core/place/footprint.h"
 #include "dialect/objects.h"
 #include "kube/api_client.h"
 #include "kube/reflector.h"
@@ -40,6 +41,18 @@ struct ContainerName {
   friend auto operator<=>(const ContainerName&, const ContainerName&) = default;
 };
 
+// What all containers together have of a card; containers that run one after the other share.
+struct CardGiven {
+  std::int64_t milli = 0;
+  std::int64_t memory_mib = 0;
+  friend bool operator==(const CardGiven&, const CardGiven&) = default;
+};
+
+struct Given {
+  std::vector<Grant> grants;               // in the order of namespaces and names
+  std::map<std::string, CardGiven> cards;  // by id
+};
+
 class NodePods final : private kube::ReflectorSink {
  public:
   NodePods(kube::ApiClient& client, const std::string& node, std::uint64_t seed, base::Log& log);
@@ -48,9 +61,8 @@ class NodePods final : private kube::ReflectorSink {
   ~NodePods() override = default;
 
   void start() { reflector_.start(); }
-  // Of pods whose containers run, or may; in the order of namespaces and names. Pods whose cards
-  // nobody has named are not in it.
-  [[nodiscard]] std::vector<Grant> grants(const std::vector<core::Card>& cards) const;
+  // Of pods whose containers run, or may. Pods whose cards nobody has named are not in it.
+  [[nodiscard]] Given given(const std::vector<core::Card>& cards) const;
   // Null: no container of a pod that is known here.
   [[nodiscard]] const ContainerName* container(const std::string& runtime_id) const;
   [[nodiscard]] std::size_t size() const { return pods_.size(); }

@@ -58,16 +58,20 @@ TEST_F(NodePodsTest, KnowsWhatWasGivenAndWhoseAContainerIs) {
          server.stream({}, StreamEnd::open)});
   ASSERT_TRUE(run_until(loop, [&] { return pods.trouble().empty(); }));
   EXPECT_EQ(server.seen("GET", kPods).at(0).query("fieldSelector"), "spec.nodeName=n1");
-  EXPECT_EQ(pods.grants(two_cards()), (std::vector<Grant>{{.ns = "ml",
-                                                           .pod = "p",
-                                                           .container = "main",
-                                                           .card = "GPU-b",
-                                                           .milli = 500,
-                                                           .memory_mib = 400}}));
+  EXPECT_EQ(server.seen("GET", kPods).at(0).query("resourceVersion"), "0") << "from its cache";
+  const Given given = pods.given(two_cards());
+  EXPECT_EQ(given.cards,
+            (std::map<std::string, CardGiven>{{"GPU-b", {.milli = 500, .memory_mib = 400}}}));
+  EXPECT_EQ(given.grants, (std::vector<Grant>{{.ns = "ml",
+                                               .pod = "p",
+                                               .container = "main",
+                                               .card = "GPU-b",
+                                               .milli = 500,
+                                               .memory_mib = 400}}));
   ASSERT_NE(pods.container("id-p"), nullptr);
   EXPECT_EQ(*pods.container("id-p"), (ContainerName{.ns = "ml", .pod = "p", .container = "main"}));
   EXPECT_EQ(pods.container("id-done"), nullptr);
-  EXPECT_TRUE(pods.grants({}).empty()) << "cards that the node has no more";
+  EXPECT_TRUE(pods.given({}).grants.empty()) << "cards that the node has no more";
 }
 
 TEST_F(NodePodsTest, FollowsPodsThatComeAndGo) {

@@ -77,7 +77,7 @@ struct Config {
     std::string api_service = "v1alpha1.metrics.nvidia.com";  // empty: nobody is told
     std::string ca_map = "stowage-ca";                        // the same
     std::string extender;  // that answers schedule/...; empty: the first
-    std::chrono::nanoseconds check_every = std::chrono::minutes{5};  // of the certificates
+    std::chrono::nanoseconds check_every = std::chrono::minutes{1};  // of the certificates
     friend bool operator==(const MetricsApi&, const MetricsApi&) = default;
   } metrics_api;
 

@@ -151,12 +151,10 @@ Status Controller::make_hub() {
   Hub::Ends ends{.loop = loop_,
                  .log = log_,
                  .take = [this](const auto& parcel) { witness_->take(parcel); },
-                 .ask = {}};
-  if (!config.extenders.empty()) {
-    ends.ask = [this](extender::Verb verb, std::string body, extender::Answer answer) {
-      ask_extender(verb, std::move(body), std::move(answer));
-    };
-  }
+                 .ask =
+                     [this](extender::Verb verb, std::string body, extender::Answer answer) {
+                       ask_extender(verb, std::move(body), std::move(answer));
+                     }};
   STOWAGE_TRY(hub, Hub::create({.agents = agents,
                                 .api = config.metrics_api,
                                 .ns = own_namespace(config.metrics_api.ns, options_.environment),
@@ -174,7 +172,7 @@ void Controller::ask_extender(extender::Verb verb, std::string body, extender::A
     if (!name.empty() && server->extender().options().name != name) continue;
     return server->ask(verb, std::move(body), std::move(answer));
   }
-  answer({.status = 503, .body = "no extender is configured for this API any more\n"});
+  answer({.status = 501, .body = "no extender is configured for this API\n"});
 }
 
 void Controller::watch_nodes(Generation& generation) {
@@ -184,7 +182,7 @@ void Controller::watch_nodes(Generation& generation) {
     hub_->see_cards(node, cards);
   };
   auto& roster = generation.scheduler().shared().roster;
-  roster.all_cards(tell);
+  hub_->see_all(roster.all_cards());
   roster.on_cards(tell);
 }
 

@@ -24,6 +24,9 @@ constexpr std::chrono::seconds kPictureEvery{1};
 // reviewed some at a time, and they come again if they have to.
 constexpr std::size_t kReviewsMax = 64;
 constexpr std::size_t kTokensKept = 20'000;
+// Of those who ask the metrics API: agents are not to be in their way.
+constexpr std::size_t kApiReviewsMax = 32;
+constexpr std::size_t kApiTokensKept = 2'000;
 constexpr std::size_t kConnectionsMax = 20'000;
 
 Result<std::shared_ptr<net::TlsContext>> tls_of(const Config::Agents& config) {
@@ -41,6 +44,18 @@ extender::Verb verb_of(metricsapi::ScheduleVerb verb) {
   return extender::Verb::preempt;
 }
 
+metricsapi::OtherNode other_node(const std::string& node, const std::vector<core::Card>& cards) {
+  metricsapi::OtherNode other{.node = node, .cards = {}};
+  for (const core::Card& card : cards) {
+    other.cards.push_back({.id = card.id,
+                           .index = card.index,
+                           .model = card.model,
+                           .memory_mib = card.memory_mib,
+                           .healthy = card.healthy});
+  }
+  return other;
+}
+
 }  // namespace
 
 struct Hub::Body {
@@ -53,11 +68,17 @@ struct Hub::Body {
   void send(std::vector<reports::NodeNews> parcel);
   void ask(metricsapi::ScheduleVerb verb, std::string question, extender::Answer answer);
   void publish();
+  // Its agent tells everything anew, should the node come back.
+  void forget(const std::string& node) {
+    book->forget(node);
+    door->send_away(node);
+  }
 
   Ends ends;
   net::EventLoop loop;  // what follows lives on it
   std::unique_ptr<kube::ApiClient> client;
-  std::unique_ptr<kube::Gatekeeper> gate;
+  std::unique_ptr<kube::Gatekeeper> agents_gate;
+  std::unique_ptr<kube::Gatekeeper> api_gate;
   std::unique_ptr<reports::Book> book;
   std::unique_ptr<reports::Digest> digest;
   std::unique_ptr<reports::Door> door;
@@ -92,11 +113,15 @@ Result<std::unique_ptr<Hub>> Hub::create(const Options& options, Ends ends) {
 }
 
 Status Hub::Body::open(const Options& options) {
-  auto made = kube::ApiClient::create(loop, options.cluster, {.in_flight_max = kReviewsMax});
+  auto made = kube::ApiClient::create(loop, options.cluster,
+                                      {.in_flight_max = kReviewsMax + kApiReviewsMax});
   if (!made) return fail(made.error().message);
   client = std::move(*made);
-  gate = std::make_unique<kube::Gatekeeper>(
+  agents_gate = std::make_unique<kube::Gatekeeper>(
       *client, kube::GatekeeperOptions{.kept_max = kTokensKept, .under_way_max = kReviewsMax});
+  api_gate = std::make_unique<kube::Gatekeeper>(
+      *client,
+      kube::GatekeeperOptions{.kept_max = kApiTokensKept, .under_way_max = kApiReviewsMax});
   book =
       std::make_unique<reports::Book>(reports::BookOptions{.silence = options.agents.silent_after});
   digest = std::make_unique<reports::Digest>(
@@ -105,7 +130,7 @@ Status Hub::Body::open(const Options& options) {
   door = std::make_unique<reports::Door>(
       reports::DoorOptions{.accounts = options.agents.accounts},
       reports::Door::Ends{
-          .gate = *gate, .book = *book, .loop = loop, .log = ends.log, .place = [this] {
+          .gate = *agents_gate, .book = *book, .loop = loop, .log = ends.log, .place = [this] {
             return place;
           }});
   return options.api.enabled ? serve_api(options) : listen_plainly(options.agents);
@@ -154,7 +179,7 @@ Status Hub::Body::serve_api(const Options& options) {
   metricsapi::Server::Ends to{
       .loop = loop,
       .client = *client,
-      .gate = *gate,
+      .gate = *api_gate,
       .book = *book,
       .log = ends.log,
       .agents =
@@ -165,12 +190,10 @@ Status Hub::Body::serve_api(const Options& options) {
       .place = [this] { return place; },
       .authorization = [this] { return client->authorization(); },
       .not_ready = [this] { return api->trouble(); }};
-  if (ends.ask) {
-    to.schedule.ask = [this](metricsapi::ScheduleVerb verb, std::string question,
-                             extender::Answer answer) {
-      ask(verb, std::move(question), std::move(answer));
-    };
-  }
+  to.schedule.ask = [this](metricsapi::ScheduleVerb verb, std::string question,
+                           extender::Answer answer) {
+    ask(verb, std::move(question), std::move(answer));
+  };
   STOWAGE_TRY(made, metricsapi::Server::listen(std::move(with), std::move(to)));
   api = std::move(made);
   host = api->host();
@@ -260,22 +283,28 @@ void Hub::tell_all() {
 }
 
 void Hub::see_cards(const std::string& node, const std::vector<core::Card>* cards) {
-  metricsapi::OtherNode other{.node = node, .cards = {}};
-  for (const core::Card& card : cards == nullptr ? std::vector<core::Card>{} : *cards) {
-    other.cards.push_back({.id = card.id,
-                           .index = card.index,
-                           .model = card.model,
-                           .memory_mib = card.memory_mib,
-                           .healthy = card.healthy});
-  }
-  body_->loop.post([body = body_.get(), gone = cards == nullptr, other = std::move(other)] {
-    if (gone) body->book->forget(other.node);
+  body_->loop.post([body = body_.get(), gone = cards == nullptr,
+                    other = other_node(node, cards == nullptr ? Cards{} : *cards)] {
+    if (gone) body->forget(other.node);
     body->others_changed = true;
     if (other.cards.empty()) {
       body->others.erase(other.node);
     } else {
       body->others.insert_or_assign(other.node, other);
     }
+  });
+}
+
+void Hub::see_all(const std::map<std::string, Cards>& nodes) {
+  std::map<std::string, metricsapi::OtherNode> others;
+  for (const auto& [name, cards] : nodes) others.emplace(name, other_node(name, cards));
+  body_->loop.post([body = body_.get(), others = std::move(others)]() mutable {
+    for (const reports::NodePage* page : body->book->pages()) {
+      if (others.count(page->node) == 0) body->forget(std::string(page->node));
+    }
+    std::erase_if(others, [](const auto& each) { return each.second.cards.empty(); });
+    body->others = std::move(others);
+    body->others_changed = true;
   });
 }
 

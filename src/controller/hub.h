@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +37,7 @@ class Hub {
     net::EventLoop& loop;  // the controller's; what follows is called there
     base::Log& log;
     std::function<void(const std::vector<reports::NodeNews>&)> take;
-    Ask ask;  // the extender; unset: there is none
+    Ask ask;  // the extender, or say that there is none
   };
   struct Options {
     Config::Agents agents;
@@ -56,7 +57,10 @@ class Hub {
   // The ledger at work is another one: everything is told anew.
   void tell_all();
   // The cards of a node as the cluster tells; null: the cluster has the node no more.
-  void see_cards(const std::string& node, const std::vector<core::Card>* cards);
+  using Cards = std::vector<core::Card>;
+  void see_cards(const std::string& node, const Cards* cards);
+  // Of all nodes that there are.
+  void see_all(const std::map<std::string, Cards>& nodes);
 
   [[nodiscard]] std::string host() const;
   [[nodiscard]] std::uint16_t port() const;

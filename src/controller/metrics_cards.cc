@@ -32,7 +32,7 @@ void card_metrics(const core::Survey& survey, Exposition& out) {
        [](const auto& model) { return as_double(model.given_memory_mib) * kMib; });
   each("stowage_cards_stranded",
        "Free parts of cards that no pod can have: the node takes none, or has no CPU, memory or "
-       "place left, or the card no memory.",
+       "place left, or the card no memory or place.",
        [](const auto& model) { return as_double(model.stranded_milli) / kMilli; });
   each("stowage_cards_measured", "Cards whose load an agent tells.",
        [](const auto& model) { return model.measured; });
@@ -95,8 +95,12 @@ void metrics_api_metrics(const MetricsInput& input, Exposition& out) {
   out.counter("stowage_metrics_api_watchers_lagged_total",
               "Watches that were ended because their readers had missed something.",
               api.watchers.lagged);
-  out.counter("stowage_metrics_api_passed_on_total",
-              "Requests that were passed on to the replica that leads.", api.relay.passed);
+  out.family("stowage_metrics_api_passed_on_total", Type::counter,
+             "Requests for the replica that leads, by outcome.");
+  out.sample(api.relay.passed, {{"outcome", "answered"}});
+  out.sample(api.relay.failed, {{"outcome", "failed"}});
+  out.sample(api.relay.refused, {{"outcome", "refused"}});
+  out.sample(api.relay.cut_off, {{"outcome", "cut_off"}});
   out.gauge("stowage_metrics_api_trouble", "1 while something keeps it from working; see the log.",
             input.agents->trouble.empty() ? 0 : 1);
 }

@@ -8,6 +8,7 @@
 
 #include "codec/reviews.h"
 #include "kube/lru_map.h"
+#include "net/digest.h"
 
 namespace stowage::kube {
 namespace {
@@ -88,7 +89,8 @@ struct Gatekeeper::Body : std::enable_shared_from_this<Gatekeeper::Body> {
     if (token.empty() || token.size() > kTokenBytesMax) {
       return done({.status = 401, .why = "send a bearer token", .who = {}});
     }
-    std::string key = fmt::format("{} {}", audience, token);
+    // However long, and not for who reads our memory.
+    std::string key = net::sha256(fmt::format("{} {}", audience, token));
     if (const Identity* known = kept(identities, key)) return done(Identity(*known));
     if (full()) return done({.status = 503, .why = kTooMany, .who = {}});
     post(kTokenReviews, codec::token_review(token, audience),
@@ -123,14 +125,15 @@ struct Gatekeeper::Body : std::enable_shared_from_this<Gatekeeper::Body> {
 
   void authorise(const codec::Somebody& who, const codec::Access& access, Done done) {
     std::string question = codec::access_review(who, access);  // names all that counts
-    if (const Verdict* known = kept(verdicts, question)) return done(Verdict(*known));
+    std::string key = net::sha256(question);
+    if (const Verdict* known = kept(verdicts, key)) return done(Verdict(*known));
     if (full()) return done({.status = 503, .why = kTooMany, .user = who.user});
     post(kAccessReviews, question,
-         [question, user = who.user, access, done = std::move(done)](Body& self,
-                                                                     const Reply& reply) {
+         [key = std::move(key), user = who.user, access, done = std::move(done)](
+             Body& self, const Reply& reply) {
            const Verdict verdict = read_verdict(reply, user, access);
            if (verdict.status != 503) {
-             self.verdicts.put(question, {verdict, self.client.loop().now() + self.options.kept});
+             self.verdicts.put(key, {verdict, self.client.loop().now() + self.options.kept});
            }
            done(verdict);
          });
@@ -159,8 +162,8 @@ struct Gatekeeper::Body : std::enable_shared_from_this<Gatekeeper::Body> {
 
   ApiClient& client;
   const GatekeeperOptions options;
-  LruMap<Kept<Identity>> identities;  // by audience and token
-  LruMap<Kept<Verdict>> verdicts;     // by the question
+  LruMap<Kept<Identity>> identities;  // by audience and token, in a digest
+  LruMap<Kept<Verdict>> verdicts;     // by the question, the same
   std::size_t under_way = 0;
   Counters counters;
 };

@@ -91,7 +91,9 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     const std::size_t limit = expired_lists >= kExpiredListsMax ? 0 : options.page_limit;
     ApiCall call;
     if (options.protobuf) call.accept = kAcceptProtobuf;
-    call.target = fmt::format("{}?limit={}{}", options.path, limit, selectors());
+    call.target = options.from_cache
+                      ? fmt::format("{}?resourceVersion=0{}", options.path, selectors())
+                      : fmt::format("{}?limit={}{}", options.path, limit, selectors());
     if (!continue_token.empty()) {
       call.target += "&continue=" + net::percent_encode(continue_token);
     }

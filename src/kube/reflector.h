@@ -71,6 +71,9 @@ struct ReflectorOptions {
   // Ask for protobuf, and take JSON where the server has nothing else. For pods and nodes only:
   // other kinds are not known. The sink gets the fields that the decoders look at.
   bool protobuf = false;
+  // Lists come from what the server has at hand, which may be a little old, and whole: for who asks
+  // for few objects out of many, and is one of thousands that do.
+  bool from_cache = false;
   std::size_t page_limit = 500;                            // 0: one page
   net::Duration list_deadline = std::chrono::seconds{60};  // per page
   net::Duration watch_min = std::chrono::seconds{300};     // how long the server is asked to watch

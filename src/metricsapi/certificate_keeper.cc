@@ -74,9 +74,12 @@ void CertificateKeeper::taken(const Outcome& outcome) {
     return fail_with(outcome.message);
   }
   const std::int64_t now = kube::unix_seconds(ends_.client.wall_clock()());
-  const KeptCertificates there = from_secret(secret);
+  KeptCertificates there = from_secret(secret);
+  const bool lost = there == KeptCertificates{} && !(kept_ == KeptCertificates{});
+  if (lost) there = kept_;
   auto plan = plan_certificates(there, options_.rules, now);
   if (!plan) return fail_with(plan.error().message);
+  if (lost) plan->changes.emplace_back("they are written again: the secret had lost them");
   if (net::check_pair(there.serving)) use(there);  // better than none if it cannot be written
   if (plan->changes.empty()) return tell_api_service();
   write_secret(std::move(*plan), secret.resource_version);
@@ -103,7 +106,10 @@ void CertificateKeeper::written(const CertificatePlan& plan, const Outcome& outc
     if (++conflicts_in_row_ > kConflictsMax) return fail_with(outcome.message);
     return read_secret();
   }
-  if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
+  if (outcome.result != ObjectResult::done) {
+    return fail_with(fmt::format("{} (is there a secret {}/{}? The controller may fill it)",
+                                 outcome.message, options_.ns, options_.secret));
+  }
   ++counters_.written;
   for (const std::string& change : plan.changes) {
     ends_.log.info("certificates have changed", {{"what", change}});
@@ -113,6 +119,7 @@ void CertificateKeeper::written(const CertificatePlan& plan, const Outcome& outc
 }
 
 void CertificateKeeper::use(const KeptCertificates& kept) {
+  kept_ = kept;
   ServingCertificates fresh{.pair = kept.serving, .trusted_pem = trusted(kept)};
   if (fresh == in_use_) return;
   in_use_ = std::move(fresh);

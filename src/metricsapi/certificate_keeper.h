@@ -5,7 +5,8 @@
 //   read the Secret -> plan -> (write; a conflict: read again) -> use -> tell -> (a while) -> read
 //
 // Whatever it writes follows from a Secret that it has read just before, so replicas do not undo
-// each other's work. Without rights to write, what is there is used as it is.
+// each other's work. Without rights to write, what is there is used as it is. A Secret that is lost
+// or emptied is filled again with what is in use: others trust that already.
 #pragma once
 
 #include <chrono>
@@ -37,7 +38,7 @@ struct KeeperOptions {
   std::string api_service = "v1alpha1.metrics.nvidia.com";  // empty: none is told
   std::string ca_map = "stowage-ca";                        // empty: none is told
   CertificateRules rules;  // hosts: empty means those of the service
-  net::Duration look = std::chrono::minutes{5};
+  net::Duration look = std::chrono::minutes{1};
   net::Duration retry_min = std::chrono::seconds{2};
   net::Duration deadline = std::chrono::seconds{20};  // of one call, with its repetitions
   std::uint64_t seed = 1;                             // of the jitter
@@ -90,6 +91,7 @@ class CertificateKeeper {
 
   const KeeperOptions options_;
   Ends ends_;
+  KeptCertificates kept_;  // as it was last, in the Secret
   ServingCertificates in_use_;
   int conflicts_in_row_ = 0;
   std::string trouble_ = "not read yet";

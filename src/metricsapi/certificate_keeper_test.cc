@@ -239,9 +239,29 @@ TEST_F(KeeperTest, PutsBackWhatSomebodyHasRemoved) {
   ASSERT_TRUE(soon([&] { return cluster.map.has_value(); }));
   cluster.map.reset();
   ASSERT_TRUE(soon([&] { return cluster.map.has_value(); }));
+  // Others trust what is in use: it is kept on.
+  const KeptCertificates before = cluster.kept();
   cluster.secret.reset();
+  ASSERT_TRUE(soon([&] { return cluster.secret.has_value(); }));
+  EXPECT_EQ(cluster.kept(), before);
+  cluster.secret = codec::Secret{.resource_version = cluster.next(), .data = {}};
+  ASSERT_TRUE(soon([&] { return !cluster.secret->data.empty(); }));
+  EXPECT_EQ(cluster.kept(), before) << "emptied";
+  EXPECT_EQ(mine->used.size(), 1U);
+  EXPECT_NE(lines.find("the secret had lost them"), std::string::npos) << lines;
+}
+
+TEST_F(KeeperTest, AnAuthorityThatIsTakenOutIsMadeAnew) {
+  const auto mine = replica();
+  ASSERT_TRUE(soon([&] { return cluster.map.has_value(); }));
+  const KeptCertificates before = cluster.kept();
+  cluster.secret->data.erase("ca.crt");
+  cluster.secret->data.erase("ca.key");
+  cluster.secret->resource_version = cluster.next();
   ASSERT_TRUE(soon([&] { return mine->used.size() == 2; }));
-  EXPECT_EQ(mine->used[1].pair, cluster.kept().serving);
+  EXPECT_NE(cluster.kept().authority, before.authority);
+  ASSERT_TRUE(soon(
+      [&] { return cluster.map->data.at("ca.crt") == cluster.kept().authority.certificate_pem; }));
 }
 
 TEST_F(KeeperTest, UsesWhatIsThereIfItMayNotWrite) {
@@ -253,6 +273,7 @@ TEST_F(KeeperTest, UsesWhatIsThereIfItMayNotWrite) {
   ASSERT_EQ(mine->used.size(), 1U);
   EXPECT_EQ(mine->used[0].pair, old.serving);
   EXPECT_NE(mine->keeper->trouble().find("write the secret"), std::string::npos);
+  EXPECT_NE(mine->keeper->trouble().find("stowage/stowage-metrics-api"), std::string::npos);
   EXPECT_EQ(lines.find("cannot be kept"), lines.rfind("cannot be kept")) << "told once: " << lines;
 }
 

@@ -1,7 +1,9 @@
 #include "metricsapi/relay.h"
 
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,7 +15,8 @@ using ClientPtr = std::shared_ptr<net::HttpClient>;
 using Reply = tl::expected<net::HttpResponse, net::CallError>;
 
 constexpr std::chrono::seconds kConnectTimeout{2};
-constexpr std::size_t kAnswerBytesMax = std::size_t{256} << 20U;
+constexpr std::size_t kAnswerBytesMax = std::size_t{128} << 20U;
+constexpr std::size_t kWholeMax = std::size_t{64} << 10U;  // longer answers are sent in a stream
 
 // What of a head is ours to repeat.
 net::HttpResponse repeated(net::HttpResponse head) {
@@ -43,6 +46,23 @@ struct Relay::State {
   const RelayOptions options;
   Counters counters;
   std::unordered_set<std::shared_ptr<Passed>> streams;
+  std::vector<ResponderPtr> answers;  // whose readers have not taken all
+
+  [[nodiscard]] std::size_t answer_bytes() {
+    std::erase_if(answers, [](const ResponderPtr& each) { return each->backlog() == 0; });
+    std::size_t bytes = 0;
+    for (const ResponderPtr& each : answers) bytes += each->backlog();
+    return bytes;
+  }
+  // In a stream, so that it can be seen how much of it has not been taken.
+  void answer(const ResponderPtr& to, net::HttpResponse response) {
+    if (response.body.size() <= kWholeMax) return to->send(std::move(response));
+    auto body = std::make_shared<const std::string>(std::exchange(response.body, {}));
+    to->begin(std::move(response));
+    to->write(std::move(body));
+    to->end();
+    answers.push_back(to);
+  }
 
   // A connection must not end inside of its own callback.
   void drop(const std::shared_ptr<Passed>& passed) {
@@ -58,12 +78,14 @@ Relay::Relay(RelayOptions options, net::EventLoop& loop, base::Log& log)
     : options_(options),
       loop_(loop),
       log_(log),
-      state_(new State{.loop = loop, .options = options, .counters = {}, .streams = {}}) {}
+      state_(new State{
+          .loop = loop, .options = options, .counters = {}, .streams = {}, .answers = {}}) {}
 
 Relay::~Relay() { send_away(); }
 
-void Relay::set_tls(std::shared_ptr<net::TlsContext> tls) {
+void Relay::set_tls(std::shared_ptr<net::TlsContext> tls, bool known) {
   tls_ = std::move(tls);
+  known_ = known;
   client_.reset();
 }
 
@@ -93,11 +115,13 @@ std::shared_ptr<net::HttpClient> Relay::client_for(const std::string& url, std::
 
 net::HttpRequest Relay::onward(Passing& passing) {
   net::HttpRequest& http = passing.request.http;
-  net::HttpRequest request{
-      .method = http.method,
-      .target = http.target,
-      .headers = {{kForwardedHeader, "1"}, {"Authorization", passing.authorization}},
-      .body = std::move(http.body)};
+  net::HttpRequest request{.method = http.method,
+                           .target = http.target,
+                           .headers = {{kForwardedHeader, "1"}},
+                           .body = std::move(http.body)};
+  if (!passing.authorization.empty()) {
+    request.headers.emplace_back("Authorization", passing.authorization);
+  }
   for (const char* name : {"Accept", "Content-Type"}) {
     const std::string value(net::find_header(http.headers, name));
     if (!value.empty()) request.headers.emplace_back(name, value);
@@ -112,14 +136,16 @@ void Relay::pass_on(Passing passing, const reports::Place& leader) {
   std::string why = "no replica leads at the moment";
   const ClientPtr client = again ? nullptr : client_for(leader.url, why);
   const bool full =
-      is_stream ? state_->streams.size() >= options_.streams_max : now.calls >= options_.calls_max;
-  if (!client || full || passing.authorization.empty()) {
+      is_stream ? state_->streams.size() >= options_.streams_max
+                : now.calls >= options_.calls_max || state_->answer_bytes() > options_.answers_max;
+  const bool nobody = passing.authorization.empty() && !known_;
+  if (!client || full || nobody) {
     ++state_->counters.refused;
-    return passing.responder->send(
-        refusal(later(again     ? "this replica does not lead any more: ask again"
-                      : full    ? "too many requests wait for the leader"
-                      : !client ? unreachable(why)
-                                : unreachable("this replica has no token"))));
+    return passing.responder->send(refusal(
+        later(again     ? "this replica does not lead any more: ask again"
+              : full    ? "too many requests wait for the leader"
+              : !client ? unreachable(why)
+                        : unreachable("this replica has neither a token nor a certificate"))));
   }
   log_.debug("passed on to the leader", {{"user", passing.user},
                                          {"what", std::string(word(passing.ask.what))},
@@ -134,12 +160,13 @@ void Relay::call(const ClientPtr& client, Passing passing) {
                [weak = std::weak_ptr<State>(state_), responder = passing.responder, held = client,
                 &loop = loop_](Reply reply) mutable {
                  loop.post([kept = std::move(held)] {});  // it must not end inside of its own call
-                 if (const auto state = weak.lock()) {
-                   --state->counters.calls;
-                   ++(reply ? state->counters.passed : state->counters.failed);
-                 }
-                 responder->send(reply ? repeated(std::move(*reply))
-                                       : refusal(later(unreachable(reply.error().message))));
+                 const auto state = weak.lock();
+                 if (!state) return responder->abort();
+                 --state->counters.calls;
+                 ++(reply ? state->counters.passed : state->counters.failed);
+                 state->answer(responder, reply
+                                              ? repeated(std::move(*reply))
+                                              : refusal(later(unreachable(reply.error().message))));
                });
 }
 

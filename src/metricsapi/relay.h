@@ -28,7 +28,8 @@ struct RelayOptions {
   net::Duration deadline = std::chrono::seconds{15};  // of an answer that is not a stream
   std::size_t calls_max = 32;
   std::size_t streams_max = 512;
-  std::size_t backlog_max = std::size_t{4} << 20U;  // of a stream whose reader is slow: cut off
+  std::size_t backlog_max = std::size_t{4} << 20U;    // of a stream whose reader is slow: cut off
+  std::size_t answers_max = std::size_t{256} << 20U;  // bytes that readers have not taken yet
 };
 
 class Relay {
@@ -38,7 +39,8 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  void set_tls(std::shared_ptr<net::TlsContext> tls);
+  // `known`: we show a certificate of our own, so that no token is needed.
+  void set_tls(std::shared_ptr<net::TlsContext> tls, bool known = false);
 
   struct Passing {
     Ask ask;
@@ -75,6 +77,7 @@ class Relay {
   net::EventLoop& loop_;
   base::Log& log_;
   std::shared_ptr<net::TlsContext> tls_;
+  bool known_ = false;
   std::string url_;                          // of the client
   std::shared_ptr<net::HttpClient> client_;  // calls under way keep it
   std::shared_ptr<State> state_;             // what callbacks may touch, as long as it is there

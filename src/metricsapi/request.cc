@@ -50,6 +50,9 @@ tl::expected<std::uint64_t, ApiError> number(const net::Target& target, std::str
   return value;
 }
 
+// "<namespace>.<pod>": nothing has a longer one, and what is asked about it is kept for a while.
+constexpr std::size_t kNameBytesMax = 253 + 1 + 253;
+
 tl::expected<Selector, ApiError> read_selector(std::string_view text) {
   Selector selector;
   while (!text.empty()) {
@@ -67,6 +70,9 @@ tl::expected<Selector, ApiError> read_selector(std::string_view text) {
     if (field != "metadata.name") {
       return refuse(bad_request(fmt::format(
           "fieldSelector: \"{}\" is not supported, only metadata.name is", shown(field))));
+    }
+    if (name.size() > kNameBytesMax) {
+      return refuse(bad_request("fieldSelector: the name is too long"));
     }
     if (selector.rules.size() == kRulesMax) {
       return refuse(bad_request(fmt::format("fieldSelector: more than {} rules", kRulesMax)));
@@ -152,6 +158,7 @@ AskResult read_rest(const net::HttpRequest& request, const net::Target& target,
     auto decoded = net::percent_decode(rest.substr(slash + 1));
     const bool deeper = rest.find('/', slash + 1) != std::string_view::npos;
     if (!decoded || decoded->empty() || deeper) return refuse(no_such_path(target.path));
+    if (decoded->size() > kNameBytesMax) return refuse(bad_request("the name is too long"));
     name = std::move(*decoded);
   }
   if (head == "schedule" && name) {

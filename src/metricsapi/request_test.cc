@@ -114,6 +114,9 @@ TEST(Request, WhatIsNotThereIsRefused) {
               std::string::npos);
   }
   EXPECT_EQ(code(kBase + "/gpuinfos/%zz"), 400);
+  EXPECT_EQ(code(kBase + "/gpuinfos/" + std::string(507, 'n')), 200);
+  EXPECT_EQ(code(kBase + "/gpuinfos/" + std::string(508, 'n')), 400) << "no name is so long";
+  EXPECT_EQ(code(kBase + "/gpuinfos?fieldSelector=metadata.name%3D" + std::string(508, 'n')), 400);
   EXPECT_EQ(code(kBase + "/gpuinfos", "", "POST"), 405);
   EXPECT_EQ(code(kBase + "/gpuinfos/n1", "", "DELETE"), 405);
   EXPECT_EQ(code(kBase + "/schedule/filter"), 405);

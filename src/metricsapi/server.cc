@@ -15,8 +15,8 @@ namespace {
 using ResponderPtr = std::shared_ptr<net::Responder>;
 using What = Ask::What;
 
-constexpr std::size_t kBodyBytesMax = codec::kMaxExtenderBytes;
-constexpr std::size_t kWholeMax = std::size_t{64} << 10U;  // longer answers are sent in a stream
+constexpr std::size_t kBodyBytesMax = std::size_t{8} << 20U;  // before anybody is known
+constexpr std::size_t kWholeMax = std::size_t{64} << 10U;     // longer answers are sent in a stream
 
 std::function<Now()> clock_of(net::EventLoop& loop, const kube::ApiClient& client) {
   return [&loop, &client] {
@@ -117,9 +117,14 @@ void Server::use_certificates(const ServingCertificates& fresh) {
   const auto hosts = options_.keeper.rules.hosts.empty()
                          ? service_hosts(options_.keeper.service, options_.keeper.ns)
                          : options_.keeper.rules.hosts;
-  auto onward = net::make_client_tls({.ca_pem = fresh.trusted_pem, .server_name = hosts.front()});
+  // A replica without a token is known by its certificate.
+  const kube::ClientConfig& own = ends_.client.config();
+  auto onward = net::make_client_tls({.ca_pem = fresh.trusted_pem,
+                                      .certificate_pem = own.certificate_pem,
+                                      .key_pem = own.key_pem,
+                                      .server_name = hosts.front()});
   if (onward) {
-    relay_.set_tls(std::move(*onward));
+    relay_.set_tls(std::move(*onward), !own.certificate_pem.empty());
   } else {
     ends_.log.warn("requests cannot be passed on to the leader", {{"why", onward.error().message}});
   }
@@ -282,6 +287,7 @@ void Server::look() {
   timer_.start(options_.look, [this] { look(); });
   const bool leads = place().here;
   if (std::exchange(led_, leads) != leads) {
+    if (leads) shelf_.begin_term();
     watchers_.send_away();
     relay_.send_away();
   }

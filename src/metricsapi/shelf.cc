@@ -35,6 +35,13 @@ Shelf::Shelf(ShelfOptions options, reports::Book& book, std::function<Now()> clo
   });
 }
 
+void Shelf::begin_term() {
+  const auto now =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(clock_().unix_nanos / 1000, 1));
+  version_ = std::max(version_ + 1, now);
+  for (Side& each : sides_) each.lost = version_;
+}
+
 // ---- changes
 
 Shelf::Entry& Shelf::touch(Resource resource, const std::string& name) {

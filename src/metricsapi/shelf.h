@@ -64,6 +64,10 @@ class Shelf {
   // Nodes that have cards, as others say. Those of whom an agent has told count only by its word.
   void set_others(std::vector<OtherNode> nodes);
 
+  // Another one has told of these objects meanwhile, in versions of its own: whoever comes with one
+  // of them, or with one from before, begins anew.
+  void begin_term();
+
   [[nodiscard]] std::uint64_t version() const { return version_; }
   // Who has seen less than that may have missed the end of an object.
   [[nodiscard]] std::uint64_t lost(Resource resource) const { return side(resource).lost; }

@@ -75,6 +75,20 @@ TEST_F(ShelfTest, VersionsBeginWithTheTime) {
   EXPECT_GT(shelf->lost(kGpus), last) << "who comes with an older one must begin anew";
 }
 
+TEST_F(ShelfTest, WhoLeadsAgainBeginsAnew) {
+  make();
+  desk.hear("n1");
+  const std::uint64_t mine = shelf->version();
+  desk.pass(10s);  // another one leads meanwhile, in versions of its own
+  const std::uint64_t theirs = mine + 5;
+  shelf->begin_term();
+  EXPECT_GT(shelf->lost(kGpus), theirs);
+  EXPECT_GT(shelf->lost(kPods), theirs);
+  EXPECT_EQ(names(kGpus), Names{"n1"}) << "objects stay";
+  desk.hear("n2");
+  EXPECT_EQ(since(kGpus, shelf->lost(kGpus)), Names{"+n2"});
+}
+
 TEST_F(ShelfTest, APodGoesAndTheOtherStays) {
   make();
   desk.cards("n1", {card("g1", 0, "T4"), card("g2", 1, "T4")});

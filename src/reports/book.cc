@@ -44,16 +44,18 @@ bool Book::hear(const std::string& node, codec::AgentReport report, net::Moment 
     drop_load_of_others(page);
   }
   for (codec::ReportedLoad& load : report.load) {
+    if (page.load.size() >= options_.cards_max && page.load.count(load.card) == 0) continue;
     CardLoad& kept = page.load[load.card];
     change.load = true;
     kept = {.values = load, .at = now};
   }
-  if (report.pods) take_pods(page, std::move(*report.pods), change);
+  const bool room = !report.pods || take_pods(page, std::move(*report.pods), change);
+  if (!room) ++counters_.refused;
   if (change.any()) tell(page, change);
-  return true;
+  return room;
 }
 
-void Book::take_pods(NodePage& page, codec::ReportedPods pods, PageChange& change) {
+bool Book::take_pods(NodePage& page, codec::ReportedPods pods, PageChange& change) {
   std::map<std::string, codec::ReportedPod> now;
   for (codec::ReportedPod& pod : pods.now) {
     std::string name = name_of(pod);
@@ -75,13 +77,19 @@ void Book::take_pods(NodePage& page, codec::ReportedPods pods, PageChange& chang
   for (const std::string& name : pods.gone) {
     if (now.count(name) == 0) remove(name);
   }
+  bool room = true;
   for (auto& [name, pod] : now) {
+    if (page.pods.size() >= options_.pods_max && page.pods.count(name) == 0) {
+      room = false;
+      continue;
+    }
     const auto [at, fresh] = page.pods.try_emplace(name);
     if (!fresh && at->second == pod) continue;
     if (fresh) ++counters_.pods;
     at->second = std::move(pod);
     change.pods_now.push_back(name);
   }
+  return room;
 }
 
 void Book::look(net::Moment now) {

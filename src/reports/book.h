@@ -53,6 +53,9 @@ struct PageChange {
 struct BookOptions {
   net::Duration silence = std::chrono::seconds{3};
   std::size_t nodes_max = 20'000;  // words of others are not taken in
+  // Of one node. More than any has; an agent is not to fill our memory.
+  std::size_t pods_max = 4'096;
+  std::size_t cards_max = 512;  // whose load is kept
 };
 
 class Book {
@@ -66,7 +69,7 @@ class Book {
   using Listener = std::function<void(const NodePage&, const PageChange&)>;
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
-  // False: there is no room for another node.
+  // False: there is no room for another node, or for more pods of this one.
   [[nodiscard]] bool hear(const std::string& node, codec::AgentReport report, net::Moment now);
   // Marks those who have been silent for too long. To be called every now and then.
   void look(net::Moment now);
@@ -92,7 +95,8 @@ class Book {
     NodePage page;
     Order::iterator turn;  // in `silent_` if the page is, else in `order_`
   };
-  void take_pods(NodePage& page, codec::ReportedPods pods, PageChange& change);
+  // False: not all of them.
+  bool take_pods(NodePage& page, codec::ReportedPods pods, PageChange& change);
   void tell(const NodePage& page, const PageChange& change) const;
 
   BookOptions options_;

@@ -166,6 +166,20 @@ TEST_F(BookTest, ANodeIsForgottenWithItsPods) {
   EXPECT_EQ(last(), "");
 }
 
+TEST_F(BookTest, HasRoomForSoManyPodsAndCardsOfANode) {
+  Book small({.pods_max = 2, .cards_max = 1});
+  const auto named = [](const std::string& name) { return ReportedPod{.ns = "ml", .name = name}; };
+  EXPECT_TRUE(small.hear("n1", pods({.now = {named("a"), named("b")}}), now));
+  EXPECT_FALSE(small.hear("n1", pods({.now = {named("c")}}), now));
+  EXPECT_TRUE(small.hear("n1", pods({.now = {named("a")}}), now)) << "one that is there";
+  EXPECT_EQ(small.page("n1")->pods.size(), 2U);
+  EXPECT_EQ(small.counters().refused, 1U);
+  AgentReport load;
+  load.load = {{.card = 1}, {.card = 2}};
+  EXPECT_TRUE(small.hear("n1", load, now));
+  EXPECT_EQ(small.page("n1")->load.size(), 1U);
+}
+
 TEST_F(BookTest, HasRoomForSoManyNodes) {
   Book small({.nodes_max = 2});
   EXPECT_TRUE(small.hear("a", {}, now));

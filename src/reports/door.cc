@@ -123,7 +123,7 @@ Status Door::take_line(Stream& stream, std::string_view line) {
     return fail(fmt::format("it speaks for node {}, but is on another one", report.node));
   }
   if (!ends_.book.hear(stream.node, std::move(report), stream.last_line)) {
-    return fail("there is no room for another node");
+    return fail("there is no room for another node, or for so many pods of one");
   }
   return {};
 }
@@ -132,6 +132,14 @@ void Door::end(const StreamPtr& stream) {
   const auto found = streams_.find(stream->node);
   if (found != streams_.end() && found->second == stream) streams_.erase(found);
   if (const ResponderPtr responder = std::exchange(stream->responder, nullptr)) responder->abort();
+}
+
+void Door::send_away(const std::string& node) {
+  const auto found = streams_.find(node);
+  if (found == streams_.end()) return;
+  const StreamPtr stream = found->second;
+  streams_.erase(found);
+  if (const ResponderPtr responder = std::exchange(stream->responder, nullptr)) responder->end();
 }
 
 void Door::send_away() {

@@ -68,6 +68,8 @@ class Door {
   void serve(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
   // Another replica leads, or this one ends: agents find out where to go when they come again.
   void send_away();
+  // The node has been forgotten: its agent is to tell everything anew when it comes again.
+  void send_away(const std::string& node);
 
   struct Counters {
     std::uint64_t opened = 0;

@@ -191,6 +191,17 @@ TEST_F(DoorTest, AReplicaThatDoesNotLeadSendsAgentsOn) {
   EXPECT_EQ(come("agent@n1")->head->status, 503) << "nobody knows who leads";
 }
 
+TEST_F(DoorTest, TheAgentOfANodeThatWasForgottenComesAgain) {
+  const auto first = come("agent@n1");
+  const auto second = come("agent@n2");
+  ASSERT_EQ(door->counters().streams, 2U);
+  door->send_away("n1");
+  door->send_away("nobody");
+  ASSERT_TRUE(soon([&] { return first->ends == 1; }));
+  EXPECT_EQ(door->counters().streams, 1U);
+  EXPECT_EQ(second->ends, 0);
+}
+
 TEST_F(DoorTest, HasRoomForSoMany) {
   make({.streams_max = 1});
   const auto first = come("agent@n1");

@@ -131,8 +131,10 @@ void Roster::see_node(const dialect::NodeObject& object) {
   }
 }
 
-void Roster::all_cards(const OnCards& told) const {
-  for (const auto& [name, entry] : nodes_) told(name, &entry.spec.cards);
+std::map<std::string, Roster::Cards> Roster::all_cards() const {
+  std::map<std::string, Cards> all;
+  for (const auto& [name, entry] : nodes_) all.emplace(name, entry.spec.cards);
+  return all;
 }
 
 void Roster::lose_node(const std::string& name) {

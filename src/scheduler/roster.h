@@ -87,11 +87,11 @@ class Roster {
   void lead();
 
   // Called with every node whose cards are others than before, and with null for one that goes.
-  // From now on: who comes later asks for those that there are (all_cards).
+  // From now on: all_cards() has those that there are.
   using Cards = std::vector<core::Card>;
   using OnCards = std::function<void(const std::string& node, const Cards*)>;
   void on_cards(OnCards told) { on_cards_ = std::move(told); }
-  void all_cards(const OnCards& told) const;
+  [[nodiscard]] std::map<std::string, Cards> all_cards() const;
 
   void begin_nodes();
   void see_node(const dialect::NodeObject& object);

@@ -344,9 +344,10 @@ void Scheduler::tick() {
   if (leads_ && !opened_) open_if_ready();
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
-  // Also for rooms that run out, and for pods whose patience does: only those that wait have any.
+  // Also for rooms that run out, for loads that do, and for pods whose patience does: only those
+  // that wait have any.
   const bool time_matters = counters.resting > 0 || counters.held > 0 || counters.rooms > 0 ||
-                            counters.by_others > 0 || counters.waiting > 0;
+                            counters.by_others > 0 || counters.waiting > 0 || counters.loads > 0;
   if (opened_ && time_matters) {
     mailbox_.put_reply(core::Tick{.parked = flush});
   }

@@ -131,17 +131,23 @@ class MetricsApi(Case):
         super().setUp()
         for path in (SECRET, CA_MAP, f"{SERVICES}/stowage-agents"):
             self.api.raw("DELETE", path)
+        self.apply_access()
+        self.api.raw("DELETE", f"{SERVICES}/stowage-agents")
         self.cluster.kubectl("apply", "--validate=strict", "-f", DEPLOY / "agent.yaml")
         self.addCleanup(lambda: self.api.raw("DELETE", REGISTRATION))
         config = self.cluster.folder / f"{self.namespace}.yaml"
         config.write_text(CONFIG, encoding="utf-8")
         self.config = config
         self.subject.start(config=config)
-        wait_until("agents may know whom to trust", lambda: self.api.raw("GET", CA_MAP)[0] == 200)
+        wait_until("agents may know whom to trust", lambda: self.api.get(CA_MAP).get("data"))
         self.api.create(SERVICES, {
             "metadata": {"name": "stowage-agents"},
             "spec": {"type": "ExternalName", "externalName": "localhost"}})
         self.lead_to(self.port())
+
+    def apply_access(self):
+        self.cluster.kubectl("apply", "--validate=strict", "-f", DEPLOY / "stowage.yaml", "-l",
+                             "stowage.dev/part=access")
 
     @staticmethod
     def port_of(subject):
@@ -340,9 +346,18 @@ class MetricsApi(Case):
         wait_until("there is a new certificate", lambda: self.served() != before)
         self.assertEqual(self.api.get(REGISTRATION)["spec"]["caBundle"], bundle, "same authority")
         self.caught_up(watch, agent, 2)
-        # All of it lost: a new authority, of which everybody is told.
-        before = self.served()
+        # All of it lost: what is in use stays, and is written again once there is a place for it.
         self.api.raw("DELETE", SECRET)
+        wait_until("it is said", lambda: "is there a secret kube-system/" in self.subject.said())
+        before = self.served()
+        self.caught_up(watch, agent, "lost")
+        self.apply_access()
+        wait_until("they are kept again",
+                   lambda: self.api.get(SECRET).get("data", {}).get("ca.key"))
+        self.assertEqual(self.served(), before)
+        self.assertEqual(self.api.get(REGISTRATION)["spec"]["caBundle"], bundle)
+        # A new authority, by request, of which everybody is told.
+        self.api.patch(SECRET, {"data": {"ca.crt": None, "ca.key": None}})
         wait_until("there is a new authority",
                    lambda: self.api.get(REGISTRATION)["spec"]["caBundle"] != bundle)
         wait_until("and a new certificate", lambda: self.served() != before)
@@ -356,6 +371,26 @@ class MetricsApi(Case):
         agent.start()
         self.caught_up(watch, agent, 4)
 
+    def test_a_replica_without_a_token_is_known_by_its_certificate(self):
+        self.two_nodes()
+        certificate = self.cluster.certificates.sign("replica", "/CN=replica", "clientAuth")
+        rbac = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+        self.api.create(rbac, {
+            "metadata": {"name": self.namespace},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                        "name": "cluster-admin"},
+            "subjects": [{"kind": "User", "name": "replica",
+                          "apiGroup": "rbac.authorization.k8s.io"}]})
+        self.addCleanup(lambda: self.api.delete(f"{rbac}/{self.namespace}"))
+        standby = Replica(self.cluster, "third").start(
+            kubeconfig=self.cluster.kubeconfig("replica", certificate=certificate),
+            config=self.config)
+        self.addCleanup(standby.kill)
+        self.lead_to(self.port_of(standby))
+        wait_until("the leader answers it", lambda: self.names("gpuinfos") == ["n1", "n2"])
+        wait_until("by way of it", lambda: standby.metric(
+            'stowage_metrics_api_passed_on_total{outcome="answered"}') > 0)
+
     def test_a_replica_that_does_not_lead_passes_requests_on(self):
         agent, _ = self.two_nodes()
         standby = Replica(self.cluster, "second").start(config=self.config)
@@ -367,7 +402,8 @@ class MetricsApi(Case):
         self.caught_up(watch, agent, 1)
         nobody = self.cluster.api_as(token=self.cluster.tokens["nobody"])
         self.assertEqual(nobody.raw("GET", f"{GROUP}/gpuinfos")[0], 403)
-        self.assertGreater(standby.sum("stowage_metrics_api_passed_on_total"), 0)
+        self.assertGreater(
+            standby.metric('stowage_metrics_api_passed_on_total{outcome="answered"}'), 0)
         # The leader dies: agents find the other one by themselves, and it answers.
         self.subject.kill()
         wait_until("the other one leads", standby.leads, timeout=30)

@@ -60,7 +60,8 @@ std::string of_the_agent() {
   return agent::render_metrics(
       {.cards = cards,
        .pods = pods,
-       .grants = {{.ns = "ml", .pod = "p", .container = "main", .card = "GPU-a"}},
+       .given = {.grants = {{.ns = "ml", .pod = "p", .container = "main", .card = "GPU-a"}},
+                 .cards = {}},
        .usage = {{.who = {.ns = "ml", .pod = "p", .container = "main"}, .card = "GPU-a"},
                  {.who = {}, .card = "GPU-a"}},
        .idle_seconds = {{"GPU-a", 1.0}},

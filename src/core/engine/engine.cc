@@ -40,6 +40,7 @@ Engine::Body::Body(std::vector<PolicyOptions> profiles, EngineOptions options)
 Commands Engine::Body::handle(const Event& event, base::Instant now) {
   out_.clear();
   now_ = now;
+  for (const std::string& node : loads_.expire(now_)) refresh_load(node);
   std::visit([this](const auto& e) { on(e); }, event);
   try_beyond();
   return std::exchange(out_, {});
@@ -58,6 +59,7 @@ Engine::Counters Engine::Body::counters() const {
   counters.held = guests_.size();
   counters.rooms = rooms_.size();
   counters.by_others = waiting_.due().size();
+  counters.loads = loads_.size();
   return counters;
 }
 
@@ -279,7 +281,6 @@ void Engine::Body::on(const PodGone& e) {
 void Engine::Body::on(const Tick& e) {
   expire_holds();
   expire_rooms();
-  for (const std::string& node : loads_.expire(now_)) refresh_load(node);
   try_rested();
   if (e.parked) try_some_parked();
   reserve_for_starving();
@@ -289,6 +290,10 @@ void Engine::Body::on(const Tick& e) {
 void Engine::Body::on(const StandDown& /*unused*/) {
   leads_ = false;
   conflicts_.clear();
+  for (const std::string& node : loads_.nodes()) {  // agents tell another one from now on
+    loads_.forget(node);
+    refresh_load(node);
+  }
   waiting_ = {};
   failures_.clear();
   refused_at_.clear();

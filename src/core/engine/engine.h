@@ -106,6 +106,7 @@ class Engine {
     std::uint64_t preemptions = 0;
     std::uint64_t evicted = 0;     // pods that were told to go
     std::size_t by_others = 0;     // groups of parked pods that other pods or volumes can help
+    std::size_t loads = 0;         // nodes of which it is known how busy their cards are
     std::uint64_t picked = 0;      // places that the outside picker chose
     std::uint64_t not_picked = 0;  // and those that it left to the policy, or chose in vain
     std::uint64_t conflicts = 0;   // pods that were given a share that another had already

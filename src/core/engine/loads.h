@@ -32,6 +32,7 @@ class Loads {
   // By the node's cards: thousandths, kNoLoad where nobody knows. Empty: nobody knows of any.
   [[nodiscard]] std::vector<std::uint16_t> busy(const NodeSpec& node) const;
   [[nodiscard]] std::vector<std::string> nodes() const;
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
  private:
   struct Expected {

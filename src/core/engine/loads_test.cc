@@ -174,5 +174,18 @@ TEST(LoadWish, IsHonouredWithWhatIsKnown) {
   EXPECT_EQ(std::get<Bind>(commands.front()).node, "b");
 }
 
+TEST(LoadWish, WhatIsOldIsForgottenWhateverHappens) {
+  Engine engine = testing::engine_with("load", {node("a").cards(1), node("b").cards(1)});
+  (void)engine.handle(measured("a", {0}, {100}), {0});
+  EXPECT_EQ(engine.counters().loads, 1U);
+  // No tick comes, for nobody waits.
+  (void)engine.handle(PodGone{"nobody"}, {100});
+  EXPECT_EQ(engine.counters().loads, 0U);
+  (void)engine.handle(measured("a", {0}, {300}), {200});
+  (void)engine.handle(StandDown{}, {201});
+  EXPECT_EQ(engine.counters().loads, 0U) << "agents tell another one";
+  EXPECT_TRUE(engine.ledger().busy(engine.ledger().find_node("a")).empty());
+}
+
 }  // namespace
 }  // namespace stowage::core

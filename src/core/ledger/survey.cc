@@ -37,8 +37,8 @@ void Ledger::survey_card(NodeIndex node, std::size_t at, ModelSurvey& model) con
     model.idle += used && slot.busy[at] < kIdlePermille ? 1 : 0;
   }
   if (!limit.healthy) return;
-  // Compute without memory is of no use, nor is memory without compute.
-  const bool spent = limit.memory_mib > 0 && card.memory_free_mib == 0;
+  // Compute without memory is of no use, nor is any of it without a place.
+  const bool spent = (limit.memory_mib > 0 && card.memory_free_mib == 0) || card.slots_free == 0;
   if (spent || !takes_pods(state)) {
     model.stranded_milli += card.milli_free;
     return;
@@ -52,23 +52,38 @@ void Ledger::survey_card(NodeIndex node, std::size_t at, ModelSurvey& model) con
 
 void Ledger::survey_node(NodeIndex node, std::vector<ModelSurvey>& models) const {
   const NodeState& state = states_[node.at()];
-  const ByNumber numbers = by_number(node);
-  std::map<std::uint16_t, std::int64_t> idle;  // cards that no pod names, by model
+  const NodeSlot& slot = nodes_[node.at()];
+  struct Idle {  // cards that no pod names
+    std::int64_t count = 0;
+    std::int64_t memory_mib = 0;  // of one of them
+  };
+  std::map<std::uint16_t, Idle> idle;  // by model
+  const std::uint64_t unused = by_number(node).idle;
   for (std::size_t i = 0; i < state.cards; ++i) {
     const std::uint16_t model = cards_[state.first_card + i].model;
     survey_card(node, i, models[model]);
-    if ((numbers.idle >> i & 1U) != 0) ++idle[model];
+    if ((unused >> i & 1U) == 0) continue;
+    ++idle[model].count;
+    idle[model].memory_mib = slot.card_limits[i].memory_mib;
   }
-  // Some of them are given to pods, and nobody has said which.
-  std::int64_t unnamed = numbers.unnamed;
-  for (const auto& [model, count] : idle) {
-    const std::int64_t taken = std::min(unnamed, count);
+  // Some of them are given to pods, and nobody has said which; and so are parts of some card.
+  std::int64_t unnamed = slot.use.unknown_whole;
+  models[cards_[state.first_card].model].given_milli +=
+      std::min<std::int64_t>(slot.use.unknown.milli, std::int64_t{state.cards} * kMilliPerCard);
+  for (const auto& [number, cards] : idle) {
+    ModelSurvey& model = models[number];
+    const std::int64_t taken = std::min(unnamed, cards.count);
     unnamed -= taken;
-    models[model].given_milli += taken * kMilliPerCard;
+    model.free -= taken;
+    model.full += taken;
+    model.given_milli += taken * kMilliPerCard;
+    model.given_memory_mib += taken * cards.memory_mib;
+    // A card that may be shared with somebody is not whole.
+    const std::int64_t whole = slot.use.unknown == CardUse{} ? cards.count - taken : 0;
     if (!takes_pods(state)) continue;
     for (std::size_t size = 0; size < kSurveySizes.size(); ++size) {
       if (kSurveySizes[size] < kMilliPerCard) continue;
-      models[model].fits[size] += (count - taken) / (kSurveySizes[size] / kMilliPerCard);
+      model.fits[size] += whole / (kSurveySizes[size] / kMilliPerCard);
     }
   }
 }

@@ -20,14 +20,14 @@ struct ModelSurvey {
   // Each card is one of these.
   std::int64_t free = 0;  // nobody has any of it
   std::int64_t partly = 0;
-  std::int64_t full = 0;
+  std::int64_t full = 0;  // also those that pods have whole, and nobody has said which
   std::int64_t sick = 0;
 
   std::int64_t given_milli = 0;  // also of sick ones; what others over-commit counts once
   std::int64_t memory_mib = 0;
   std::int64_t given_memory_mib = 0;
   // Free parts of healthy cards that no pod can have: the node takes none, or has no CPU, memory or
-  // place for a pod left, or the card has no memory left.
+  // place for a pod left, or the card has no memory or no place left.
   std::int64_t stranded_milli = 0;
   // Given out, measured, and doing nothing.
   std::int64_t idle = 0;

@@ -58,9 +58,32 @@ TEST(Survey, CardsThatNobodyHasNamedAreGivenOut) {
   ledger.upsert_node(node("n").cards(4).memory_mib(1000));
   ledger.seen_bound(pod("theirs").gpus(3), "n", std::nullopt);
   const ModelSurvey model = only(ledger.survey());
+  EXPECT_EQ(model.free, 1);
+  EXPECT_EQ(model.full, 3);
   EXPECT_EQ(model.given_milli, 3000);
+  EXPECT_EQ(model.given_memory_mib, 3000);
   EXPECT_EQ(model.fits[2], 1);
   EXPECT_EQ(model.fits[3], 0);
+}
+
+TEST(Survey, PartsOfCardsThatNobodyHasNamedCountAsParts) {
+  Ledger ledger;
+  ledger.upsert_node(node("n").cards(2).memory_mib(1000));
+  ledger.seen_bound(pod("a").milli(250).memory_mib(100), "n", std::nullopt);
+  ledger.seen_bound(pod("b").milli(250).memory_mib(100), "n", std::nullopt);
+  const ModelSurvey model = only(ledger.survey());
+  EXPECT_EQ(model.given_milli, 500);
+  EXPECT_EQ(model.fits[1], 2) << "half of each card is left for sure";
+  EXPECT_EQ(model.fits[2], 0) << "either may be theirs";
+}
+
+TEST(Survey, ACardWithoutAPlaceIsStranded) {
+  Ledger ledger;
+  const auto at = ledger.upsert_node(node("n").cards(1).memory_mib(1000).slots(1));
+  ledger.reserve(pod("small").milli(100).memory_mib(100), at, share(0, 100, 100));
+  const ModelSurvey model = only(ledger.survey());
+  EXPECT_EQ(model.stranded_milli, 900);
+  EXPECT_EQ(model.fits[0], 0);
 }
 
 TEST(Survey, KnowsCardsThatAreGivenOutAndDoNothing) {
