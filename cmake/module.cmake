@@ -18,8 +18,8 @@
 # TESTS      every test file, by name. They become one executable <NAME>_test and one ctest of that
 #            name, linked with GoogleTest (and its main) and RapidCheck.
 # TEST_DEPS  what only the tests use, written as in DEPS.
-# PCH, TEST_PCH  headers that many files of the library, or of its tests, include: "core/model/pod.h".
-#            See stowage_precompile.
+# PCH        headers that many files of the library include: "core/model/pod.h"; stowage_precompile.
+# TEST_PCH   the same of its tests.
 #
 # Includes are written from src/: #include "core/model/node.h".
 
@@ -36,8 +36,9 @@ function(stowage_resolve out)
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# stowage_precompile(target headers...): headers of the standard library, and these, are read once for
-# the whole target, where that pays: it is a third of what most files take to compile.
+# stowage_precompile(target headers...): headers of the standard library, and these, are read once
+# for the whole target, where that pays: they are most of what a test takes to compile. A build
+# folder in which the list has changed needs its *.pch removed: CMake does not notice.
 option(STOWAGE_PCH "Precompile headers that nearly every file includes" OFF)
 function(stowage_precompile target)
   get_target_property(sources ${target} SOURCES)
