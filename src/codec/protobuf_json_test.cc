@@ -127,8 +127,9 @@ TEST(ProtobufJson, IsBounded) {
   // Control characters grow sixfold.
   const std::string grows(std::size_t{4} << 20U, '\x01');
   EXPECT_EQ(json("Pod", bytes(1, bytes(1, grows))), "error: metadata: the object is too large");
+  const std::string two = bytes(14, "") + bytes(13, "");
   std::string many;
-  for (int i = 0; i < (1 << 20) + 1; ++i) many += bytes(14, "") + bytes(13, "");
+  for (int i = 0; i < (1 << 20) + 1; ++i) many += two;
   EXPECT_EQ(json("Pod", bytes(1, many)), "error: metadata: the message has too many fields");
 }
 
