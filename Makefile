@@ -148,11 +148,11 @@ lint: setup ## check format, layers and size limits: seconds
 
 .PHONY: lint-deep
 lint-deep: lint ## also compile every header alone and run clang-tidy: half an hour on two cores
-	@cmake --preset dev --log-level=WARNING >/dev/null
+	@cmake --preset dev -B build/single -DSTOWAGE_BATCH=1 --log-level=WARNING >/dev/null
 	@echo "== lint: headers"
-	@$(PYTHON) tools/check_headers.py --include build/dev/generated
+	@$(PYTHON) tools/check_headers.py --include build/single/generated
 	@echo "== lint: clang-tidy"
-	@run-clang-tidy-16 -quiet -j 2 -p build/dev '$(CURDIR)/src/'
+	@run-clang-tidy-16 -quiet -j 2 -p build/single '$(CURDIR)/src/'
 
 .PHONY: format
 format: setup ## rewrite all C++ files with clang-format

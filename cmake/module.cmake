@@ -18,8 +18,6 @@
 # TESTS      every test file, by name. They become one executable <NAME>_test and one ctest of that
 #            name, linked with GoogleTest (and its main) and RapidCheck.
 # TEST_DEPS  what only the tests use, written as in DEPS.
-# PCH        headers that many files of the library include: "core/model/pod.h"; stowage_precompile.
-# TEST_PCH   the same of its tests.
 #
 # Includes are written from src/: #include "core/model/node.h".
 
@@ -36,28 +34,28 @@ function(stowage_resolve out)
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# stowage_precompile(target headers...): headers of the standard library, and these, are read once
-# for the whole target, where that pays: they are most of what a test takes to compile. A build
-# folder in which the list has changed needs its *.pch removed: CMake does not notice.
-option(STOWAGE_PCH "Precompile headers that nearly every file includes" OFF)
-function(stowage_precompile target)
-  get_target_property(sources ${target} SOURCES)
-  list(LENGTH sources count)
-  if(NOT STOWAGE_PCH OR count LESS 6)
+# stowage_batches(out target sources...): what to compile for these sources: with STOWAGE_BATCH=N,
+# files that include up to N of them each, so that headers, which are most of what a source takes
+# to compile, are read and what they define is compiled once for all of them. docs/adr/0016.
+set(STOWAGE_BATCH 1 CACHE STRING "How many sources of a target are compiled together")
+function(stowage_batches out target)
+  if(STOWAGE_BATCH LESS 2)
+    set(${out} ${ARGN} PARENT_SCOPE)
     return()
   endif()
-  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/src/ REGEX "^[^<]")
-  target_precompile_headers(${target} PRIVATE
-    <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <set> <span>
-    <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h> ${ARGN})
-  # The same headers make the same file: so ccache knows it again.
-  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]" OUTPUT_VARIABLE sources)
+  execute_process(
+    COMMAND ${STOWAGE_PYTHON} ${PROJECT_SOURCE_DIR}/tools/batches.py --size ${STOWAGE_BATCH}
+      --root ${PROJECT_SOURCE_DIR} --out ${CMAKE_CURRENT_BINARY_DIR}/${target}_batches ${sources}
+    OUTPUT_VARIABLE batches
+    COMMAND_ERROR_IS_FATAL ANY)
+  set(${out} ${batches} PARENT_SCOPE)
 endfunction()
 
 # stowage_test(NAME <n> SRCS ... DEPS ... [LABELS ...]): one test executable and its ctest.
 # Tests with the label "trace" are heavy and run only in the release preset.
 function(stowage_test)
-  cmake_parse_arguments(PARSE_ARGV 0 T "" "NAME" "SRCS;DEPS;LABELS;PCH")
+  cmake_parse_arguments(PARSE_ARGV 0 T "" "NAME" "SRCS;DEPS;LABELS")
   if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_SRCS)
     message(FATAL_ERROR
       "stowage_test: needs NAME and SRCS; not understood: ${T_UNPARSED_ARGUMENTS}")
@@ -66,7 +64,8 @@ function(stowage_test)
     return()
   endif()
   stowage_resolve(deps ${T_DEPS})
-  add_executable(${T_NAME} ${T_SRCS})
+  stowage_batches(sources ${T_NAME} ${T_SRCS})
+  add_executable(${T_NAME} ${sources})
   target_include_directories(${T_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${T_NAME}
     PRIVATE ${deps} stowage_flags GTest::gtest GTest::gtest_main rapidcheck)
@@ -74,7 +73,6 @@ function(stowage_test)
     # What is watched is the code under test. In the tests themselves it only takes time to compile.
     target_compile_options(${T_NAME} PRIVATE -fno-sanitize=fuzzer-no-link,undefined -g0)
   endif()
-  stowage_precompile(${T_NAME} <gtest/gtest.h> <rapidcheck/gtest.h> ${T_PCH})
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 600)
   if(T_LABELS)
@@ -83,7 +81,7 @@ function(stowage_test)
 endfunction()
 
 function(stowage_module)
-  cmake_parse_arguments(PARSE_ARGV 0 M "" "NAME" "SRCS;DEPS;PCH;TESTS;TEST_DEPS;TEST_PCH")
+  cmake_parse_arguments(PARSE_ARGV 0 M "" "NAME" "SRCS;DEPS;TESTS;TEST_DEPS")
   if(M_UNPARSED_ARGUMENTS OR NOT M_NAME)
     message(FATAL_ERROR "stowage_module: needs NAME; not understood: ${M_UNPARSED_ARGUMENTS}")
   endif()
@@ -91,11 +89,12 @@ function(stowage_module)
   stowage_resolve(deps ${M_DEPS})
 
   if(M_SRCS)
-    add_library(${library} STATIC ${M_SRCS})
+    stowage_batches(sources ${library} ${M_SRCS})
+    add_library(${library} STATIC ${sources})
     target_include_directories(${library}
-      PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+      PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated
+      PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(${library} PUBLIC ${deps} PRIVATE stowage_flags)
-    stowage_precompile(${library} ${M_PCH})
   else()
     add_library(${library} INTERFACE)
     target_include_directories(${library}
@@ -105,8 +104,7 @@ function(stowage_module)
   add_library(stowage::${M_NAME} ALIAS ${library})
 
   if(M_TESTS)
-    stowage_test(NAME ${M_NAME}_test SRCS ${M_TESTS} DEPS ${M_NAME} ${M_TEST_DEPS}
-      PCH ${M_TEST_PCH})
+    stowage_test(NAME ${M_NAME}_test SRCS ${M_TESTS} DEPS ${M_NAME} ${M_TEST_DEPS})
   endif()
 endfunction()
 

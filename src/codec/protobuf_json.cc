@@ -48,7 +48,7 @@ std::size_t plain_length(std::string_view text) {
 }
 
 // "2006-01-02T15:04:05Z"
-std::array<char, 20> time_text(std::int64_t seconds) {
+std::array<char, 20> stamp_text(std::int64_t seconds) {
   namespace chrono = std::chrono;
   constexpr chrono::sys_seconds kFirst = chrono::sys_days{chrono::year{1} / 1 / 1};
   constexpr chrono::sys_seconds kLast = chrono::sys_days{chrono::year{10000} / 1 / 1};
@@ -229,7 +229,7 @@ Status ProtobufJson::put_scalar(const ProtobufMember& member, const ProtobufFiel
     if (member.kind == Kind::quantity) {
       put_text(amount);
     } else {
-      const auto time = time_text(static_cast<std::int64_t>(seconds));
+      const auto time = stamp_text(static_cast<std::int64_t>(seconds));
       put_text({time.data(), time.size()});
     }
   }

@@ -3,9 +3,12 @@
 #include "controller/metrics_parts.h"
 
 namespace stowage::controller {
+namespace {
 
 using base::Exposition;
 using Type = Exposition::Type;
+
+}  // namespace
 
 // Labels are bounded: models of cards, and a few sizes.
 void card_metrics(const core::Survey& survey, Exposition& out) {

@@ -11,12 +11,12 @@
 
 #include "codec/encode.h"
 #include "kube/lru_map.h"
+#include "kube/object_access.h"
 #include "kube/pacing.h"
 
 namespace stowage::kube {
 namespace {
 
-constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr std::string_view kNodeNamespace = "default";
 
 // One event and its repetitions.

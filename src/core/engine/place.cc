@@ -224,7 +224,7 @@ std::string Engine::Body::group_key(const PodSpec& pod, bool by_neighbours) {
 
 void Engine::Body::park(const Attempt& attempt) {
   constexpr std::int64_t kFirstPauseNs = 1'000'000'000;
-  constexpr std::uint32_t kMostDoublings = 3;
+  constexpr std::uint32_t kPauseDoublings = 3;
   const PodSpec& pod = attempt.asked;
   const bool beyond = attempt.beyond.any();
   const std::string key = group_key(pod, beyond);
@@ -241,7 +241,7 @@ void Engine::Body::park(const Attempt& attempt) {
   const std::uint32_t tries = attempt.which == Try::first ? 0 : ++group->tries;
   const std::int64_t pause =
       tries == 0 ? 0
-                 : std::min<std::int64_t>(kFirstPauseNs << std::min(tries - 1, kMostDoublings),
+                 : std::min<std::int64_t>(kFirstPauseNs << std::min(tries - 1, kPauseDoublings),
                                           10 * kFirstPauseNs);
   waiting_.set_due(*group, {now_.ns + pause});
 }

@@ -19,13 +19,13 @@ inline NodeTerm label_in(const std::string& key, std::vector<std::string> values
 }
 
 // In the namespace "ns", with the name as uid.
-inline PodSpec pod(const std::string& name, const std::vector<std::string>& claims = {}) {
+inline PodSpec claimant(const std::string& name, const std::vector<std::string>& claims = {}) {
   PodSpec spec{.uid = name, .name = "ns/" + name};
   for (const auto& claim : claims) spec.around.claims.push_back({.name = claim});
   return spec;
 }
 inline PodSpec pod_with(const std::string& name, const Disk& disk) {
-  PodSpec spec = pod(name);
+  PodSpec spec = claimant(name);
   spec.around.disks = {disk};
   return spec;
 }

@@ -13,11 +13,11 @@ namespace stowage::core {
 namespace {
 
 using Op = Requirement::Op;
+using testing::claimant;
 using testing::kRwo;
 using testing::kRwop;
 using testing::label_in;
 using testing::on_node;
-using testing::pod;
 using testing::TestBook;
 using testing::volume;
 using testing::waiting;
@@ -36,7 +36,7 @@ class Binding : public ::testing::Test, protected TestBook {
     row.change(made, claim);
     book_.set(made);
     book_.set(claim);
-    EXPECT_EQ(plan(pod("p", {"c"}), "a"), row.plan) << row.name;
+    EXPECT_EQ(plan(claimant("p", {"c"}), "a"), row.plan) << row.name;
   }
 };
 
@@ -120,15 +120,15 @@ TEST_F(Binding, TheSmallestVolumeThatFitsIsTaken) {
   book_.set(volume("small", 4));
   book_.set(volume("y", 8));
   book_.set(on_node(volume("x", 8), "a"));
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=x") << "equal sizes: by name";
-  EXPECT_EQ(plan(pod("p", {"c"}), "b"), "c=y");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=x") << "equal sizes: by name";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "c=y");
   book_.set(on_node(volume("z", 7), "b"));
-  EXPECT_EQ(plan(pod("p", {"c"}), "b"), "c=z");
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=x");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "c=z");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=x");
   book_.set(volume("x", 30));
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=y") << "x has grown";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=y") << "x has grown";
   book_.drop(ThingKind::volume, "y");
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=large");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=large");
 }
 
 TEST_F(Binding, APromisedVolumeComesBeforeASmallerOne) {
@@ -137,8 +137,8 @@ TEST_F(Binding, APromisedVolumeComesBeforeASmallerOne) {
   book_.set(waiting("c", 5, "local"));
   book_.set(volume("small", 5));
   book_.set(promised);
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=promised");
-  EXPECT_EQ(plan(pod("p", {"c"}), "b"), "-") << "it is to have that one, which is elsewhere";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=promised");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "-") << "it is to have that one, which is elsewhere";
 }
 
 TEST_F(Binding, SmallClaimsChooseFirstAndNoVolumeIsTakenTwice) {
@@ -146,10 +146,10 @@ TEST_F(Binding, SmallClaimsChooseFirstAndNoVolumeIsTakenTwice) {
   book_.set(waiting("little", 2, "local"));
   book_.set(volume("v3", 3));
   book_.set(volume("v9", 9));
-  EXPECT_EQ(plan(pod("p", {"big", "little"}), "a"), "big=v9 little=v3");
+  EXPECT_EQ(plan(claimant("p", {"big", "little"}), "a"), "big=v9 little=v3");
   book_.drop(ThingKind::volume, "v3");
-  EXPECT_EQ(plan(pod("p", {"big", "little"}), "a"), "-") << "little takes what big needs";
-  EXPECT_EQ(plan(pod("p", {"big"}), "a"), "big=v9");
+  EXPECT_EQ(plan(claimant("p", {"big", "little"}), "a"), "-") << "little takes what big needs";
+  EXPECT_EQ(plan(claimant("p", {"big"}), "a"), "big=v9");
 }
 
 TEST_F(Binding, WhatFindsNoVolumeIsMade) {
@@ -158,7 +158,7 @@ TEST_F(Binding, WhatFindsNoVolumeIsMade) {
   Volume left = volume("left", 6);
   left.storage_class = "made";
   book_.set(left);
-  EXPECT_EQ(plan(pod("p", {"new", "old"}), "a"), "new= old=left");
+  EXPECT_EQ(plan(claimant("p", {"new", "old"}), "a"), "new= old=left");
 }
 
 TEST_F(Binding, WhereAVolumeCanBeMade) {
@@ -200,7 +200,7 @@ TEST_F(Binding, WhereAVolumeCanBeMade) {
     row.change(storage_class, claim);
     book_.set(storage_class);
     book_.set(claim);
-    EXPECT_EQ(check(pod("p", {"c"}), "a"), row.verdict) << row.name;
+    EXPECT_EQ(check(claimant("p", {"c"}), "a"), row.verdict) << row.name;
   }
 }
 
@@ -235,23 +235,23 @@ TEST_F(Binding, StorageThatADriverTellsOf) {
       {"for no node", [](StorageCapacity& s) { s.nodes.reset(); }, "volume_none"},
   };
   book_.set(waiting("c", 5, "made"));
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none") << "the driver is not known";
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "the driver is not known";
   book_.set(StorageDriver{.name = "csi", .tells_capacity = false});
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none") << "the driver does not tell";
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "the driver does not tell";
   book_.set(StorageDriver{.name = "csi", .tells_capacity = true});
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "volume_none") << "it tells of nothing";
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "volume_none") << "it tells of nothing";
   for (const auto& row : rows) {
     StorageCapacity capacity{
         .name = "ns/s", .storage_class = "made", .nodes = LabelSelector{}, .bytes = 9};
     row.change(capacity);
     book_.set(capacity);
-    EXPECT_EQ(check(pod("p", {"c"}), "a"), row.verdict) << row.name;
+    EXPECT_EQ(check(claimant("p", {"c"}), "a"), row.verdict) << row.name;
   }
   book_.set(waiting("c", 0, "made"));
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none") << "a claim without a size needs no room";
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "a claim without a size needs no room";
   book_.set(waiting("c", 5, "made"));
   book_.drop(ThingKind::storage_driver, "csi");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none") << "the driver has gone";
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "the driver has gone";
 }
 
 // ---- pods on their way
@@ -268,22 +268,22 @@ class Reserved : public ::testing::Test, protected TestBook {
 
 TEST_F(Reserved, AVolumeThatIsKeptForAClaimIsGivenToNoOther) {
   book_.reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "-");
-  EXPECT_EQ(plan(pod("q", {"d"}), "a"), "d=v") << "to the pod itself it is free";
-  EXPECT_EQ(plan(pod("q", {"c"}), "a"), "c=v") << "even for another of its claims";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-");
+  EXPECT_EQ(plan(claimant("q", {"d"}), "a"), "d=v") << "to the pod itself it is free";
+  EXPECT_EQ(plan(claimant("q", {"c"}), "a"), "c=v") << "even for another of its claims";
   book_.release("q");
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=v");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
   book_.release("q");
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=v") << "releasing it again changes nothing";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v") << "releasing it again changes nothing";
 }
 
 TEST_F(Reserved, APodWithTheSameClaimFollows) {
   book_.set(volume("another"));
-  EXPECT_EQ(plan(pod("p", {"c"}), "b"), "c=another");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "c=another");
   book_.reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=v") << "the volume that q binds to the claim";
-  EXPECT_EQ(plan(pod("p", {"c"}), "b"), "-") << "which is not on b";
-  EXPECT_EQ(plan(pod("q", {"c"}), "b"), "c=another") << "q itself may think again";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v") << "the volume that q binds to the claim";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "-") << "which is not on b";
+  EXPECT_EQ(plan(claimant("q", {"c"}), "b"), "c=another") << "q itself may think again";
 }
 
 TEST_F(Reserved, AVolumeThatSomebodyElseGotMeanwhileIsNotFollowed) {
@@ -293,44 +293,44 @@ TEST_F(Reserved, AVolumeThatSomebodyElseGotMeanwhileIsNotFollowed) {
   lost.claim = "ns/stranger";
   lost.claim_uid = "s";
   book_.set(lost);
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=another");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=another");
 }
 
 TEST_F(Reserved, OfTwoStepsForOneClaimTheLastCounts) {
   book_.set(on_node(volume("w"), "a"));
   book_.reserve("q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/d", .volume = "w"}}, "a");
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=v");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
 }
 
 TEST_F(Reserved, AClaimThatIsBeingMadeIsMadeOnOneNode) {
   book_.reserve("q", {{.claim = "ns/m", .volume = {}}}, "a");
-  EXPECT_EQ(plan(pod("p", {"m"}), "a"), "m=");
-  EXPECT_EQ(check(pod("p", {"m"}), "b"), "volume_none");
-  EXPECT_EQ(plan(pod("q", {"m"}), "b"), "m=");
+  EXPECT_EQ(plan(claimant("p", {"m"}), "a"), "m=");
+  EXPECT_EQ(check(claimant("p", {"m"}), "b"), "volume_none");
+  EXPECT_EQ(plan(claimant("q", {"m"}), "b"), "m=");
   book_.release("q");
-  EXPECT_EQ(plan(pod("p", {"m"}), "b"), "m=");
+  EXPECT_EQ(plan(claimant("p", {"m"}), "b"), "m=");
 }
 
 TEST_F(Reserved, ReservingAgainReplaces) {
   book_.reserve("q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/m", .volume = {}}}, "a");
   book_.reserve("q", {{.claim = "ns/m", .volume = {}}}, "b");
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=v");
-  EXPECT_EQ(check(pod("p", {"m"}), "a"), "volume_none");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
+  EXPECT_EQ(check(claimant("p", {"m"}), "a"), "volume_none");
   book_.reserve("q", {}, "b");
-  EXPECT_EQ(check(pod("p", {"m"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"m"}), "a"), "none");
 }
 
 TEST_F(Reserved, ItEndsWhenTheVolumeIsSeenBound) {
   Volume taken = on_node(volume("v"), "a");
   book_.reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
   book_.set(taken);
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "-") << "not bound yet";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-") << "not bound yet";
   taken.claim = "ns/d";
   taken.claim_uid = "d";
   book_.set(taken);
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "-") << "bound, but not to this claim";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-") << "bound, but not to this claim";
   book_.set(on_node(volume("v"), "a"));
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=v") << "free again, and nobody keeps it";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v") << "free again, and nobody keeps it";
 }
 
 TEST_F(Reserved, ItEndsWhenTheClaimIsSeenBound) {
@@ -338,16 +338,16 @@ TEST_F(Reserved, ItEndsWhenTheClaimIsSeenBound) {
   Claim made = waiting("m", 5, "made");
   made.selected_node = "a";
   book_.set(made);
-  EXPECT_EQ(check(pod("p", {"m"}), "b"), "volume_none") << "now the API says so";
+  EXPECT_EQ(check(claimant("p", {"m"}), "b"), "volume_none") << "now the API says so";
   made.selected_node.clear();
   book_.set(made);
-  EXPECT_EQ(check(pod("p", {"m"}), "b"), "none") << "provisioning failed, and was taken back";
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "-") << "the other volume is still kept";
+  EXPECT_EQ(check(claimant("p", {"m"}), "b"), "none") << "provisioning failed, and was taken back";
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-") << "the other volume is still kept";
   Claim done = waiting("d", 5, "local");
   done.volume = "v";
   done.bound = true;
   book_.set(done);
-  EXPECT_EQ(plan(pod("p", {"c"}), "a"), "c=v");
+  EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ namespace {
 
 using Op = Requirement::Op;
 using testing::bound;
+using testing::claimant;
 using testing::csi;
 using testing::kRwop;
 using testing::label_in;
 using testing::on_node;
-using testing::pod;
 using testing::pod_with;
 using testing::TestBook;
 using testing::volume;
@@ -30,7 +30,7 @@ constexpr const char* kBetaRegion = "failure-domain.beta.kubernetes.io/region";
 class Volumes : public ::testing::Test, protected TestBook {};
 
 TEST_F(Volumes, APodWithoutVolumesNeedsNothing) {
-  const PodSpec plain = pod("p");
+  const PodSpec plain = claimant("p");
   const auto needs = book_.look_up(plain);
   EXPECT_FALSE(needs.any());
   EXPECT_EQ(book_.check(needs, node("a")), ReasonCode::none);
@@ -85,7 +85,7 @@ TEST_F(Volumes, TroubleWithAClaim) {
     VolumeBook book = book_;
     book.set(volume("v"));
     book.set(row.claim);
-    PodSpec spec = pod("p");
+    PodSpec spec = claimant("p");
     spec.around.claims = {{.name = "c", .ephemeral = row.ephemeral}};
     const auto needs = book.look_up(spec);
     EXPECT_TRUE(needs.any()) << row.name;
@@ -97,7 +97,8 @@ TEST_F(Volumes, AMissingClaimIsSaidBeforeOneThatIsGoingAway) {
   Claim going = bound("a", "v");
   going.deleting = true;
   book_.set(going);
-  EXPECT_EQ(book_.look_up(pod("p", {"a", "b"})).trouble, "persistentvolumeclaim \"b\" not found");
+  EXPECT_EQ(book_.look_up(claimant("p", {"a", "b"})).trouble,
+            "persistentvolumeclaim \"b\" not found");
 }
 
 TEST_F(Volumes, ClaimsAreSortedIntoBoundAndWaiting) {
@@ -106,7 +107,7 @@ TEST_F(Volumes, ClaimsAreSortedIntoBoundAndWaiting) {
   book_.set(alone);
   book_.set(waiting("two", 1, "made"));
   book_.set(volume("v"));
-  const PodSpec spec = pod("p", {"two", "one", "two"});
+  const PodSpec spec = claimant("p", {"two", "one", "two"});
   const auto needs = book_.look_up(spec);
   ASSERT_EQ(needs.bound.size(), 1U);
   EXPECT_EQ(needs.bound[0]->name, "ns/one");
@@ -118,14 +119,14 @@ TEST_F(Volumes, ClaimsAreSortedIntoBoundAndWaiting) {
 TEST_F(Volumes, WhatIsDroppedIsGone) {
   book_.set(volume("v"));
   book_.set(bound("c", "v"));
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
   book_.drop(ThingKind::budget, "ns/c");
   book_.drop(ThingKind::name_space, "v");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none") << "another kind of thing";
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "another kind of thing";
   book_.drop(ThingKind::volume, "v");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "persistentvolume \"v\" not found");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "persistentvolume \"v\" not found");
   book_.drop(ThingKind::claim, "ns/c");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "persistentvolumeclaim \"c\" not found");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "persistentvolumeclaim \"c\" not found");
 }
 
 // ---- volumes that somebody uses
@@ -135,17 +136,17 @@ TEST_F(Volumes, AReadWriteOncePodClaimIsForOnePodInTheCluster) {
   alone.modes = kRwop;
   book_.set(volume("v"));
   book_.set(alone);
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none");
-  book_.add_pod(pod("q", {"c"}), "b");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "volume_in_use");
-  EXPECT_EQ(check(pod("p", {"c"}), "b"), "volume_in_use");
-  EXPECT_EQ(check(pod("q", {"c"}), "a"), "none") << "its own use does not stand in its way";
-  book_.add_pod(pod("q2", {"c"}), "b");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
+  book_.add_pod(claimant("q", {"c"}), "b");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "volume_in_use");
+  EXPECT_EQ(check(claimant("p", {"c"}), "b"), "volume_in_use");
+  EXPECT_EQ(check(claimant("q", {"c"}), "a"), "none") << "its own use does not stand in its way";
+  book_.add_pod(claimant("q2", {"c"}), "b");
   book_.remove_pod("q2");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "volume_in_use") << "one of two has gone";
-  EXPECT_EQ(check(pod("q", {"c"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "volume_in_use") << "one of two has gone";
+  EXPECT_EQ(check(claimant("q", {"c"}), "a"), "none");
   book_.remove_pod("q");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
 }
 
 TEST_F(Volumes, AnEphemeralUseDoesNotMakeAClaimInUse) {
@@ -154,11 +155,11 @@ TEST_F(Volumes, AnEphemeralUseDoesNotMakeAClaimInUse) {
   alone.owner_uid = "q";
   book_.set(volume("v"));
   book_.set(alone);
-  PodSpec owner = pod("q");
+  PodSpec owner = claimant("q");
   owner.around.claims = {{.name = "c", .ephemeral = true}};
   book_.add_pod(owner, "b");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none");
-  book_.add_pod(pod("p", {"c"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
+  book_.add_pod(claimant("p", {"c"}), "a");
   EXPECT_EQ(check(owner, "a"), "none");
 }
 
@@ -170,7 +171,7 @@ TEST_F(Volumes, APodThatIsLiftedIsAwayUntilItIsPutBack) {
   PodSpec user = pod_with("q", {.kind = Disk::Kind::gce, .id = "d"});
   user.around.claims = {{.name = "c"}};
   book_.add_pod(user, "a");
-  const PodSpec asker = pod("p", {"c"});
+  const PodSpec asker = claimant("p", {"c"});
   const auto needs = book_.look_up(asker);
   EXPECT_EQ(book_.check(needs, node("a")), ReasonCode::volume_in_use);
   const auto lifted = book_.lift("q");
@@ -186,8 +187,8 @@ TEST_F(Volumes, APodThatIsLiftedIsAwayUntilItIsPutBack) {
 TEST_F(Volumes, ManyPodsMayUseAnyOtherClaim) {
   book_.set(volume("v"));
   book_.set(bound("c", "v"));
-  book_.add_pod(pod("q", {"c"}), "a");
-  EXPECT_EQ(check(pod("p", {"c"}), "a"), "none");
+  book_.add_pod(claimant("q", {"c"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
 }
 
 TEST_F(Volumes, DisksThatAPodNames) {
@@ -237,7 +238,7 @@ TEST_F(Volumes, DisksThatAPodNames) {
   }
   book_.add_pod(pod_with("q", gce), "b");
   EXPECT_EQ(check(pod_with("p", gce), "a"), "none") << "the newest word about a pod counts";
-  book_.add_pod(pod("q"), "b");
+  book_.add_pod(claimant("q"), "b");
   EXPECT_EQ(check(pod_with("p", gce), "b"), "none") << "it has no disk any more";
 }
 
@@ -257,27 +258,27 @@ class Limits : public Volumes {
 };
 
 TEST_F(Limits, VolumesOfThePodsAndThatOfTheNewOneAreCounted) {
-  book_.add_pod(pod("q1", {"c1"}), "a");
-  EXPECT_EQ(check(pod("p", {"c2"}), "a"), "none");
-  EXPECT_EQ(check(pod("p", {"c2", "c3"}), "a"), "volume_limit");
-  book_.add_pod(pod("q2", {"c2"}), "a");
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "volume_limit");
-  EXPECT_EQ(check(pod("p", {"c3"}), "b"), "none") << "b has no limit";
-  EXPECT_EQ(check(pod("p", {"c3"}), "c"), "none") << "nothing is known about c";
-  EXPECT_EQ(check(pod("p", {"c1"}), "a"), "none") << "what is there already is free";
-  EXPECT_EQ(check(pod("p", {"c1", "c3"}), "a"), "volume_limit");
+  book_.add_pod(claimant("q1", {"c1"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c2"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"c2", "c3"}), "a"), "volume_limit");
+  book_.add_pod(claimant("q2", {"c2"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"c3"}), "b"), "none") << "b has no limit";
+  EXPECT_EQ(check(claimant("p", {"c3"}), "c"), "none") << "nothing is known about c";
+  EXPECT_EQ(check(claimant("p", {"c1"}), "a"), "none") << "what is there already is free";
+  EXPECT_EQ(check(claimant("p", {"c1", "c3"}), "a"), "volume_limit");
   book_.remove_pod("q1");
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "none");
 }
 
 TEST_F(Limits, OneVolumeThatManyPodsUseCountsOnce) {
-  book_.add_pod(pod("q1", {"c1"}), "a");
-  book_.add_pod(pod("q2", {"c1"}), "a");
-  book_.add_pod(pod("q2", {"c1"}), "a");
-  EXPECT_EQ(check(pod("p", {"c2"}), "a"), "none");
+  book_.add_pod(claimant("q1", {"c1"}), "a");
+  book_.add_pod(claimant("q2", {"c1"}), "a");
+  book_.add_pod(claimant("q2", {"c1"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c2"}), "a"), "none");
   book_.remove_pod("q1");
-  book_.add_pod(pod("q3", {"c2"}), "a");
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "volume_limit") << "c1 is still in use";
+  book_.add_pod(claimant("q3", {"c2"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit") << "c1 is still in use";
 }
 
 TEST_F(Limits, TwoVolumesWithOneHandleAreOne) {
@@ -285,34 +286,34 @@ TEST_F(Limits, TwoVolumesWithOneHandleAreOne) {
   twin.name = "twin";
   book_.set(twin);
   book_.set(bound("c4", "twin"));
-  book_.add_pod(pod("q1", {"c1", "c2"}), "a");
-  EXPECT_EQ(check(pod("p", {"c4"}), "a"), "none");
+  book_.add_pod(claimant("q1", {"c1", "c2"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c4"}), "a"), "none");
 }
 
 TEST_F(Limits, OnlyDriversWithALimitCount) {
-  book_.add_pod(pod("q", {"c1", "c2"}), "a");
+  book_.add_pod(claimant("q", {"c1", "c2"}), "a");
   book_.set(csi("v4", "another"));
   book_.set(bound("c4", "v4"));
   book_.set(volume("v5"));
   book_.set(bound("c5", "v5"));
-  EXPECT_EQ(check(pod("p", {"c4", "c5"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"c4", "c5"}), "a"), "none");
   book_.set(NodeVolumeLimits{.node = "a", .most = {{"another", 0}}});
-  EXPECT_EQ(check(pod("p", {"c4"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"c4"}), "a"), "volume_limit");
   book_.drop(ThingKind::node_volume_limits, "a");
-  EXPECT_EQ(check(pod("p", {"c4"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"c4"}), "a"), "none");
 }
 
 TEST_F(Limits, AttachedVolumesCountWhoeverUsesThem) {
   book_.set(Attachment{.name = "x1", .node = "a", .driver = "csi", .volume = "v1"});
   book_.set(Attachment{.name = "x2", .node = "a", .driver = "csi", .volume = "v2"});
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "volume_limit");
-  EXPECT_EQ(check(pod("p", {"c2"}), "a"), "none") << "it is attached already";
-  book_.add_pod(pod("q", {"c1"}), "a");
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"c2"}), "a"), "none") << "it is attached already";
+  book_.add_pod(claimant("q", {"c1"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit");
   book_.drop(ThingKind::attachment, "x1");
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "volume_limit") << "q still uses it";
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit") << "q still uses it";
   book_.set(Attachment{.name = "x2", .node = "b", .driver = "csi", .volume = "v2"});
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "none") << "it has moved to b";
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "none") << "it has moved to b";
 }
 
 TEST_F(Limits, AnAttachmentWithoutAVolumeOfADriverIsNotCounted) {
@@ -321,44 +322,44 @@ TEST_F(Limits, AnAttachmentWithoutAVolumeOfADriverIsNotCounted) {
   book_.set(Attachment{.name = "x1", .node = "a", .driver = "csi", .volume = "plain"});
   book_.set(Attachment{.name = "x2", .node = "a", .driver = "csi", .volume = "later"});
   book_.set(Attachment{.name = "x3", .node = "a", .driver = "", .volume = "v2"});
-  EXPECT_EQ(check(pod("p", {"c1"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"c1"}), "a"), "none");
   book_.set(csi("later", "csi"));
-  EXPECT_EQ(check(pod("p", {"c1"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"c1"}), "a"), "volume_limit");
 }
 
 TEST_F(Limits, AVolumeIsCountedAsWhatItIsNow) {
-  book_.add_pod(pod("q", {"c1", "c2"}), "a");
+  book_.add_pod(claimant("q", {"c1", "c2"}), "a");
   book_.set(csi("v2", "another"));
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "none") << "v2 is of another driver now";
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "none") << "v2 is of another driver now";
   book_.set(csi("v2", "csi"));
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit");
   book_.drop(ThingKind::volume, "v2");
-  EXPECT_EQ(check(pod("p", {"c3"}), "a"), "none") << "nothing is known about v2";
+  EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "none") << "nothing is known about v2";
 }
 
 TEST_F(Limits, AVolumeThatIsStillToBeMadeCounts) {
   book_.set(waiting("w1", 1, "made"));
   book_.set(waiting("w2", 1, "made"));
-  book_.add_pod(pod("q", {"c1", "w1"}), "a");
-  EXPECT_EQ(check(pod("p", {"w2"}), "a"), "volume_limit");
-  EXPECT_EQ(check(pod("p", {"w1"}), "a"), "none") << "it is counted already";
+  book_.add_pod(claimant("q", {"c1", "w1"}), "a");
+  EXPECT_EQ(check(claimant("p", {"w2"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"w1"}), "a"), "none") << "it is counted already";
   Claim made = bound("w1", "v1");
   made.storage_class = "made";
   book_.set(made);
-  EXPECT_EQ(check(pod("p", {"w2"}), "a"), "none") << "w1 turned out to be the volume of c1";
+  EXPECT_EQ(check(claimant("p", {"w2"}), "a"), "none") << "w1 turned out to be the volume of c1";
   book_.drop(ThingKind::volume, "v1");
-  EXPECT_EQ(check(pod("p", {"w2"}), "a"), "none") << "c1 has no driver without its volume";
+  EXPECT_EQ(check(claimant("p", {"w2"}), "a"), "none") << "c1 has no driver without its volume";
   book_.set(waiting("c1", 1, "made"));
-  EXPECT_EQ(check(pod("p", {"w2"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"w2"}), "a"), "volume_limit");
   book_.set(StorageClass{.name = "made", .provisioner = "another", .waits = true});
-  EXPECT_EQ(check(pod("p", {"w2"}), "a"), "none") << "the class has another driver now";
+  EXPECT_EQ(check(claimant("p", {"w2"}), "a"), "none") << "the class has another driver now";
 }
 
 TEST_F(Limits, APodOnTheNodeIsNotCountedTwice) {
-  book_.add_pod(pod("p", {"c1", "c2"}), "a");
-  EXPECT_EQ(check(pod("p", {"c1", "c2"}), "a"), "none");
-  book_.add_pod(pod("q", {"c3"}), "a");
-  EXPECT_EQ(check(pod("p", {"c1", "c2"}), "a"), "volume_limit") << "as if it were new";
+  book_.add_pod(claimant("p", {"c1", "c2"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c1", "c2"}), "a"), "none");
+  book_.add_pod(claimant("q", {"c3"}), "a");
+  EXPECT_EQ(check(claimant("p", {"c1", "c2"}), "a"), "volume_limit") << "as if it were new";
 }
 
 // ---- where a bound volume can be reached
@@ -384,7 +385,7 @@ TEST_F(Volumes, NodeAffinityOfABoundVolume) {
     made.affinity = row.affinity;
     book_.set(made);
     book_.set(bound("c", "v"));
-    EXPECT_EQ(check(pod("p", {"c"}), "a"), row.verdict) << row.name;
+    EXPECT_EQ(check(claimant("p", {"c"}), "a"), row.verdict) << row.name;
   }
 }
 
@@ -432,7 +433,7 @@ TEST_F(Volumes, ZonesOfABoundVolume) {
     made.labels = row.volume;
     book_.set(made);
     book_.set(bound("c", "v"));
-    EXPECT_EQ(check(pod("p", {"c"}), node("a", row.node)), row.verdict) << row.name;
+    EXPECT_EQ(check(claimant("p", {"c"}), node("a", row.node)), row.verdict) << row.name;
   }
 }
 
@@ -443,7 +444,7 @@ TEST_F(Volumes, ZonesAreNotAskedOfAnEphemeralClaim) {
   Claim own = bound("c", "v");
   own.owner_uid = "p";
   book_.set(own);
-  PodSpec spec = pod("p");
+  PodSpec spec = claimant("p");
   spec.around.claims = {{.name = "c", .ephemeral = true}};
   EXPECT_EQ(check(spec, node("a", {{kZone, "z2"}})), "none");
 }
@@ -458,16 +459,16 @@ TEST_F(Volumes, TheFirstReasonIsSaid) {
   book_.set(alone);
   book_.set(NodeVolumeLimits{.node = "a", .most = {{"csi", 0}}});
   book_.set(waiting("w", 1, "local"));
-  book_.add_pod(pod("q", {"c"}), "b");
-  EXPECT_EQ(check(pod("p", {"w", "c"}), "a"), "volume_in_use");
+  book_.add_pod(claimant("q", {"c"}), "b");
+  EXPECT_EQ(check(claimant("p", {"w", "c"}), "a"), "volume_in_use");
   book_.remove_pod("q");
-  EXPECT_EQ(check(pod("p", {"w", "c"}), "a"), "volume_limit");
+  EXPECT_EQ(check(claimant("p", {"w", "c"}), "a"), "volume_limit");
   book_.drop(ThingKind::node_volume_limits, "a");
-  EXPECT_EQ(check(pod("p", {"w", "c"}), "a"), "volume_node");
+  EXPECT_EQ(check(claimant("p", {"w", "c"}), "a"), "volume_node");
   book_.set(on_node(made, "a"));
-  EXPECT_EQ(check(pod("p", {"w", "c"}), "a"), "volume_none");
+  EXPECT_EQ(check(claimant("p", {"w", "c"}), "a"), "volume_none");
   book_.set(volume("free"));
-  EXPECT_EQ(check(pod("p", {"w", "c"}), "a"), "none");
+  EXPECT_EQ(check(claimant("p", {"w", "c"}), "a"), "none");
 }
 
 }  // namespace

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Writes sources that include several others, so that headers are read once for all of them.
+
+Usage: batches.py --size N --root FOLDER --out FOLDER SOURCE...
+Prints the files to compile, separated by semicolons: those written into --out, which include up to
+N of the sources each, by their paths from --root, and the sources that are left alone.
+
+A name that one source keeps to itself (in its namespace without a name, or a macro) may mean
+something else in another. Such sources are not put together, so nobody has to think of it.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+TYPE = re.compile(r"(?:enum class|enum|struct|class|union|concept)\s+(?:\[\[\w+\]\]\s*)?(\w+)")
+ALIAS = re.compile(r"using\s+(\w+)\s*=|using\s+(?:[\w:]+::)?(\w+);")
+CONSTANT = re.compile(r"(\w+)(?:\[\w*\])?\s*(?:=(?!=)|\{|;)")
+FUNCTION = re.compile(r"(?<![\w:~])(operator[^\s\w(]+|\w+)\s*\(")
+MEMBER = re.compile(r"\w>?::~?\w+\s*\(")
+MACRO = re.compile(r"#\s*define\s+(\w+)")
+# Lines of tests that look like functions and declare nothing that another line could mean.
+TEST = re.compile(r"(TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_\w+|INSTANTIATE_\w+|static_assert)\(")
+
+
+def declared(line):
+    """The name that a line without indent declares, or None."""
+    if TEST.match(line) or line.startswith("using namespace"):
+        return None
+    for pattern in (TYPE, ALIAS):
+        found = pattern.match(line)
+        if found:
+            return next(name for name in found.groups() if name)
+    function = FUNCTION.search(line)
+    constant = CONSTANT.search(line)
+    if constant and (not function or constant.start() < function.start()):
+        return constant.group(1)
+    if function and not MEMBER.search(line):
+        return function.group(1)
+    return None
+
+
+def own_names(text):
+    """Names that a source keeps to itself, and what each means there.
+
+    The sources are laid out by clang-format: what a namespace holds has no indent.
+    """
+    names = {}
+    inside = False
+    for line in text.split("\n"):
+        macro = MACRO.match(line)
+        if macro:
+            names[macro.group(1)] = None
+        elif line == "namespace {":
+            inside = True
+        elif line == "}  // namespace":
+            inside = False
+        elif (inside or line.startswith("static ")) and line and line[0] not in " \t}#/)":
+            name = declared(line)
+            if name:
+                # The same alias means the same; two functions of one name never do.
+                names[name] = line if line.startswith("using ") else None
+    return names
+
+
+def clash(some, others):
+    return any(name in others and (meaning is None or others[name] != meaning)
+               for name, meaning in some.items())
+
+
+def batches(sources, size):
+    """Each source goes to the first batch with room for it. Takes (path, text) pairs in order."""
+    found = []  # (paths, names)
+    for path, text in sources:
+        names = own_names(text)
+        for paths, taken in found:
+            if len(paths) < size and not clash(names, taken):
+                paths.append(path)
+                taken.update(names)
+                break
+        else:
+            found.append(([path], dict(names)))
+    return [paths for paths, _ in found]
+
+
+def write(path, text):
+    """Leaves a file that is right already as it is: nothing is compiled again for it."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def self_test():
+    lines = ["int a;", "namespace {", "int b;", "int c() {", "  int d;", "}", "}  // namespace"]
+    assert own_names("\n".join([*lines, "int e;"])) == {"b": None, "c": None}
+    cases = {
+        "constexpr std::size_t kMost = 4;": "kMost",
+        "constexpr std::string_view kNames[] = {\"a\"};": "kNames",
+        "const std::map<int, int> kTable{": "kTable",
+        "struct Claim {": "Claim",
+        "class Diary : public ReflectorSink {": "Diary",
+        "enum class Kind { a, b };": "Kind",
+        "using Reply = tl::expected<ApiReply, CallError>;": "Reply",
+        "using core::Card;": "Card",
+        "using namespace std::chrono_literals;": None,
+        "std::string quoted(std::string_view text) {": "quoted",
+        "bool operator==(const A& a, const B& b) {": "operator==",
+        "void Reader::read(YamlFields& fields) {": None,
+        "std::vector<Event> after(std::size_t piece, Ask asked = ask()) {": "after",
+        "TEST(Engine, Binds) {": None,
+        "template <typename T>": None,
+        "auto find(const Table& table) -> const Row* {": "find",
+    }
+    for line, name in cases.items():
+        assert declared(line) == name, f"{line}: {declared(line)}"
+
+    def text(*lines):
+        return "\n".join(["namespace {", *lines, "}  // namespace"])
+    put = text("void put(int x) {")
+    pairs = [("a", put), ("b", put), ("c", ""), ("d", text("using core::Card;")),
+             ("e", text("using core::Card;")), ("f", text("using net::Card;")), ("g", "#define X")]
+    assert batches(pairs, 8) == [["a", "c", "d", "e", "g"], ["b", "f"]], batches(pairs, 8)
+    assert batches(pairs, 2) == [["a", "c"], ["b", "d"], ["e", "g"], ["f"]], batches(pairs, 2)
+    print("batches: self-test passed")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--size", type=int, required=True)
+    parser.add_argument("--root", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("sources", type=pathlib.Path, nargs="+")
+    given = parser.parse_args()
+    pairs = [(path, path.read_text(encoding="utf-8")) for path in given.sources]
+    compiled = []
+    for number, paths in enumerate(batches(pairs, given.size)):
+        if len(paths) == 1:
+            compiled.append(paths[0])
+            continue
+        written = given.out / f"batch_{number}.cc"
+        write(written, "".join(f'#include "{path.relative_to(given.root)}"\n' for path in paths))
+        compiled.append(written)
+    print(";".join(map(str, compiled)), end="")
+
+
+if __name__ == "__main__":
+    main()
