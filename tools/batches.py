@@ -17,8 +17,7 @@ import sys
 TYPE = re.compile(r"(?:enum class|enum|struct|class|union|concept)\s+(?:\[\[\w+\]\]\s*)?(\w+)")
 ALIAS = re.compile(r"using\s+(\w+)\s*=|using\s+(?:[\w:]+::)?(\w+);")
 CONSTANT = re.compile(r"(\w+)(?:\[\w*\])?\s*(?:=(?!=)|\{|;)")
-FUNCTION = re.compile(r"(?<![\w:~])(operator[^\s\w(]+|\w+)\s*\(")
-MEMBER = re.compile(r"\w>?::~?\w+\s*\(")
+FUNCTION = re.compile(r"(::~?)?(operator[^\s\w(]+|\w+)\s*\(")  # 1: it is a member of a class
 MACRO = re.compile(r"#\s*define\s+(\w+)")
 # Lines of tests that look like functions and declare nothing that another line could mean.
 TEST = re.compile(r"(TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_\w+|INSTANTIATE_\w+|static_assert)\(")
@@ -32,12 +31,14 @@ def declared(line):
         found = pattern.match(line)
         if found:
             return next(name for name in found.groups() if name)
+    while (bare := re.sub(r"<[^<>]*>", "", line)) != line:  # no arguments of templates
+        line = bare
     function = FUNCTION.search(line)
     constant = CONSTANT.search(line)
     if constant and (not function or constant.start() < function.start()):
         return constant.group(1)
-    if function and not MEMBER.search(line):
-        return function.group(1)
+    if function and not function.group(1):
+        return function.group(2)
     return None
 
 
@@ -110,6 +111,9 @@ def self_test():
         "std::vector<Event> after(std::size_t piece, Ask asked = ask()) {": "after",
         "TEST(Engine, Binds) {": None,
         "template <typename T>": None,
+        "Result<int> read(Limit limit = net::Duration(1)) {": "read",
+        "std::function<void(int)> counted(int& n) {": "counted",
+        "Reader::Reader(std::string_view text) : text_(text) {}": None,
         "auto find(const Table& table) -> const Row* {": "find",
     }
     for line, name in cases.items():
