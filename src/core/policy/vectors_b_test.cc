@@ -88,7 +88,7 @@ TEST(TopologyCards, CountsFreeCards) {
 }
 
 TEST(TopologyCards, FollowsPodsComingAndGoing) {
-  struct Step {
+  struct Move {
     std::string pod;
     PodSpec wants;  // without containers: the pod ends
     std::string cards;
@@ -96,7 +96,7 @@ TEST(TopologyCards, FollowsPodsComingAndGoing) {
   const auto share = [](const std::string& name, std::int32_t milli) {
     return pod(name).milli(milli).memory_mib(kBlockMib);
   };
-  const std::vector<Step> steps{
+  const std::vector<Move> steps{
       {"pod-1", pod("pod-1").gpus(3).container("idle"), "0,1,2|-"},
       {"pod-2", pod("pod-2").gpus(1).container("second").gpus(1), "3|4"},
       {"pod-3", pod("pod-3").gpus(1), "5"},
@@ -108,7 +108,7 @@ TEST(TopologyCards, FollowsPodsComingAndGoing) {
       {"pod-7", pod("pod-7").gpus(1), "4"},
   };
   Engine engine = engine_with("tightest/topology", {six_cards()});
-  for (const Step& step : steps) {
+  for (const Move& step : steps) {
     if (step.wants.containers.empty()) {
       end(engine, step.pod);
     } else {
