@@ -192,12 +192,12 @@ class Run {
       }
       if (static_cast<std::int32_t>(cards.containers[0].size()) < ask.gpu.count) continue;
       for (const auto& share : cards.containers[0]) f.cards[share.card] -= milli;
+      const std::string on = fmt::format("node-{:06}", node);
+      const core::NodeSpec& spec = engine_.ledger().spec(engine_.ledger().find_node(on));
       f.cpu -= ask.resources.cpu_milli;
       left -= std::int64_t{milli} * ask.gpu.count;
       running_.push_back(pod.uid);
-      (void)engine_.handle(
-          core::PodSeenBound{std::move(pod), fmt::format("node-{:06}", node), std::move(cards)},
-          {});
+      (void)engine_.handle(core::PodSeenBound{std::move(pod), on, core::by_id(cards, spec)}, {});
     }
   }
 

@@ -267,14 +267,16 @@ class Rehearsal {
     placement.node = bind.node;
     placement.reason.clear();
     if (pod == nullptr || node == nullptr) return;
+    const auto cards = core::by_position(bind.cards, *node);
+    if (!cards) return;
     for (std::size_t i = 0; i < pod->spec.containers.size(); ++i) {
       ContainerUse& use = placement.containers.emplace_back();
       use.name = pod->spec.containers[i].name;
-      if (i >= bind.cards.containers.size() || bind.cards.containers[i].empty()) {
+      if (i >= cards->containers.size() || cards->containers[i].empty()) {
         use.unnamed = pod->spec.containers[i].gpu.count;
         continue;
       }
-      for (const auto& share : bind.cards.containers[i]) {
+      for (const auto& share : cards->containers[i]) {
         const core::Card& card = node->cards[share.card];
         use.cards.push_back({.index = card.index,
                              .id = card.id,
@@ -285,7 +287,7 @@ class Rehearsal {
     dialect::Answer answer = dialect::answer({.object = pod->object,
                                               .pod = pod->spec,
                                               .node = *node,
-                                              .cards = bind.cards,
+                                              .cards = *cards,
                                               .unix_nanos = ask_.unix_nanos});
     placement.annotations = std::move(answer.annotations);
     placement.labels = std::move(answer.labels);

@@ -12,7 +12,7 @@
 namespace stowage::cmd {
 namespace {
 
-std::string cards_text(const core::Assignment& cards) {
+std::string cards_text(const core::NamedAssignment& cards) {
   std::string text;
   for (std::size_t i = 0; i < cards.containers.size(); ++i) {
     for (const auto& share : cards.containers[i]) {

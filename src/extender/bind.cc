@@ -113,22 +113,24 @@ void Extender::claimed(const CallPtr& call) {
     return bind_answer(call, fmt::format("pod {} is on its way to node {}", who, target));
   }
   const core::NodeSpec* node = ends_.shared.roster.node(target);
-  if (node == nullptr || !scheduler::has_cards(*node, call->claim.place->cards)) {
+  const auto cards =
+      node == nullptr ? std::nullopt : core::by_position(call->claim.place->cards, *node);
+  if (!cards) {
     ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
     return bind_answer(call, fmt::format("node {} has gone, or has lost cards", target));
   }
   dialect::Answer answer;
-  if (core::names_cards(call->claim.place->cards) && options_.mode != Mode::count) {
+  if (core::names_cards(*cards) && options_.mode != Mode::count) {
     answer = dialect::answer({.object = call->object,
                               .pod = call->spec,
                               .node = *node,
-                              .cards = call->claim.place->cards,
+                              .cards = *cards,
                               .unix_nanos = unix_nanos()});
   }
   // In single-node mode it was told when the cards were chosen.
   std::string warning;
   if (options_.mode == Mode::bind || options_.mode == Mode::choose) {
-    warning = core::topology_note(call->spec, *node, call->claim.place->cards);
+    warning = core::topology_note(call->spec, *node, *cards);
   }
   ends_.shared.outbox.bind_guest({.ask = {.ns = call->object.ns,
                                           .name = call->object.name,

@@ -194,17 +194,18 @@ void Extender::filtered(const CallPtr& call) {
 void Extender::write_then_answer(const CallPtr& call) {
   const core::Place& place = *call->answer.held;
   const core::NodeSpec* node = ends_.shared.roster.node(place.node);
-  if (node == nullptr || !scheduler::has_cards(*node, place.cards)) {
+  const auto cards = node == nullptr ? std::nullopt : core::by_position(place.cards, *node);
+  if (!cards) {
     ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
     return filter_error(call, fmt::format("node {} has gone, or has lost cards", place.node));
   }
-  if (!core::names_cards(place.cards)) return answer_filter(call);
+  if (!core::names_cards(*cards)) return answer_filter(call);
   const dialect::Answer answer = dialect::answer({.object = call->object,
                                                   .pod = call->spec,
                                                   .node = *node,
-                                                  .cards = place.cards,
+                                                  .cards = *cards,
                                                   .unix_nanos = unix_nanos()});
-  std::string downgraded = core::topology_note(call->spec, *node, place.cards);
+  std::string downgraded = core::topology_note(call->spec, *node, *cards);
   const codec::MetadataAsk patch{
       .uid = call->object.uid, .annotations = answer.annotations, .labels = {}};
   ends_.shared.pods.write_fenced(

@@ -51,10 +51,10 @@ TEST(Mailbox, RepliesComeFirstThenObjectsThenPodsByPriority) {
 }
 
 core::PodSeenBound bound_with_card(const std::string& uid) {
-  return {.pod = pod(uid), .node = "a", .cards = core::Assignment{.containers = {{{.card = 1}}}}};
+  return {.pod = pod(uid), .node = "a", .cards = {{.containers = {{{.card = "a/1"}}}}}};
 }
 
-// A position of a card means nothing without the state of the node that it was found by.
+// A card that the node has only for a moment is known to be held from that moment on.
 TEST(Mailbox, CardsAreToldBetweenTheStatesOfTheirNodeThatTheyAreOf) {
   Mailbox box;
   box.open();

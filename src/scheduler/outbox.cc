@@ -19,14 +19,6 @@ constexpr const char* kNotLeading = "this replica does not lead any more; ask ag
 
 }  // namespace
 
-bool has_cards(const core::NodeSpec& node, const core::Assignment& cards) {
-  return std::all_of(cards.containers.begin(), cards.containers.end(), [&](const auto& shares) {
-    return std::all_of(shares.begin(), shares.end(), [&](const core::CardShare& share) {
-      return share.card < node.cards.size();
-    });
-  });
-}
-
 Outbox::Outbox(const Options& options, Ends ends)
     : ends_(std::move(ends)),
       evictor_({.roster = ends_.roster,
@@ -141,15 +133,14 @@ void Outbox::bind_pod(const core::Bind& bind_command) {
   const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
   if (pod == nullptr) return;  // it has gone or is bound: that event is on its way to the engine
   const core::NodeSpec* node = ends_.roster.node(bind_command.node);
-  if (node == nullptr) return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
-  if (!has_cards(*node, bind_command.cards)) {
-    return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
-  }
+  // The engine decides by the cards that it knows of; the node may have lost some since.
+  const auto cards = node == nullptr ? std::nullopt : core::by_position(bind_command.cards, *node);
+  if (!cards) return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
   const auto now = ends_.wall_clock().time_since_epoch();
   dialect::Answer answer = dialect::answer({.object = pod->object,
                                             .pod = pod->spec,
                                             .node = *node,
-                                            .cards = bind_command.cards,
+                                            .cards = *cards,
                                             .unix_nanos = now.count()});
   kube::BindAsk ask{.ns = pod->object.ns,
                     .name = pod->object.name,
@@ -159,7 +150,7 @@ void Outbox::bind_pod(const core::Bind& bind_command) {
   ends_.conditions.forget(ask.uid);
   bind({.ask = std::move(ask),
         .labels = std::move(answer.labels),
-        .warning = core::topology_note(pod->spec, *node, bind_command.cards)});
+        .warning = core::topology_note(pod->spec, *node, *cards)});
 }
 
 void Outbox::bind_guest(GuestBind guest) {

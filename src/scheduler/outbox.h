@@ -25,9 +25,6 @@
 
 namespace stowage::scheduler {
 
-// The engine decides by the cards that it knows of; the node may have lost some since.
-[[nodiscard]] bool has_cards(const core::NodeSpec& node, const core::Assignment& cards);
-
 class Outbox {
  public:
   struct Ends {  // all outlive the outbox

@@ -48,6 +48,20 @@ dialect::PodObject pod_object(const std::string& name) {
   return pod;
 }
 
+// With the cards of these ids, in this order, as the node's agent writes them.
+dialect::NodeObject node_with(const std::string& name, const std::vector<std::string>& ids) {
+  dialect::NodeObject node = node_object(name);
+  std::vector<core::Card> cards;
+  for (const std::string& id : ids) {
+    cards.push_back({.id = id,
+                     .index = static_cast<std::int32_t>(cards.size()),
+                     .model = "T4",
+                     .memory_mib = 16384});
+  }
+  node.annotations[std::string(dialect::kInventoryAnnotation)] = dialect::inventory_text(cards, {});
+  return node;
+}
+
 std::string event_text(const core::Event& event) {
   if (const auto* e = std::get_if<core::BindDone>(&event)) return "done " + e->uid;
   if (const auto* e = std::get_if<core::BindFailed>(&event)) return "failed " + e->uid;
@@ -448,6 +462,31 @@ TEST_F(OutboxTest, EditedAnnotationsAreToldInAnEventByTheLeader) {
   EXPECT_TRUE(has_event("AnnotationDrift"));
   EXPECT_TRUE(has_event("was edited"));
   EXPECT_EQ(server_.seen("POST", kEvents).size(), 1U);
+}
+
+// The node's cards may change between the decision and the bind, which may wait long for volumes.
+TEST_F(OutboxTest, TheCardThatWasReservedIsWrittenWhereverItIsNow) {
+  start();
+  auto pod = pod_object("p");
+  pod.containers[0].limits = {{"nvidia.com/gpu", *base::Quantity::parse("1")}};
+  roster_.see_pod(pod);
+  const auto has = [this](const std::vector<std::string>& ids) {
+    roster_.see_node(node_with("n1", ids));
+    (void)mailbox_.take(100);
+  };
+  has({"GPU-a", "GPU-b"});
+  const core::Bind bind{
+      .uid = "uid-p", .node = "n1", .cards = {{{{.card = "GPU-b", .milli = 1000}}}}};
+  has({"GPU-b", "GPU-c"});
+  carry_out(bind);
+  EXPECT_EQ(told(), "done uid-p;");
+  const std::string body = server_.seen("POST", kBinding).at(0).body;
+  EXPECT_NE(body.find("GPU-b"), std::string::npos) << body;
+  EXPECT_EQ(body.find("GPU-c"), std::string::npos) << body;
+  has({"GPU-a", "GPU-c"});
+  carry_out(bind);
+  EXPECT_EQ(told(), "failed uid-p;") << "the card has gone: the pod is judged again";
+  EXPECT_EQ(server_.seen("POST", kBinding).size(), 1U) << "nothing is written";
 }
 
 }  // namespace

@@ -334,10 +334,11 @@ void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpe
   Testimony::Word word = hear(entry, object, spec);
   entry.told = true;
   const std::int64_t placed = entry.testimony.ours() ? placed_at(object) : 0;
-  const std::optional<core::Assignment> cards = word.cards;
-  mailbox_.put_pod(core::PodSeenBound{
-      .pod = spec, .node = object.node, .cards = std::move(word.cards), .placed = placed});
+  std::optional<core::NamedAssignment> cards;
+  if (word.cards) cards = core::by_id(*word.cards, *node(object.node));
   note_cards(entry, spec, cards);
+  mailbox_.put_pod(core::PodSeenBound{
+      .pod = spec, .node = object.node, .cards = std::move(cards), .placed = placed});
   ask_kubelet(object.uid, entry);
   // It came before its node, or while that lacks cards that the pod names: it is heard again.
   const bool understood = word.trouble != Testimony::Word::Trouble::unread;

@@ -213,7 +213,7 @@ class Roster {
                                      const core::PodSpec& spec);
   // ---- what kubelets say
   void note_cards(PodEntry& entry, const core::PodSpec& spec,
-                  const std::optional<core::Assignment>& cards);
+                  const std::optional<core::NamedAssignment>& cards);
   void forget_cards(PodEntry& entry);
   void ask_kubelet(const std::string& uid, PodEntry& entry);
   void set_astray(PodEntry& entry, bool astray);

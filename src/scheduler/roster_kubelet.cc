@@ -18,15 +18,12 @@ std::string joined(const std::vector<std::string>& ids) {
 
 // Remembers what the pod is known to have, or what it asks for if nobody knows.
 void Roster::note_cards(PodEntry& entry, const core::PodSpec& spec,
-                        const std::optional<core::Assignment>& cards) {
-  const core::NodeSpec* on = node(entry.node);
-  if (cards && on != nullptr && core::names_cards(*cards)) {
+                        const std::optional<core::NamedAssignment>& cards) {
+  if (cards && core::names_cards(*cards)) {
     forget_cards(entry);
     std::set<std::string> ids;
     for (const auto& container : cards->containers) {
-      for (const auto& share : container) {
-        if (share.card < on->cards.size()) ids.insert(on->cards[share.card].id);
-      }
+      for (const auto& share : container) ids.insert(share.card);
     }
     const std::uint64_t hash = base::keyed_hash(hash_key_, joined({ids.begin(), ids.end()}));
     entry.cards = hash == 0 ? 1 : hash;
@@ -95,7 +92,7 @@ void Roster::ask_kubelet(const std::string& uid, PodEntry& entry) {
     mailbox_.put_cards({.uid = uid,
                         .node = entry.node,
                         .containers = entry.asked->containers,
-                        .cards = **std::move(cards)});
+                        .cards = core::by_id(**cards, *on)});
     return;
   }
   const std::vector<std::string> has = dialect::cards_in(word, *on);

@@ -40,7 +40,7 @@ struct RosterKubelet : ::testing::Test {
     roster.see_node(node_object("n", 3));
     (void)named();
   }
-  // "u GPU-0": what was named since the last call, in the order of the mailbox.
+  // "u 0": what was named since the last call, in the order of the mailbox.
   std::string named() {
     const auto sizes = mailbox.sizes();
     if (sizes.objects + sizes.pending + sizes.replies == 0) return "";
@@ -51,7 +51,7 @@ struct RosterKubelet : ::testing::Test {
       if (event == nullptr) continue;
       text += event->uid;
       for (const auto& share : event->cards.containers.at(0)) {
-        text += " " + std::to_string(share.card);
+        text += " " + share.card.substr(share.card.find_last_of("/-") + 1);
       }
       text += ";";
     }

@@ -32,7 +32,7 @@ std::optional<core::PodHeld> Roster::promise_of(const dialect::PodObject& object
   const std::int64_t left = promise->until_unix_nanos - now;
   return core::PodHeld{.pod = std::move(*spec),
                        .node = std::move(promise->node),
-                       .cards = std::move(promise->cards),
+                       .cards = core::by_id(promise->cards, *on),
                        .until = {clock_.now().ns + left}};
 }
 

@@ -44,7 +44,8 @@ std::string event_text(const core::Event& event) {
   if (const auto* e = std::get_if<core::PodHeld>(&event)) {
     const std::int64_t unseen = std::chrono::nanoseconds(Roster::kUnseenMax).count();
     const std::int64_t left = (e->until.ns - kNow.ns - unseen) / kSecond;
-    return "held " + e->pod.uid + " " + std::to_string(e->cards.containers[0][0].card) + " for " +
+    const std::string& card = e->cards.containers[0][0].card;
+    return "held " + e->pod.uid + " " + card.substr(card.find_last_of("/-") + 1) + " for " +
            std::to_string(left) + ";";
   }
   return "other;";

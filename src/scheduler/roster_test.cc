@@ -31,11 +31,11 @@ dialect::PodObject pod_object(const std::string& name, const std::string& gpus =
   return pod;
 }
 
-std::string cards_text(const std::optional<core::Assignment>& cards) {
+std::string cards_text(const std::optional<core::NamedAssignment>& cards) {
   if (!cards) return "unknown";
   std::string text;
   for (const auto& shares : cards->containers) {
-    for (const auto& share : shares) text += std::to_string(share.card) + ",";
+    for (const auto& share : shares) text += share.card.substr(share.card.rfind('/') + 1) + ",";
   }
   return text;
 }

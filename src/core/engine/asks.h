@@ -39,7 +39,7 @@ struct FilterAsk {
 // Where a guest's cards are. No cards are named for a pod that is placed by their number alone.
 struct Place {
   std::string node;
-  Assignment cards;
+  NamedAssignment cards;
   friend bool operator==(const Place&, const Place&) = default;
 };
 

@@ -75,6 +75,7 @@ class Engine::Body {
   void on(const CardsNamed& e);
   void on(const NodeSilent& e);
   void node_changed(const NodeSpec& spec);
+  PodIndex seen_bound(const PodSeenBound& e);
   void reject(const std::string& subject, std::string why);
   [[nodiscard]] Status acceptable(const PodSpec& pod) const;
   // The planner of the pod's profile, or one made for its own wish.
@@ -185,6 +186,9 @@ class Engine::Body {
   Candidates look_at(const PodSpec& pod, const std::vector<std::string>& nodes, Try which);
   void hold(const PodSpec& pod, Candidates& candidates, base::Instant until);
   void hold_promised(const PodHeld& e);
+  // The cards that the policy chooses on the best of the candidates.
+  [[nodiscard]] Assignment cards_on_best(const Candidates& candidates);
+  [[nodiscard]] Place place_of(NodeIndex node, const Assignment& cards) const;
   // Takes the guest's cards back, without waking anybody. The node, if there was a hold.
   NodeIndex let_go(const std::string& uid);
   void forget_guest(const std::string& uid);

@@ -15,7 +15,8 @@ CardsNamed named(const PodSpec& pod, const std::string& on,
   CardsNamed event{.uid = pod.uid, .node = on, .containers = pod.containers};
   auto& shares = event.cards.containers.emplace_back();
   for (const std::uint32_t card : cards) {
-    shares.push_back({.card = card, .milli = kMilliPerCard, .memory_mib = 16384});
+    shares.push_back(
+        {.card = on + "/" + std::to_string(card), .milli = kMilliPerCard, .memory_mib = 16384});
   }
   return event;
 }
@@ -28,7 +29,7 @@ struct CardsNamedTest : ::testing::Test {
     std::string text;
     for (const Command& command : engine.handle(event, {})) {
       if (const auto* bind = std::get_if<Bind>(&command)) {
-        text += bind->uid + " " + std::to_string(bind->cards.containers.at(0).at(0).card) + ";";
+        text += bind->uid + " " + bind->cards.containers.at(0).at(0).card + ";";
       }
       if (std::holds_alternative<Reject>(command)) text += "rejected;";
     }
@@ -43,8 +44,8 @@ struct CardsNamedTest : ::testing::Test {
 TEST_F(CardsNamedTest, RoomShowsWhenTheCardsAreNamed) {
   other_comes();
   EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "") << "any card may be the other's";
-  EXPECT_EQ(tell(named(other, "a", {0})), "p 1;");
-  EXPECT_EQ(tell(PodPending{pod("q").gpus(1)}), "q 2;");
+  EXPECT_EQ(tell(named(other, "a", {0})), "p a/1;");
+  EXPECT_EQ(tell(PodPending{pod("q").gpus(1)}), "q a/2;");
   EXPECT_EQ(tell(PodPending{pod("r").gpus(1)}), "");
 }
 
@@ -53,31 +54,33 @@ TEST_F(CardsNamedTest, TheKubeletMayCorrectItself) {
   tell(named(other, "a", {0}));
   EXPECT_EQ(tell(named(other, "a", {0})), "");
   tell(named(other, "a", {2}));
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(2)}), "p 0;");
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(2)}), "p a/0;");
 }
 
 TEST_F(CardsNamedTest, WhatIsKnownOtherwiseStays) {
-  const Assignment first{.containers = {{{.card = 0, .milli = 1000, .memory_mib = 16384}}}};
+  const NamedAssignment first{
+      .containers = {{{.card = "a/0", .milli = 1000, .memory_mib = 16384}}}};
   tell(PodSeenBound{.pod = other, .node = "a", .cards = first, .placed = 0});
   EXPECT_EQ(tell(named(other, "a", {1})), "");
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "p 1;");
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "p a/1;");
 }
 
 TEST_F(CardsNamedTest, TheStatusOfThePodChangesNothing) {
   other_comes();
   tell(named(other, "a", {1}));
   other_comes();
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "p 0;");
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "p a/0;");
   tell(PodGone{"other"});
-  EXPECT_EQ(tell(PodPending{pod("q").gpus(2)}), "q 1;");
+  EXPECT_EQ(tell(PodPending{pod("q").gpus(2)}), "q a/1;");
 }
 
 TEST_F(CardsNamedTest, AnotherSaysWhatTheKubeletSaid) {
   other_comes();
   tell(named(other, "a", {1}));
-  const Assignment third{.containers = {{{.card = 2, .milli = 1000, .memory_mib = 16384}}}};
+  const NamedAssignment third{
+      .containers = {{{.card = "a/2", .milli = 1000, .memory_mib = 16384}}}};
   tell(PodSeenBound{.pod = other, .node = "a", .cards = third, .placed = 0});
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(2)}), "p 0;");
+  EXPECT_EQ(tell(PodPending{pod("p").gpus(2)}), "p a/0;");
   tell(named(other, "a", {1}));
   EXPECT_EQ(engine.ledger().debts().size(), 0U);
 }

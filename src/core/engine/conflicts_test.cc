@@ -37,7 +37,10 @@ PodSeenBound seen(const Seen& what) {
     cards.containers[0].push_back(
         {.card = card, .milli = what.milli, .memory_mib = what.memory_mib});
   }
-  return {.pod = std::move(spec), .node = "a", .cards = std::move(cards), .placed = what.placed};
+  return {.pod = std::move(spec),
+          .node = "a",
+          .cards = testing::named("a", cards),
+          .placed = what.placed};
 }
 
 // "later<-earlier" for each conflict, with '!' if the later one is not evicted.

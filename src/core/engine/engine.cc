@@ -211,7 +211,7 @@ void Engine::Body::on(const PodSeenBound& e) {
   const NodeIndex was_on = known.valid() ? ledger_.pod(known).node : NodeIndex{};
   const std::uint64_t changes = ledger_.change_count();
   if (known.valid()) unseat(known);
-  const PodIndex pod = ledger_.seen_bound(e.pod, e.node, e.cards);
+  const PodIndex pod = seen_bound(e);
   quotas_.charge(pod, ledger_);
   seat(pod, e.pod);
   const bool placed_now = e.placed != 0 && ledger_.pod(pod).placed == 0;
@@ -235,6 +235,14 @@ void Engine::Body::on(const PodSeenBound& e) {
   });
   if (known.valid()) wake(was_on);
   if (clearer && is_on != was_on) wake(is_on);
+}
+
+PodIndex Engine::Body::seen_bound(const PodSeenBound& e) {
+  if (!e.cards) return ledger_.seen_bound(e.pod, e.node, std::nullopt);
+  const NodeIndex node = ledger_.find_node(e.node);
+  const Positions at =
+      find_positions(*e.cards, node.valid() ? ledger_.spec(node) : NodeSpec{.name = e.node});
+  return ledger_.seen_bound(e.pod, e.node, at.cards, at.absent);
 }
 
 void Engine::Body::on(const BindDone& e) {
@@ -313,16 +321,15 @@ void Engine::Body::on(const StandDown& /*unused*/) {
 // What is known to be used is less than what might have been: there may be room for others.
 void Engine::Body::on(const CardsNamed& e) {
   const PodSpec pod{.uid = e.uid, .name = e.uid, .containers = e.containers};
-  if (auto valid = validate(pod, e.cards); !valid) return reject(e.uid, valid.error().message);
+  if (auto valid = validate(pod, std::optional(e.cards)); !valid) {
+    return reject(e.uid, valid.error().message);
+  }
   const PodIndex known = ledger_.find_pod(e.uid);
   if (!known.valid()) return;
   const NodeIndex node = ledger_.pod(known).node;
   if (!ledger_.present(node) || ledger_.name(node) != e.node) return;
-  std::vector<CardCharge> charges = footprint(pod, e.cards);
-  const std::size_t cards = ledger_.spec(node).cards.size();
-  const bool there = std::all_of(charges.begin(), charges.end(),
-                                 [&](const CardCharge& charge) { return charge.card < cards; });
-  if (there && ledger_.name_cards(known, std::move(charges))) wake(node);
+  const auto cards = by_position(e.cards, ledger_.spec(node));
+  if (cards && ledger_.name_cards(known, footprint(pod, *cards))) wake(node);
 }
 
 // Nobody is woken: how busy a card is decides where a pod goes, not whether it fits.

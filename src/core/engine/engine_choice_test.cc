@@ -65,8 +65,8 @@ std::string ask(Engine& engine, const PodSpec& pod) {
 // ---- cached and fresh ---------------------------------------------------------------------------
 
 // A pod that uses of each card what the charges say: one container per slot.
-PodSeenBound seen_as(const PodRecord& record, const std::string& node) {
-  PodSeenBound event{.pod = {.uid = record.uid, .name = record.name}, .node = node, .cards = {}};
+PodSeenBound seen_as(const PodRecord& record, const NodeSpec& on) {
+  PodSeenBound event{.pod = {.uid = record.uid, .name = record.name}, .node = on.name, .cards = {}};
   event.pod.containers.emplace_back();
   event.pod.containers[0].resources = record.resources;
   event.pod.containers[0].resources.pods = 0;
@@ -79,7 +79,7 @@ PodSeenBound seen_as(const PodRecord& record, const std::string& node) {
       event.pod.containers.resize(slots);
     }
     for (std::size_t i = 0; i < slots; ++i) {
-      event.cards->containers[i].push_back({.card = charge.card,
+      event.cards->containers[i].push_back({.card = on.cards[charge.card].id,
                                             .milli = i == 0 ? charge.milli : 0,
                                             .memory_mib = i == 0 ? charge.memory_mib : 0});
     }
@@ -111,7 +111,8 @@ Engine rebuilt(const PolicyOptions& options, const Ledger& ledger,
         for (const PodIndex pod : ledger.pods_on(node)) {
           const PodRecord& record = ledger.pod(pod);
           const bool known = record.state != PodState::bound_cards_unknown;
-          tell(known ? seen_as(record, name) : PodSeenBound{unknown.at(record.uid), name, {}});
+          tell(known ? seen_as(record, ledger.spec(node))
+                     : PodSeenBound{unknown.at(record.uid), name, {}});
         }
       } else {
         tell(NodeChanged{ledger.spec(node)});

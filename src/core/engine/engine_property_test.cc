@@ -59,7 +59,9 @@ class Witness {
     RC_ASSERT(shadow_.nodes().contains(bind->node));
     const NodeSpec& node = shadow_.nodes().at(bind->node);
     RC_ASSERT(node.schedulable);
-    check_cards(pod, node, bind->cards);
+    const auto cards = by_position(bind->cards, node);
+    RC_ASSERT(cards.has_value());
+    check_cards(pod, node, *cards);
     shadow_.hold(pod, bind->node, bind->cards);
     in_flight_.insert(bind->uid);
     check_resources(pod, node);

@@ -156,7 +156,7 @@ TEST(EngineReject, AbsurdCardsOfAPodThatOthersPlaced) {
   for (const auto& [name, cards] : rows) {
     SCOPED_TRACE(name);
     Engine engine = engine_with("dual-price", {node("n").cards(2)});
-    const PodSeenBound event{pod("p").gpus(1), "n", cards};
+    const PodSeenBound event{pod("p").gpus(1), "n", testing::named("n", cards)};
     EXPECT_NE(reject_of(engine, event), "not rejected");
     EXPECT_EQ(engine.ledger().pod_count(), 0U);
   }
@@ -178,7 +178,7 @@ TEST(EngineReject, TheLargestAmountsThatMakeSenseAreCounted) {
     large.uid = "unknown" + std::to_string(i);
     EXPECT_TRUE(engine.handle(PodSeenBound{large, "n", std::nullopt}, {}).empty());
     large.uid = "known" + std::to_string(i);
-    EXPECT_TRUE(engine.handle(PodSeenBound{large, "n", cards}, {}).empty());
+    EXPECT_TRUE(engine.handle(PodSeenBound{large, "n", testing::named("n", cards)}, {}).empty());
   }
   EXPECT_EQ(engine.ledger().audit(), std::vector<std::string>{});
   ASSERT_EQ(engine.ledger().debts().size(), 1U);

@@ -17,13 +17,13 @@ using testing::pod;
 using testing::policy;
 
 // What the engine wants, "bind p a 0,1" or "refuse p" or "reject p", joined by "; ".
-std::string text_of(const Commands& commands) {
+std::string text_of(const Engine& engine, const Commands& commands) {
   std::string text;
   for (const auto& command : commands) {
     text += text.empty() ? "" : "; ";
     if (const auto* bind = std::get_if<Bind>(&command)) {
       text += "bind " + bind->uid + " " + bind->node;
-      for (const auto& container : bind->cards.containers) {
+      for (const auto& container : testing::on_node(engine, bind->node, bind->cards).containers) {
         std::string cards;
         for (const auto& share : container) {
           cards += (cards.empty() ? "" : ",") + std::to_string(share.card);
@@ -44,7 +44,7 @@ class EngineTest : public ::testing::Test {
   explicit EngineTest(PolicyOptions options = policy("binpack")) : engine_(std::move(options)) {}
 
   std::string tell(const Event& event) {
-    std::string said = text_of(engine_.handle(event, now_));
+    std::string said = text_of(engine_, engine_.handle(event, now_));
     EXPECT_EQ(engine_.ledger().audit(), std::vector<std::string>{});
     return said;
   }
@@ -52,7 +52,9 @@ class EngineTest : public ::testing::Test {
   std::string gone(const std::string& uid) { return tell(PodGone{uid}); }
   std::string seen(const PodSpec& spec, const std::string& where,
                    const std::optional<Assignment>& cards = std::nullopt) {
-    return tell(PodSeenBound{.pod = spec, .node = where, .cards = cards});
+    std::optional<NamedAssignment> named;
+    if (cards) named = testing::named(where, *cards);
+    return tell(PodSeenBound{.pod = spec, .node = where, .cards = named});
   }
   [[nodiscard]] std::size_t waiting() const { return engine_.counters().waiting; }
 
@@ -80,11 +82,38 @@ TEST_F(EngineTest, TheAnswerNamesSharesOfCards) {
   const Commands commands = engine_.handle(
       PodPending{pod("p").container("x").gpus(1).container("y").milli(300).memory_mib(200)}, {});
   ASSERT_EQ(commands.size(), 1U);
-  const Bind expected{.uid = "p",
-                      .node = "a",
-                      .cards = {.containers = {{{.card = 0, .milli = 1000, .memory_mib = 1000}},
-                                               {{.card = 1, .milli = 300, .memory_mib = 200}}}}};
+  const Bind expected{
+      .uid = "p",
+      .node = "a",
+      .cards = {.containers = {{{.card = "a/0", .milli = 1000, .memory_mib = 1000}},
+                               {{.card = "a/1", .milli = 300, .memory_mib = 200}}}}};
   EXPECT_EQ(std::get<Bind>(commands[0]), expected);
+}
+
+// What is said of a pod's cards was read by another state of the node than the engine has by now.
+TEST_F(EngineTest, CardsAreThoseOfTheirIdsWhereverTheNodeHasThem) {
+  NodeSpec spec = node("a").cards(2);
+  tell(NodeChanged{spec});
+  const NamedAssignment second{
+      .containers = {{{.card = "a/1", .milli = 1000, .memory_mib = 16384}}}};
+  std::swap(spec.cards[0], spec.cards[1]);
+  tell(NodeChanged{spec});
+  tell(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});
+  EXPECT_EQ(pending(pod("q").gpus(1).card_id("a/1")), "refuse q");
+  EXPECT_EQ(pending(pod("r").gpus(1)), "bind r a 1") << "a/0 is there";
+  EXPECT_EQ(gone("p"), "bind q a 0");
+}
+
+TEST_F(EngineTest, ACardThatTheNodeDoesNotShowYetIsTakenWhenItComes) {
+  tell(NodeChanged{one_card("a")});
+  const NamedAssignment second{
+      .containers = {{{.card = "a/1", .milli = 1000, .memory_mib = 16384}}}};
+  tell(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});
+  tell(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});  // again
+  NodeSpec turned = node("a").cards(2);
+  std::swap(turned.cards[0], turned.cards[1]);
+  tell(NodeChanged{turned});
+  EXPECT_EQ(pending(pod("q").gpus(1)), "bind q a 1") << "a/1 is the first one, and taken";
 }
 
 TEST_F(EngineTest, APodThatDoesNotFitIsRefusedOnceAndWaits) {

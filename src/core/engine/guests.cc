@@ -134,11 +134,19 @@ Engine::Body::Candidates Engine::Body::look_at(const PodSpec& pod,
   return all;
 }
 
+Assignment Engine::Body::cards_on_best(const Candidates& candidates) {
+  return candidates.planner->cards_on(candidates.pod, *candidates.entry, candidates.best);
+}
+
+Place Engine::Body::place_of(NodeIndex node, const Assignment& cards) const {
+  const NodeSpec& spec = ledger_.spec(node);
+  return {.node = spec.name, .cards = by_id(cards, spec)};
+}
+
 void Engine::Body::hold(const PodSpec& pod, Candidates& candidates, base::Instant until) {
-  Place place{
-      .node = ledger_.spec(candidates.best).name,
-      .cards = candidates.planner->cards_on(candidates.pod, *candidates.entry, candidates.best)};
-  const PodIndex held = ledger_.reserve_guest(pod, candidates.best, place.cards);
+  const Assignment cards = cards_on_best(candidates);
+  Place place = place_of(candidates.best, cards);
+  const PodIndex held = ledger_.reserve_guest(pod, candidates.best, cards);
   quotas_.charge(held, ledger_);
   candidates.planner->accepted(held, candidates.kind);
   guests_[pod.uid] = {.pod = pod, .place = std::move(place), .until = until};
@@ -166,13 +174,11 @@ std::string Engine::Body::settled_on(const std::string& uid) const {
   return pod.valid() ? ledger_.spec(ledger_.pod(pod).node).name : "";
 }
 
-// False if the node has other cards by now, or the same in other places, than when they were held.
+// False if the node has lost cards since they were held.
 bool Engine::Body::still_there(const Guest& guest) const {
   const PodIndex pod = ledger_.find_pod(guest.pod.uid);
   if (!pod.valid() || !ledger_.present(ledger_.pod(pod).node)) return false;
-  const PodRecord& record = ledger_.pod(pod);
-  if (!names_cards(guest.place.cards)) return true;
-  return record.orphans.empty() && record.charges == footprint(guest.pod, guest.place.cards);
+  return ledger_.pod(pod).orphans.empty();
 }
 
 void Engine::Body::wake_after(NodeIndex left, const std::string& pod_name) {
@@ -232,9 +238,7 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
       hold(ask.pod, candidates, ask.until);
       answer.held = guests_.at(ask.pod.uid).place;
     } else {
-      answer.held = Place{.node = ledger_.spec(candidates.best).name,
-                          .cards = candidates.planner->cards_on(candidates.pod, *candidates.entry,
-                                                                candidates.best)};
+      answer.held = place_of(candidates.best, cards_on_best(candidates));
     }
   } else {
     answer.refusal = tally.take();
@@ -333,7 +337,7 @@ ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands
 
 void Engine::Body::on(const PodHeld& e) {
   if (auto fine = acceptable(e.pod); !fine) return reject(e.pod.uid, fine.error().message);
-  if (auto valid = validate(e.pod, e.cards); !valid) {
+  if (auto valid = validate(e.pod, std::optional(e.cards)); !valid) {
     return reject(e.pod.uid, valid.error().message);
   }
   // What was promised is given away already; rooms keep what is left.
@@ -352,8 +356,9 @@ void Engine::Body::hold_promised(const PodHeld& e) {
   const bool possible = node.valid() && ledger_.present(node) && e.until > now_ &&
                         asks_for_cards(e.pod) && names_cards(e.cards) &&
                         !ledger_.find_pod(e.pod.uid).valid();
-  if (!possible || !ledger_.cards_free(e.pod, node, e.cards)) return;
-  const PodIndex held = ledger_.reserve_guest(e.pod, node, e.cards);
+  const auto cards = possible ? by_position(e.cards, ledger_.spec(node)) : std::nullopt;
+  if (!cards || !ledger_.cards_free(e.pod, node, *cards)) return;
+  const PodIndex held = ledger_.reserve_guest(e.pod, node, *cards);
   quotas_.charge(held, ledger_);
   guests_[e.pod.uid] = {
       .pod = e.pod, .place = {.node = e.node, .cards = e.cards}, .until = e.until};

@@ -233,12 +233,13 @@ TEST_F(Guests, AHoldThatMovesMakesRoomForPodsThatWait) {
 
 TEST_F(Guests, APromiseIsHeldAfterARestart) {
   start("tightest", {node("a").cards(2)});
-  const Assignment second{.containers = {{{.card = 1, .milli = 1000, .memory_mib = 16384}}}};
+  const NamedAssignment second{
+      .containers = {{{.card = "a/1", .milli = 1000, .memory_mib = 16384}}}};
   (void)tell(PodHeld{.pod = whole("p"), .node = "a", .cards = second, .until = in(10)});
   EXPECT_EQ(engine_.counters().held, 1U);
   const auto other = claim(whole("q"), "a");
   ASSERT_TRUE(other.place.has_value());
-  EXPECT_EQ(other.place->cards.containers[0][0].card, 0U);
+  EXPECT_EQ(other.place->cards.containers[0][0].card, "a/0");
   EXPECT_FALSE(claim(whole("r"), "a").place.has_value());
   const auto mine = claim(whole("p"), "a");
   ASSERT_TRUE(mine.place.has_value());
@@ -248,7 +249,8 @@ TEST_F(Guests, APromiseIsHeldAfterARestart) {
 TEST_F(Guests, APromiseOfCardsThatAreTakenIsIgnored) {
   start("tightest", {node("a").cards(1)});
   ASSERT_TRUE(claim(whole("q"), "a").place.has_value());
-  const Assignment first{.containers = {{{.card = 0, .milli = 1000, .memory_mib = 16384}}}};
+  const NamedAssignment first{
+      .containers = {{{.card = "a/0", .milli = 1000, .memory_mib = 16384}}}};
   (void)tell(PodHeld{.pod = whole("p"), .node = "a", .cards = first, .until = in(10)});
   (void)tell(PodHeld{.pod = whole("s"), .node = "nowhere", .cards = first, .until = in(10)});
   EXPECT_EQ(engine_.counters().held, 1U);
@@ -258,7 +260,8 @@ TEST_F(Guests, APromiseOfCardsThatAreTakenIsIgnored) {
 TEST_F(Guests, ARoomGivesWayToAPromise) {
   start("tightest", {node("a").cards(1)});
   (void)tell(PodNominated{.pod = pod("n").gpus(1).priority(5), .node = "a"});
-  const Assignment first{.containers = {{{.card = 0, .milli = 1000, .memory_mib = 16384}}}};
+  const NamedAssignment first{
+      .containers = {{{.card = "a/0", .milli = 1000, .memory_mib = 16384}}}};
   (void)tell(PodHeld{.pod = whole("p"), .node = "a", .cards = first, .until = in(10)});
   EXPECT_TRUE(engine_.holds("p", {.node = "a", .cards = first}));
   EXPECT_EQ(engine_.counters().rooms, 1U) << "n waits for what is left";
@@ -274,7 +277,7 @@ TEST_F(Guests, AHoldEndsWhenItsPodIsOnNoNodeUnlessItIsClaimed) {
   EXPECT_TRUE(claim(whole("q"), "a").again);
 }
 
-TEST_F(Guests, AHoldOnCardsThatMovedIsJudgedAgain) {
+TEST_F(Guests, AHoldFollowsItsCardToAnotherPlaceOnTheNode) {
   start("binpack", {node("a").cards(2)});
   PodSpec p = pod("p").gpus(1).card_id("a/1");
   ASSERT_EQ(fits(p), "a");
@@ -283,7 +286,7 @@ TEST_F(Guests, AHoldOnCardsThatMovedIsJudgedAgain) {
   (void)tell(NodeChanged{turned});
   const auto place = claim(p, "a").place;
   ASSERT_TRUE(place.has_value());
-  EXPECT_EQ(place->cards.containers[0][0].card, 0U) << "where a/1 is now";
+  EXPECT_EQ(place->cards.containers[0][0].card, "a/1");
   EXPECT_TRUE(engine_.ledger().audit().empty());
 }
 

@@ -63,7 +63,8 @@ struct LoadPolicy : ::testing::Test {
       const auto* bind = std::get_if<Bind>(&command);
       if (bind == nullptr) continue;
       tell(BindDone{bind->uid});
-      return bind->node + " " + std::to_string(bind->cards.containers.at(0).at(0).card);
+      const Assignment cards = testing::on_node(engine, bind->node, bind->cards);
+      return bind->node + " " + std::to_string(cards.containers.at(0).at(0).card);
     }
     return "none";
   }

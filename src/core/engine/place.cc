@@ -80,7 +80,7 @@ void Engine::Body::settle(Attempt& attempt, NodeIndex node) {
   if (attempt.asks && attempt.planner.options().picker_candidates > 1) {
     ask_picker(attempt, binding, node);
   }
-  Assignment cards = attempt.planner.cards_on(pod, attempt.entry, node);
+  const Assignment cards = attempt.planner.cards_on(pod, attempt.entry, node);
   std::vector<ClaimStep> claims = attempt.beyond.claims_on(node);
   const PodIndex placed = ledger_.reserve(pod, node, cards);
   quotas_.charge(placed, ledger_);
@@ -92,7 +92,7 @@ void Engine::Body::settle(Attempt& attempt, NodeIndex node) {
   if (binding.generation == 0) {
     out_.emplace_back(Bind{.uid = pod.uid,
                            .node = ledger_.spec(node).name,
-                           .cards = std::move(cards),
+                           .cards = by_id(cards, ledger_.spec(node)),
                            .claims = std::move(claims)});
   }
   teach_others(pod, placed, attempt.which);

@@ -13,9 +13,10 @@ Commands Planner::decide_only(const PodSpec& pod, Entry& entry, std::uint32_t ki
   const Choice choice = pick(entry, kind, heed);
   Commands commands;
   if (choice.node.valid()) {
+    const NodeSpec& node = ledger_.spec(choice.node);
     commands.emplace_back(Bind{.uid = pod.uid,
-                               .node = ledger_.spec(choice.node).name,
-                               .cards = cards_on(pod, entry, choice.node)});
+                               .node = node.name,
+                               .cards = by_id(cards_on(pod, entry, choice.node), node)});
   } else {
     commands.emplace_back(Refuse{.uid = pod.uid, .refusal = refusal(entry, choice.held_back)});
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "core/ledger/seen_cards.h"
 
 namespace stowage::core {
 namespace {
@@ -140,16 +141,17 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
     record.orphans.clear();
     for (auto& [id, charge] : shares) {
       const auto found = position.find(id);
-      const bool by_position = id.empty() && charge.card < count;
-      if (found == position.end() && !by_position) {
+      if (found == position.end()) {
+        charge.card = 0;
         record.orphans.emplace_back(id, charge);
       } else {
-        if (!by_position) charge.card = found->second;
+        charge.card = found->second;
         record.charges.push_back(charge);
       }
     }
     std::sort(record.charges.begin(), record.charges.end(),
               [](const CardCharge& a, const CardCharge& b) { return a.card < b.card; });
+    sort_by_id(record.orphans);
   }
   slot.card_use.assign(count, CardUse{});
   slot.card_limits.clear();
@@ -293,7 +295,14 @@ void Ledger::release(PodIndex pod) {
 }
 
 PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
-                            const std::optional<Assignment>& cards) {
+                            const std::optional<Assignment>& cards,
+                            std::span<const std::string> absent) {
+  const NodeIndex there = find_node(node_name);
+  Seen seen;
+  if (cards) {
+    seen = seen_cards(footprint(pod, *cards),
+                      there.valid() ? nodes_[there.at()].spec.cards.size() : 0, absent);
+  }
   const PodIndex known = find_pod(pod.uid);
   if (known.valid()) {
     const auto& record = pods_[known.at()];
@@ -301,7 +310,7 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
     const bool cards_known = record.unknown_whole == 0 && record.unknown == CardCharge{};
     const bool same_resources = record.resources == effective_resources(pod);
     const bool same_cards =
-        cards ? cards_known && record.charges == footprint(pod, *cards) && record.orphans.empty()
+        cards ? cards_known && record.charges == seen.charges && record.orphans == seen.orphans
               : cards_known || record.state == PodState::reserved;
     if (same_node && same_cards) {
       if (!same_resources) {  // it was resized where it is
@@ -323,14 +332,8 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
   auto& record = pods_[index.at()];
   record.state = PodState::bound;
   if (cards) {
-    const auto count = nodes_[node.at()].spec.cards.size();
-    for (const auto& charge : footprint(pod, *cards)) {
-      if (charge.card < count) {
-        record.charges.push_back(charge);
-      } else {
-        record.orphans.emplace_back("", charge);
-      }
-    }
+    record.charges = std::move(seen.charges);
+    record.orphans = std::move(seen.orphans);
   } else {
     take_unnamed(pod, record);
     if (asks_for_cards(pod)) record.state = PodState::bound_cards_unknown;

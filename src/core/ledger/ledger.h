@@ -58,8 +58,7 @@ struct PodRecord {
   bool by_kubelet = false;  // its cards were named by name_cards()
   Resources resources;
   std::vector<CardCharge> charges;  // on cards that the node has
-  // On cards that vanished, by card id; and on cards that the node does not show yet, by position:
-  // their id is empty.
+  // On cards that vanished, or that the node does not show yet, by card id.
   std::vector<std::pair<std::string, CardCharge>> orphans;
   // What a pod with unknown cards may be using of any one card, and how many cards it has whole.
   CardCharge unknown;
@@ -95,8 +94,10 @@ class Ledger {
   void set_placed(PodIndex pod, std::int64_t when) { pods_[pod.at()].placed = when; }
   void release(PodIndex pod);
   // A pod that others placed (or that we placed before a restart). A pod that is known already is
-  // re-charged to what is said now. Never fails: what does not fit is debt.
-  PodIndex seen_bound(const PodSpec& pod, std::string_view node, const std::optional<Assignment>&);
+  // re-charged to what is said now. Never fails: what does not fit is debt. Positions behind the
+  // last card of the node are cards that it does not show, by their ids in `absent`.
+  PodIndex seen_bound(const PodSpec& pod, std::string_view node, const std::optional<Assignment>&,
+                      std::span<const std::string> absent = {});
 
   // How busy the node's cards are, in thousandths by position; kNoLoad where nobody knows. Beyond
   // the end nobody does. `felt`: decisions go by it, so the node counts as changed.

@@ -121,7 +121,8 @@ class World {
     const auto fit = find_fit(dice, who);
     if (!fit) return;
     ledger_.reserve(fit->pod, fit->node, fit->cards);
-    shadow_.hold(fit->pod, ledger_.spec(fit->node).name, fit->cards);
+    const NodeSpec& spec = ledger_.spec(fit->node);
+    shadow_.hold(fit->pod, spec.name, by_id(fit->cards, spec));
   }
 
   void confirm(const std::string& uid) {
@@ -137,9 +138,14 @@ class World {
     const std::string who = uid(dice);
     const std::string where = dice.one_in(6) ? "elsewhere" : name(dice);
     const PodSpec pod = testing::random_pod(dice, who);
-    std::optional<Assignment> cards;
-    if (with_cards) cards = testing::random_cards(dice, pod);
-    ledger_.seen_bound(pod, where, cards);
+    if (!with_cards) {
+      ledger_.seen_bound(pod, where, std::nullopt);
+      return shadow_.see(pod, where, std::nullopt);
+    }
+    const NamedAssignment cards = testing::named(where, testing::random_cards(dice, pod));
+    const NodeIndex node = ledger_.find_node(where);
+    const Positions at = find_positions(cards, node.valid() ? ledger_.spec(node) : NodeSpec{});
+    ledger_.seen_bound(pod, where, at.cards, at.absent);
     shadow_.see(pod, where, cards);
   }
 

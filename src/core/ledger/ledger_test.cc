@@ -345,7 +345,8 @@ TEST(Ledger, ACardThatVanishesKeepsItsChargesUntilItReturns) {
 
 TEST(Ledger, APodOnAnUnknownNodeIsChargedWhenTheNodeComes) {
   Ledger ledger;
-  ledger.seen_bound(pod("known").milli(300), "n", on_card(1, 300, 0));
+  const std::vector<std::string> absent{"n/1"};
+  ledger.seen_bound(pod("known").milli(300), "n", on_card(0, 300, 0), absent);
   ledger.seen_bound(pod("unknown").milli(200).cpu_milli(1000), "n", std::nullopt);
   EXPECT_EQ(ledger.node_count(), 0U);
   EXPECT_EQ(ledger.pod_count(), 2U);
@@ -360,7 +361,8 @@ TEST(Ledger, APodOnAnUnknownNodeIsChargedWhenTheNodeComes) {
 TEST(Ledger, APodOnACardThatTheNodeDoesNotShowYetIsChargedWhenItDoes) {
   Ledger ledger;
   ledger.upsert_node(two_cards("n"));
-  ledger.seen_bound(pod("p").gpus(2), "n", whole_cards({1, 2}, 1000));
+  const std::vector<std::string> absent{"n/2"};
+  ledger.seen_bound(pod("p").gpus(2), "n", whole_cards({1, 2}, 1000), absent);
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 0/0");
   ledger.upsert_node(node("n").cards(3).memory_mib(1000));
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 0/0 0/0");

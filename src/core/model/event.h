@@ -28,7 +28,7 @@ struct PodPending {  // wants a place
 struct PodSeenBound {  // is on a node; `cards` unset: nobody has said which cards it uses
   PodSpec pod;
   std::string node;
-  std::optional<Assignment> cards;
+  std::optional<NamedAssignment> cards;  // the node need not show them
   // When it was bound, in nanoseconds, if it carries our own answer; 0: somebody else placed it.
   std::int64_t placed = 0;
 };
@@ -37,7 +37,7 @@ struct CardsNamed {
   std::string uid;
   std::string node;
   std::vector<ContainerSpec> containers;  // of the pod: names, phases and cards that they ask for
-  Assignment cards;
+  NamedAssignment cards;
 };
 struct BindDone {
   std::string uid;
@@ -52,7 +52,7 @@ struct PodHeld {  // an unbound pod that was promised cards, by a hold that outl
                   // it
   PodSpec pod;
   std::string node;
-  Assignment cards;
+  NamedAssignment cards;
   base::Instant until;
 };
 // The pod of a hold was looked up, and is on no node although its time is over. Nothing if it has
@@ -139,7 +139,7 @@ struct ClaimStep {
 struct Bind {
   std::string uid;
   std::string node;
-  Assignment cards;
+  NamedAssignment cards;  // the node may have lost them by the time of the bind: BindFailed then
   std::vector<ClaimStep> claims;
   friend bool operator==(const Bind&, const Bind&) = default;
 };

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace stowage::core {
 namespace {
@@ -13,6 +15,7 @@ constexpr std::int64_t kMaxAmount = std::int64_t{1} << 50U;
 constexpr std::size_t kMaxContainers = 256;
 constexpr std::size_t kMaxFilterEntries = 256;
 constexpr std::int32_t kMaxLinkScore = 1000000;
+constexpr std::size_t kShownOfId = 64;
 
 std::string trimmed_lower(std::string_view text) {
   const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
@@ -106,6 +109,42 @@ Status validate_gpu(const Owner& owner, const GpuAsk& gpu) {
   return {};
 }
 
+template <typename Cards>
+bool names_any(const Cards& assignment) {
+  return std::any_of(assignment.containers.begin(), assignment.containers.end(),
+                     [](const auto& shares) { return !shares.empty(); });
+}
+
+std::string name_of(std::uint32_t position) { return std::to_string(position); }
+std::string name_of(const std::string& id) { return id.substr(0, kShownOfId); }
+
+template <typename Cards>
+Status validate_cards(const PodSpec& pod, const std::optional<Cards>& cards) {
+  if (!cards) return {};
+  if (cards->containers.size() != pod.containers.size()) {
+    return fail("pod " + pod.name + ": cards are named for " +
+                std::to_string(cards->containers.size()) + " containers, but it has " +
+                std::to_string(pod.containers.size()));
+  }
+  // Sums over the pod stay within what a ledger row can count.
+  constexpr std::int64_t kMostMemoryMib = std::int64_t{kMaxCardMemoryMib} * kMaxContainers;
+  constexpr std::int64_t kMostMilli =
+      std::int64_t{kMilliPerCard} * kMaxCardsPerNode * kMaxContainers;
+  std::int64_t memory_mib = 0;
+  std::int64_t milli = 0;
+  for (const auto& shares : cards->containers) {
+    for (const auto& share : shares) {
+      memory_mib += share.memory_mib;
+      milli += share.milli;
+      if (share.milli < 0 || share.memory_mib < 0 || memory_mib > kMostMemoryMib ||
+          milli > kMostMilli) {
+        return fail("pod " + pod.name + ": absurd share of card " + name_of(share.card));
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 bool accepts_model(const CardFilter& filter, const std::string& model) {
@@ -118,10 +157,51 @@ bool accepts_id(const CardFilter& filter, const std::string& id) {
          listed(filter.ids_none, id, CardFilter::Match::equal) != Listed::yes;
 }
 
-bool names_cards(const Assignment& assignment) {
-  return std::any_of(assignment.containers.begin(), assignment.containers.end(),
-                     [](const auto& shares) { return !shares.empty(); });
+NamedAssignment by_id(const Assignment& cards, const NodeSpec& node) {
+  NamedAssignment named;
+  named.containers.reserve(cards.containers.size());
+  for (const auto& shares : cards.containers) {
+    auto& out = named.containers.emplace_back();
+    out.reserve(shares.size());
+    for (const CardShare& share : shares) {
+      out.push_back({.card = node.cards[share.card].id,
+                     .milli = share.milli,
+                     .memory_mib = share.memory_mib});
+    }
+  }
+  return named;
 }
+
+Positions find_positions(const NamedAssignment& cards, const NodeSpec& node) {
+  Positions found;
+  const auto position = [&](const std::string& id) {
+    const auto card = std::find_if(node.cards.begin(), node.cards.end(),
+                                   [&](const Card& other) { return other.id == id; });
+    if (card != node.cards.end()) return card - node.cards.begin();
+    const auto known = std::find(found.absent.begin(), found.absent.end(), id);
+    const std::ptrdiff_t behind = known - found.absent.begin();
+    if (known == found.absent.end()) found.absent.push_back(id);
+    return std::ssize(node.cards) + behind;
+  };
+  for (const auto& shares : cards.containers) {
+    auto& out = found.cards.containers.emplace_back();
+    for (const NamedShare& share : shares) {
+      out.push_back({.card = static_cast<std::uint32_t>(position(share.card)),
+                     .milli = share.milli,
+                     .memory_mib = share.memory_mib});
+    }
+  }
+  return found;
+}
+
+std::optional<Assignment> by_position(const NamedAssignment& cards, const NodeSpec& node) {
+  Positions found = find_positions(cards, node);
+  if (!found.absent.empty()) return std::nullopt;
+  return std::move(found.cards);
+}
+
+bool names_cards(const Assignment& assignment) { return names_any(assignment); }
+bool names_cards(const NamedAssignment& assignment) { return names_any(assignment); }
 
 bool asks_for_cards(const PodSpec& pod) {
   return std::any_of(pod.containers.begin(), pod.containers.end(),
@@ -153,29 +233,11 @@ Status validate(const PodSpec& pod) {
 }
 
 Status validate(const PodSpec& pod, const std::optional<Assignment>& cards) {
-  if (!cards) return {};
-  if (cards->containers.size() != pod.containers.size()) {
-    return fail("pod " + pod.name + ": cards are named for " +
-                std::to_string(cards->containers.size()) + " containers, but it has " +
-                std::to_string(pod.containers.size()));
-  }
-  // Sums over the pod stay within what a ledger row can count.
-  constexpr std::int64_t kMostMemoryMib = std::int64_t{kMaxCardMemoryMib} * kMaxContainers;
-  constexpr std::int64_t kMostMilli =
-      std::int64_t{kMilliPerCard} * kMaxCardsPerNode * kMaxContainers;
-  std::int64_t memory_mib = 0;
-  std::int64_t milli = 0;
-  for (const auto& shares : cards->containers) {
-    for (const auto& share : shares) {
-      memory_mib += share.memory_mib;
-      milli += share.milli;
-      if (share.milli < 0 || share.memory_mib < 0 || memory_mib > kMostMemoryMib ||
-          milli > kMostMilli) {
-        return fail("pod " + pod.name + ": absurd share of card " + std::to_string(share.card));
-      }
-    }
-  }
-  return {};
+  return validate_cards(pod, cards);
+}
+
+Status validate(const PodSpec& pod, const std::optional<NamedAssignment>& cards) {
+  return validate_cards(pod, cards);
 }
 
 Status validate(const NodeSpec& node) {

@@ -122,7 +122,9 @@ struct PodSpec {
 // sidecars before it) + overhead, and one place for a pod.
 [[nodiscard]] Resources effective_resources(const PodSpec& pod);
 
-// A share of one card. `card` is the position in NodeSpec::cards.
+// A share of one card. `card` is the position in NodeSpec::cards: good for as long as the node's
+// cards are known to stay, which is inside one step of the engine. Everything that travels names
+// cards by id (NamedShare).
 struct CardShare {
   std::uint32_t card = 0;
   std::int32_t milli = 0;
@@ -136,13 +138,40 @@ struct Assignment {
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
+// The same by the ids of the cards: it says the same whatever becomes of the node's cards.
+struct NamedShare {
+  std::string card;
+  std::int32_t milli = 0;
+  std::int32_t memory_mib = 0;
+  friend bool operator==(const NamedShare&, const NamedShare&) = default;
+};
+struct NamedAssignment {
+  std::vector<std::vector<NamedShare>> containers;
+  friend bool operator==(const NamedAssignment&, const NamedAssignment&) = default;
+};
+
+// Requires: positions of the node's cards.
+[[nodiscard]] NamedAssignment by_id(const Assignment& cards, const NodeSpec& node);
+// By the positions that the cards have on the node now. Unset if one of them is not there.
+[[nodiscard]] std::optional<Assignment> by_position(const NamedAssignment& cards,
+                                                    const NodeSpec& node);
+// The same where cards may be missing: these get positions behind the last card of the node, in the
+// order of `absent`.
+struct Positions {
+  Assignment cards;
+  std::vector<std::string> absent;  // ids
+};
+[[nodiscard]] Positions find_positions(const NamedAssignment& cards, const NodeSpec& node);
+
 // Does it name any card? A pod that asks for cards and is given none by name is placed by number.
 [[nodiscard]] bool names_cards(const Assignment& assignment);
+[[nodiscard]] bool names_cards(const NamedAssignment& assignment);
 [[nodiscard]] bool asks_for_cards(const PodSpec& pod);
 // The namespace in PodSpec::name.
 [[nodiscard]] std::string_view namespace_of(std::string_view pod_name);
 
 // Does the assignment, as others wrote it, speak of this pod, in amounts that make sense?
 [[nodiscard]] Status validate(const PodSpec& pod, const std::optional<Assignment>& cards);
+[[nodiscard]] Status validate(const PodSpec& pod, const std::optional<NamedAssignment>& cards);
 
 }  // namespace stowage::core

@@ -145,7 +145,7 @@ TEST(Tightest, KnowsNodesWithoutCards) {
 void seen(Engine& engine, const PodSpec& spec, std::vector<CardShare> shares) {
   (void)engine.handle(
       PodSeenBound{
-          .pod = spec, .node = "n1", .cards = Assignment{.containers = {std::move(shares)}}},
+          .pod = spec, .node = "n1", .cards = named("n1", {.containers = {std::move(shares)}})},
       base::Instant{});
 }
 

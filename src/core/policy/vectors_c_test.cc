@@ -241,7 +241,7 @@ TEST(PercentCards, OfPodsSeenBoundAreNotArguedWith) {
     for (std::size_t i = 0; i < row.cards.size(); ++i) {
       cards.containers.push_back({{.card = row.cards[i], .milli = row.percents[i] * 10}});
     }
-    const PodSeenBound event{.pod = asking(row.percents), .node = "n", .cards = cards};
+    const PodSeenBound event{.pod = asking(row.percents), .node = "n", .cards = named("n", cards)};
     EXPECT_TRUE(engine.handle(event, base::Instant{}).empty()) << row.name;
     std::int32_t excess = 0;
     for (const auto& debt : engine.ledger().debts()) excess += debt.excess.milli;

@@ -81,7 +81,8 @@ TEST(MemoryNodes, CountPodsWithIdleContainers) {
   add_node(engine, "b", {0, 0});
   const PodSpec mixed = pod("mixed").container("gpu").memory_mib(10 * kMibPerGib).container("idle");
   const Assignment cards{.containers = {{{.card = 0, .memory_mib = 10 * kMibPerGib}}, {}}};
-  (void)engine.handle(PodSeenBound{.pod = mixed, .node = "b", .cards = cards}, base::Instant{});
+  (void)engine.handle(PodSeenBound{.pod = mixed, .node = "b", .cards = named(engine, "b", cards)},
+                      base::Instant{});
   EXPECT_EQ(node_order(engine, asking({1})), "b a");
 }
 

@@ -63,8 +63,10 @@ TEST(First, TakesNodesAndCardsInTheirOrder) {
   EXPECT_EQ(place(engine, asking("p2", {{1, 101, 0}})).text(), "rejected");
   const PodSpec placed_before = asking("p4", {{1, 10, 2048}});
   const Assignment cards{.containers = {{{.card = 0, .milli = 100, .memory_mib = 2048}}}};
-  (void)engine.handle(PodSeenBound{.pod = placed_before, .node = "testnode1", .cards = cards},
-                      base::Instant{});
+  (void)engine.handle(
+      PodSeenBound{
+          .pod = placed_before, .node = "testnode1", .cards = named(engine, "testnode1", cards)},
+      base::Instant{});
   EXPECT_EQ(use_of(engine, "testnode1"), "10/2048 0/0 0/0 0/0");
   EXPECT_EQ(place(engine, asking("p6", {{2, 10, 2048}})).text(), "testnode0 0,1");
   EXPECT_EQ(place(engine, asking("p7", {{2, 10, 2048}, {2, 10, 2048}})).text(),

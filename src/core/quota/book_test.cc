@@ -129,7 +129,8 @@ TEST(CardQuota, LimitsEachUnitOfEachModel) {
         engine.filter({.pod = spec, .nodes = {"a"}, .keep = Keep::nothing}, {}, out);
     if (!answer.held) return std::string("none");
     std::string text;
-    for (const auto& share : answer.held->cards.containers[0]) text += std::to_string(share.card);
+    const Assignment cards = testing::on_node(engine, "a", answer.held->cards);
+    for (const auto& share : cards.containers[0]) text += std::to_string(share.card);
     return text;
   };
   const PodSpec two = pod("p").gpus(2);

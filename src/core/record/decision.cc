@@ -76,6 +76,14 @@ void fields(Archive& a, CardShare& s) {
   a(s.card, s.milli, s.memory_mib);
 }
 template <typename Archive>
+void fields(Archive& a, NamedShare& s) {
+  a(s.card, s.milli, s.memory_mib);
+}
+template <typename Archive>
+void fields(Archive& a, NamedAssignment& s) {
+  a(s.containers);
+}
+template <typename Archive>
 void fields(Archive& a, Assignment& s) {
   a(s.containers);
 }
@@ -132,7 +140,7 @@ void fields(Archive& a, Refusal& r) {
 namespace {
 
 const std::string kMagic = "stowage-decision";
-constexpr std::int32_t kFormat = 5;
+constexpr std::int32_t kFormat = 6;
 
 }  // namespace
 

@@ -311,6 +311,31 @@ inline Engine engine_with(std::string_view name, const std::vector<NodeSpec>& no
   return engine_with(policy(name), nodes);
 }
 
+// Cards by id, and by their positions on a node of the engine. Requires: the node has them.
+inline NamedAssignment named(const Engine& engine, const std::string& node_name,
+                             const Assignment& cards) {
+  return by_id(cards, engine.ledger().spec(engine.ledger().find_node(node_name)));
+}
+inline Assignment on_node(const Engine& engine, const std::string& node_name,
+                          const NamedAssignment& cards) {
+  const auto at = by_position(cards, engine.ledger().spec(engine.ledger().find_node(node_name)));
+  STOWAGE_CHECK(at.has_value());
+  return *at;
+}
+// The same for a node that need not be there: cards as node() names them.
+inline NamedAssignment named(const std::string& node_name, const Assignment& cards) {
+  NamedAssignment out;
+  for (const auto& container : cards.containers) {
+    auto& shares = out.containers.emplace_back();
+    for (const auto& share : container) {
+      shares.push_back({.card = node_name + "/" + std::to_string(share.card),
+                        .milli = share.milli,
+                        .memory_mib = share.memory_mib});
+    }
+  }
+  return out;
+}
+
 // Offers the pod and confirms the bind. A pod without a place is taken back, so that it does not
 // turn up later; drive the engine by hand where parked pods matter.
 inline Placed place(Engine& engine, const PodSpec& spec) {
@@ -318,8 +343,8 @@ inline Placed place(Engine& engine, const PodSpec& spec) {
   for (const auto& command : engine.handle(PodPending{spec}, base::Instant{})) {
     if (const auto* bind = std::get_if<Bind>(&command); bind != nullptr && bind->uid == spec.uid) {
       result.node = bind->node;
-      result.assignment = bind->cards;
-      for (const auto& container : bind->cards.containers) {
+      result.assignment = on_node(engine, bind->node, bind->cards);
+      for (const auto& container : result.assignment.containers) {
         auto& cards = result.cards.emplace_back();
         for (const auto& share : container) cards.push_back(share.card);
       }
@@ -364,7 +389,8 @@ inline std::string occupy(Engine& engine, const std::string& node_name, std::uin
     if (share.milli > 0) holder.milli(share.milli);
     cards.containers.push_back({share});
   }
-  const PodSeenBound event{.pod = holder, .node = node_name, .cards = std::move(cards)};
+  const PodSeenBound event{
+      .pod = holder, .node = node_name, .cards = named(engine, node_name, cards)};
   STOWAGE_CHECK(engine.handle(event, base::Instant{}).empty());  // the engine accepts it
   return uid;
 }

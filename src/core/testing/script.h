@@ -46,7 +46,7 @@ inline Event event_of(const Step& step, const Wildness& wild = {}) {
     case 6: return PodGone{uid};
     case 7: {
       const PodSpec pod = random_pod(dice, uid, wild);
-      return PodSeenBound{.pod = pod, .node = name, .cards = random_cards(dice, pod)};
+      return PodSeenBound{.pod = pod, .node = name, .cards = named(name, random_cards(dice, pod))};
     }
     case 8:
       return PodSeenBound{.pod = random_pod(dice, uid, wild), .node = name, .cards = std::nullopt};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,13 +29,15 @@ struct Room {  // of one card
   bool operator==(const Room&) const = default;
 };
 
-// What the pod takes of one card: sidecars + max(apps together, each init container).
-inline Room taken_of(const PodSpec& pod, const Assignment& cards, std::uint32_t card) {
+// What the pod takes of one card (by position or by id, as the assignment has it): sidecars +
+// max(apps together, each init container).
+template <typename Cards, typename Which>
+Room taken_of(const PodSpec& pod, const Cards& cards, const Which& card) {
   Room apps;
   Room sidecars;
   Room inits;
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-    for (const CardShare& share : cards.containers[i]) {
+    for (const auto& share : cards.containers[i]) {
       if (share.card != card) continue;
       const Room room{.milli = share.milli, .memory_mib = share.memory_mib, .slots = 1};
       if (pod.containers[i].phase == Phase::app) apps.add(room);
@@ -53,11 +56,8 @@ inline Room taken_of(const PodSpec& pod, const Assignment& cards, std::uint32_t 
 
 class Shadow {
  public:
-  // A charge is on a card by id, or by position (id empty) while the node does not show such a
-  // card.
   struct Charge {
-    std::string id;
-    std::uint32_t position = 0;
+    std::string id;  // the node need not show such a card
     Room room;
   };
   struct Held {
@@ -73,38 +73,29 @@ class Shadow {
     }
   };
 
-  void upsert(const NodeSpec& spec) {
-    nodes_[spec.name] = spec;
-    for (auto& [uid, held] : pods_) {
-      if (held.node != spec.name) continue;
-      for (auto& charge : held.charges) {
-        if (charge.id.empty() && charge.position < spec.cards.size()) {
-          charge.id = spec.cards[charge.position].id;
-        }
-      }
-    }
-  }
+  void upsert(const NodeSpec& spec) { nodes_[spec.name] = spec; }
   void remove(const std::string& name) { nodes_.erase(name); }
 
-  void hold(const PodSpec& pod, const std::string& node, const std::optional<Assignment>& cards) {
+  void hold(const PodSpec& pod, const std::string& node,
+            const std::optional<NamedAssignment>& cards) {
     Held held{.pod = pod,
               .node = node,
               .cards_known = cards.has_value(),
               .charges = {},
               .resources = effective_resources(pod)};
-    const auto spec = nodes_.find(node);
-    const std::size_t count = spec == nodes_.end() ? 0 : spec->second.cards.size();
-    for (std::uint32_t card = 0; cards && card < kMaxCardsPerNode; ++card) {
-      const Room room = taken_of(pod, *cards, card);
-      if (room == Room{}) continue;
-      held.charges.push_back({.id = card < count ? spec->second.cards[card].id : std::string(),
-                              .position = card,
-                              .room = room});
+    std::set<std::string> ids;
+    for (std::size_t i = 0; cards && i < cards->containers.size(); ++i) {
+      for (const NamedShare& share : cards->containers[i]) ids.insert(share.card);
+    }
+    for (const std::string& id : ids) {
+      const Room room = taken_of(pod, *cards, id);
+      if (room != Room{}) held.charges.push_back({.id = id, .room = room});
     }
     pods_[pod.uid] = std::move(held);
   }
   // As the ledger hears of it: a pod whose cards are known keeps them if none are named.
-  void see(const PodSpec& pod, const std::string& node, const std::optional<Assignment>& cards) {
+  void see(const PodSpec& pod, const std::string& node,
+           const std::optional<NamedAssignment>& cards) {
     const auto known = pods_.find(pod.uid);
     const bool stays =
         known != pods_.end() && known->second.node == node && !cards && !known->second.unknown();
