@@ -38,7 +38,10 @@ struct Content {
   std::size_t length = 0;                           // of the body, as far as it is announced
   std::size_t header_bytes = 0;
   bool head_done = false;
-  bool transfer_encoding = false;
+  int codings = 0;           // headers that say how the body is coded
+  bool plain_coding = true;  // all of them say `chunked`, and nothing else
+  int lengths = 0;           // headers with a length
+  bool plain_length = true;  // none of them is a list
   bool expects_continue = false;
   int hosts = 0;
   const char* problem = nullptr;  // in words, where the parser underneath has none
@@ -52,12 +55,24 @@ struct Content {
     count(name.size() + value.size() + 4, error);
     if (error || head_done) return;  // trailers are counted and dropped
     headers->emplace_back(view(name), view(value));
-    if (field == http::field::transfer_encoding) transfer_encoding = true;
+    if (field == http::field::transfer_encoding) {
+      ++codings;
+      plain_coding = plain_coding && equals_ignoring_case(view(value), "chunked");
+    }
+    if (field == http::field::content_length) {
+      ++lengths;
+      plain_length = plain_length && view(value).find(',') == std::string_view::npos;
+    }
     if (field == http::field::host) ++hosts;
     if (field == http::field::expect && equals_ignoring_case(view(value), "100-continue")) {
       expects_continue = true;
     }
   }
+
+  // The parser underneath takes "gzip, chunked" for chunks, and one length that stands twice for
+  // one: the first we could not read, and of the second others may think otherwise.
+  [[nodiscard]] bool coding_known() const { return codings <= 1 && plain_coding; }
+  [[nodiscard]] bool one_length() const { return lengths <= 1 && plain_length; }
 
   void begin_body(const boost::optional<std::uint64_t>& size, error_code& error) {
     if (pieces != nullptr || !size) return;
@@ -114,6 +129,11 @@ class Machine : public http::basic_parser<kIsRequest> {
   }
   void on_header_impl(error_code& error) override {
     content_.head_done = true;
+    if (!content_.coding_known()) {
+      error = http::error::bad_transfer_encoding;
+      content_.problem = "the only coding that is read is chunked";
+      return;
+    }
     if (!this->is_done()) content_.begin_body(this->content_length(), error);
   }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
@@ -180,8 +200,11 @@ class RequestMachine final : public Machine<true> {
 
   void on_header_impl(error_code& error) override {
     // Where such a body ends is a matter of opinion: opinions that differ are an attack.
-    if (content().transfer_encoding && (!chunked() || http_1_0())) {
+    if (content().codings > 0 && (!chunked() || http_1_0())) {
       error = http::error::bad_transfer_encoding;
+    } else if (!content().one_length()) {
+      error = http::error::bad_content_length;
+      content().problem = "it has more than one Content-Length";
     } else if (content().hosts > 1 || (content().hosts == 0 && !http_1_0())) {
       error = http::error::bad_field;
       content().problem = "exactly one Host header is required";

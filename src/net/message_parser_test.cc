@@ -101,6 +101,12 @@ TEST(RequestParser, FaultsAreFoundHoweverTheBytesAreCut) {
       {"a blank before the colon", head + "Name : x\r\n\r\n", Kind::malformed},
       {"a control character in a value", head + "Name: a\x01z\r\n\r\n", Kind::malformed},
       {"two lengths", head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", Kind::malformed},
+      {"the same length twice", head + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na",
+       Kind::malformed},
+      {"a list of equal lengths", head + "Content-Length: 1, 1\r\n\r\na", Kind::malformed},
+      {"a list of lengths", head + "Content-Length: 1, 2\r\n\r\na", Kind::malformed},
+      {"no length, twice", head + "Content-Length: 0\r\nContent-Length: 0\r\n\r\n",
+       Kind::malformed},
       {"a length that is no number", head + "Content-Length: 1x\r\n\r\n", Kind::malformed},
       {"a negative length", head + "Content-Length: -1\r\n\r\n", Kind::malformed},
       {"a length of 30 digits", head + "Content-Length: " + std::string(30, '9') + "\r\n\r\n",
@@ -110,6 +116,20 @@ TEST(RequestParser, FaultsAreFoundHoweverTheBytesAreCut) {
       {"chunks and length",
        head + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", Kind::malformed},
       {"an encoding that does not end", head + "Transfer-Encoding: gzip\r\n\r\n", Kind::malformed},
+      {"a coding under the chunks", head + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+       Kind::malformed},
+      {"a coding in a header of its own",
+       head + "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+       Kind::malformed},
+      {"chunks twice", head + "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+       Kind::malformed},
+      {"chunks in two headers",
+       head + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+       Kind::malformed},
+      {"a coding that is no word",
+       head + "Transfer-Encoding: \x0b"
+              "chunked\r\n\r\n0\r\n\r\n",
+       Kind::malformed},
       {"chunked that is not last", head + "Transfer-Encoding: chunked, gzip\r\n\r\n",
        Kind::malformed},
       {"chunks in HTTP/1.0", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -202,6 +222,15 @@ TEST(ResponseParser, KnowsWhereEachKindOfBodyEnds) {
       EXPECT_EQ(parser.put_eof(), row.done_at_eof);
       EXPECT_EQ(parser.response().body, row.body);
     }
+  }
+}
+
+TEST(ResponseParser, ACodingThatIsNotReadIsAFault) {
+  for (const char* coding : {"gzip, chunked", "gzip", "chunked, chunked", "identity"}) {
+    ResponseParser parser({});
+    parser.reset(ResponseParser::Mode::streamed);
+    feed(parser, std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: ") + coding + "\r\n\r\n", 7);
+    EXPECT_EQ(parser.fault().kind, ParseFault::Kind::malformed) << coding;
   }
 }
 
