@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "kube/small_file.h"
+#include "net/address.h"
 #include "net/tls.h"
 
 namespace stowage::agent {
@@ -29,6 +30,19 @@ bool far(const std::optional<std::int32_t>& a, const std::optional<std::int32_t>
 }
 
 }  // namespace
+
+Status may_report_to(const net::Url& server, const net::Url* from) {
+  if (server.tls) return {};
+  const std::string where = net::host_and_port(server.host, server.port);
+  if (from != nullptr && from->tls) {
+    return fail(fmt::format("sent on to http://{}, which is not encrypted: not followed", where));
+  }
+  if (net::is_loopback(server.host)) return {};
+  return fail(
+      fmt::format("http://{} is not encrypted, and anybody on the way could read the token: "
+                  "write https://; plain HTTP is for loopback addresses alone",
+                  where));
+}
 
 Uplink::Uplink(net::EventLoop& loop, UplinkOptions options, base::Log& log)
     : loop_(loop),
@@ -71,6 +85,10 @@ void Uplink::open(const net::Url& server) {
   stream_.reset();
   refusal_.clear();
   moving_ = false;
+  if (const Status allowed = may_report_to(server); !allowed) {
+    return retry(allowed.error().message);
+  }
+  server_ = server;
   net::HttpClientOptions client{.server = server};
   if (server.tls) {
     auto context = tls();
@@ -99,13 +117,15 @@ void Uplink::on_head(const net::HttpResponse& head) {
     redirects_ = 0;
     trouble_.clear();
     ++picture_.opened;
-    log_.info(
-        "reporting",
-        {{"controller", fmt::format("{}:{}", options_.controller.host, options_.controller.port)}});
+    log_.info("reporting", {{"controller", net::host_and_port(server_.host, server_.port)}});
     return tell_all();
   }
   const auto where = net::parse_url(net::find_header(head.headers, "location"));
   if (head.status == 307 && where && redirects_ < kRedirectsMax) {
+    if (const Status allowed = may_report_to(*where, &server_); !allowed) {
+      refusal_ = allowed.error().message;
+      return;
+    }
     ++redirects_;
     moving_ = true;
     net::Url server = *where;

@@ -8,6 +8,10 @@
 // Whoever has something new hands in how things are now; what of it is news is found here. While
 // nothing can be sent, nothing piles up: only the newest state is kept. Files with the token and
 // the certificates are read for each stream, so that they may be exchanged.
+//
+// What is told, and the token, go to a server that has shown a certificate for `server_name` or the
+// controller's host, wherever a 307 sends us; without TLS to a loopback address alone, and never
+// there from a server that had TLS.
 #pragma once
 
 #include <chrono>
@@ -22,6 +26,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/result.h"
 #include "codec/agent_report.h"
 #include "kube/pacing.h"
 #include "net/event_loop.h"
@@ -48,6 +53,10 @@ struct UplinkOptions {
   std::size_t backlog_max = std::size_t{1} << 20U;
   std::uint64_t seed = 1;  // of the jitter
 };
+
+// May reports and a token go there without TLS, or with it? `from`: who has sent us on; null:
+// nobody.
+[[nodiscard]] Status may_report_to(const net::Url& server, const net::Url* from = nullptr);
 
 class Uplink {
  public:
@@ -99,6 +108,7 @@ class Uplink {
   net::EventLoop& loop_;
   const UplinkOptions options_;
   base::Log& log_;
+  net::Url server_;  // that is asked, or was last
   std::unique_ptr<net::HttpClient> client_;
   std::unique_ptr<net::HttpClient::Stream> stream_;
   bool open_ = false;

@@ -214,6 +214,86 @@ TEST_F(UplinkTest, AControllerThatSaysNothingIsLeft) {
   ASSERT_TRUE(soon([&] { return uplink->picture().opened >= 2; }));
 }
 
+struct Secure {
+  Secure(net::EventLoop& loop, const net::testing::TemporaryFolder& folder, std::string host)
+      : pair(*net::make_self_signed({.common_name = "c", .hosts = {std::move(host)}})),
+        controller(loop, *net::make_server_tls(
+                             {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem})),
+        ca(folder.path("ca.crt")),
+        token(folder.path("token")) {
+    std::ofstream(ca) << pair.certificate_pem;
+    std::ofstream(token) << "secret";
+  }
+  // https, and nothing else, with a token.
+  [[nodiscard]] UplinkOptions options() const {
+    UplinkOptions options{.token_file = token, .ca_file = ca, .server_name = "stowage.stowage.svc"};
+    options.controller = {.tls = true, .host = "127.0.0.1"};
+    return options;
+  }
+  void send_on_to(const std::string& url) {
+    controller.answer = net::HttpResponse{.status = 307, .headers = {{"Location", url}}};
+  }
+  net::KeyPair pair;
+  Controller controller;
+  std::string ca;
+  std::string token;
+};
+
+std::string local_url(const Controller& to, bool tls) {
+  return (tls ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(to.server->port());
+}
+
+TEST_F(UplinkTest, ATokenNeverLeavesTlsBecauseOfARedirect) {
+  const net::testing::TemporaryFolder folder;
+  Secure secure(loop, folder, "stowage.stowage.svc");
+  secure.send_on_to(local_url(controller, false));  // even to loopback
+  make(secure.controller, secure.options());
+  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 1; }));
+  EXPECT_NE(uplink->picture().trouble.find("not encrypted"), std::string::npos)
+      << uplink->picture().trouble;
+  EXPECT_TRUE(controller.requests.empty()) << "nothing came, and no token";
+}
+
+TEST_F(UplinkTest, ARedirectGoesToAServerThatTheAuthorityKnows) {
+  const net::testing::TemporaryFolder folder;
+  const net::testing::TemporaryFolder other;
+  Secure secure(loop, folder, "stowage.stowage.svc");
+  Secure stranger(loop, other, "stowage.stowage.svc");  // the name, but signed by itself
+  secure.send_on_to(local_url(stranger.controller, true));
+  make(secure.controller, secure.options());
+  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 1; }));
+  EXPECT_TRUE(stranger.controller.requests.empty()) << "no token to a stranger";
+}
+
+TEST_F(UplinkTest, WithoutTlsNothingLeavesTheMachine) {
+  struct Row {
+    const char* url;
+    bool allowed;
+  };
+  const Row rows[] = {{"https://stowage-agents.stowage.svc:10362", true},
+                      {"https://10.0.0.7:10362", true},
+                      {"http://127.0.0.1:10362", true},
+                      {"http://[::1]:10362", true},
+                      {"http://10.0.0.7:10362", false},
+                      {"http://127.0.0.1.example:10362", false},
+                      {"http://127.example:10362", false},
+                      {"http://localhost.example:10362", false},
+                      {"http://stowage-agents.stowage.svc:10362", false},
+                      {"http://0.0.0.0:10362", false}};
+  for (const Row& row : rows) {
+    const auto url = net::parse_url(row.url);
+    ASSERT_TRUE(url) << row.url;
+    EXPECT_EQ(may_report_to(*url).has_value(), row.allowed) << row.url;
+  }
+  // Sent there by a server on loopback, which had no TLS itself.
+  controller.answer =
+      net::HttpResponse{.status = 307, .headers = {{"Location", "http://192.0.2.1:10362"}}};
+  make(controller);
+  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 0; }));
+  EXPECT_NE(uplink->picture().trouble.find("plain HTTP is for loopback"), std::string::npos)
+      << uplink->picture().trouble;
+}
+
 TEST_F(UplinkTest, ReadsItsFilesForEveryStream) {
   const net::testing::TemporaryFolder folder;
   const std::string token = folder.path("token");

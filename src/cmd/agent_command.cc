@@ -80,6 +80,9 @@ Result<agent::UplinkOptions> uplink_of(const AgentFlags& flags, const std::strin
                                        std::uint64_t seed) {
   auto url = net::parse_url(flags.controller);
   if (!url) return fail("--controller: " + url.error().message);
+  if (const Status allowed = agent::may_report_to(*url); !allowed) {
+    return fail("--controller: " + allowed.error().message);
+  }
   return agent::UplinkOptions{.controller = *url,
                               .node = node,
                               .agent = std::string(base::kVersion),

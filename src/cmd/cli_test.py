@@ -87,6 +87,8 @@ class CliTest(unittest.TestCase):
             (trace + ["--nodes", self.nodes], ["--nodes"]),
             (trace + ["--sequence", "s.txt", "--inflate", "1.3"], ["--sequence", "--inflate"]),
             (trace + ["--queue"], ["--queue", "--churn"]),
+            (["agent", "--node-name", "n", "--controller", "http://192.0.2.1:10362"],
+             ["--controller", "not encrypted", "https://"]),
             (trace + ["-o", "xml"], ["xml", "table, json or csv"]),
         ]:
             with self.subTest(args=args):

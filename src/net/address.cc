@@ -1,6 +1,7 @@
 #include "net/address.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <charconv>
 #include <memory>
@@ -62,7 +63,10 @@ bool is_any_address(std::string_view host) {
 }
 
 bool is_loopback(std::string_view host) {
-  return host.starts_with("127.") || host == "::1" || host == "localhost";
+  // "127.0.0.1.example" is a name like any other.
+  in_addr four{};
+  const bool is_four = inet_pton(AF_INET, std::string(host).c_str(), &four) == 1;
+  return (is_four && host.starts_with("127.")) || host == "::1" || host == "localhost";
 }
 
 std::string host_and_port(const std::string& host, std::uint16_t port) {
