@@ -14,6 +14,7 @@ namespace {
 using base::JsonWriter;
 
 constexpr std::size_t kNameMax = 512;
+constexpr std::size_t kWordMax = 256;  // of what a card says of itself
 constexpr std::int32_t kPermille = 1000;
 
 // ---- out
@@ -79,123 +80,189 @@ void put_pods(JsonWriter& json, const ReportedPods& pods) {
 
 // ---- in
 
-Status read_name(JsonValue& value, std::string& out) {
-  STOWAGE_TRY_VOID(read(value, out));
-  if (out.size() > kNameMax) return value.wrong(fmt::format("longer than {} bytes", kNameMax));
-  return {};
+// A short text needs no memory of its own.
+std::size_t bytes_of_text(const std::string& text) {
+  constexpr std::size_t kShort = 15;
+  constexpr std::size_t kBlock = 16;  // that an allocation takes besides
+  return text.capacity() <= kShort ? 0 : text.capacity() + 1 + kBlock;
 }
 
-Status read_count(JsonValue& value, std::int32_t& out) {
-  STOWAGE_TRY_VOID(read(value, out));
-  if (out < 0) return value.wrong("expected a number of zero or more");
-  return {};
-}
+// Reads one report and counts what it takes.
+class ReportReading {
+ public:
+  explicit ReportReading(std::size_t bytes_max) : left_(bytes_max), bytes_max_(bytes_max) {}
 
-Status read_count(JsonValue& value, std::optional<std::int32_t>& out) {
-  return read_count(value, out.emplace());
-}
+  Status report(JsonFields& fields, AgentReport& out) {
+    return each_field(fields, [&](std::string_view key, JsonValue& value) -> Status {
+      if (key == "version") return count(value, out.version);
+      if (key == "node") return text(value, out.node);
+      if (key == "agent") return text(value, out.agent, kWordMax);
+      if (key == "cards") return cards(value, out.cards.emplace());
+      if (key == "load") return list(value, out.load, kReportCardsMax, &ReportReading::load);
+      if (key == "pods") return pods(value, out.pods.emplace());
+      return {};
+    });
+  }
+
+ private:
+  Status take(const JsonValue& value, std::size_t bytes) {
+    if (bytes > left_) {
+      return value.wrong(fmt::format("the report takes more than {} bytes of memory", bytes_max_));
+    }
+    left_ -= bytes;
+    return {};
+  }
+
+  Status text(JsonValue& value, std::string& out, std::size_t max) {
+    STOWAGE_TRY_VOID(read(value, out));
+    if (out.size() > max) return value.wrong(fmt::format("longer than {} bytes", max));
+    return take(value, bytes_of_text(out));
+  }
+  Status text(JsonValue& value, std::string& out) { return text(value, out, kNameMax); }
+
+  static Status count(JsonValue& value, std::int32_t& out) {
+    STOWAGE_TRY_VOID(read(value, out));
+    if (out < 0) return value.wrong("expected a number of zero or more");
+    return {};
+  }
+  static Status count(JsonValue& value, std::optional<std::int32_t>& out) {
+    return count(value, out.emplace());
+  }
+
+  template <typename T>
+  Status list(JsonValue& value, std::vector<T>& out, std::size_t max,
+              Status (ReportReading::*read_one)(JsonValue&, T&)) {
+    return each_element(value, [&](JsonValue& element) -> Status {
+      if (out.size() == max) return element.wrong(fmt::format("more than {} of them", max));
+      // A list that grows has room for twice as many, and for a moment the one before as well.
+      STOWAGE_TRY_VOID(take(element, 2 * sizeof(T)));
+      return (this->*read_one)(element, out.emplace_back());
+    });
+  }
+
+  Status card(JsonValue& value, ReportedCard& out) {
+    const Where where = value.where;
+    STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "id") return text(field, out.id, kWordMax);
+      if (key == "index") return count(field, out.index);
+      if (key == "model") return text(field, out.model, kWordMax);
+      if (key == "brand") return text(field, out.brand, kWordMax);
+      if (key == "busId") return text(field, out.bus_id, kWordMax);
+      if (key == "memoryMiB") return count(field, out.memory_mib);
+      if (key == "healthy") return read(field, out.healthy);
+      if (key == "sickness") return text(field, out.sickness);
+      return {};
+    }));
+    if (out.id.empty()) return fail(where.text() + ": the field id is missing");
+    return {};
+  }
+
+  Status cards(JsonValue& value, std::vector<ReportedCard>& out) {
+    STOWAGE_TRY_VOID(list(value, out, kReportCardsMax, &ReportReading::card));
+    for (auto at = out.begin(); at != out.end(); ++at) {
+      const bool twice = std::any_of(out.begin(), at, [&](const ReportedCard& other) {
+        return other.id == at->id || other.index == at->index;
+      });
+      if (twice) {
+        return fail(fmt::format("cards: {} or its index {} stands twice", at->id, at->index));
+      }
+    }
+    return {};
+  }
+
+  Status load(JsonValue& value, ReportedLoad& out) {
+    const Where where = value.where;
+    bool named = false;
+    STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "card") {
+        named = true;
+        return count(field, out.card);
+      }
+      if (key == "busyPermille") return count(field, out.busy_permille);
+      if (key == "memoryMiB") return count(field, out.memory_mib);
+      if (key == "powerMilliwatt") return count(field, out.power_milliwatt);
+      if (key == "celsius") return read(field, out.celsius.emplace());
+      return {};
+    }));
+    if (!named) return fail(where.text() + ": the field card is missing");
+    if (out.busy_permille.value_or(0) > kPermille) {
+      return fail(fmt::format("{}: busyPermille is over {}", where.text(), kPermille));
+    }
+    return {};
+  }
+
+  Status devices(JsonValue& value, ReportedDevices& out) {
+    return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "resource") return text(field, out.resource);
+      if (key == "ids") return list(field, out.ids, kReportDevicesMax, &ReportReading::text);
+      return {};
+    });
+  }
+
+  Status container(JsonValue& value, ReportedContainer& out) {
+    return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "name") return text(field, out.name);
+      if (key == "devices") {
+        return list(field, out.devices, kReportDevicesMax, &ReportReading::devices);
+      }
+      return {};
+    });
+  }
+
+  Status pod(JsonValue& value, ReportedPod& out) {
+    const Where where = value.where;
+    STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "namespace") return text(field, out.ns);
+      if (key == "name") return text(field, out.name);
+      if (key == "containers") {
+        return list(field, out.containers, kReportDevicesMax, &ReportReading::container);
+      }
+      return {};
+    }));
+    if (out.ns.empty() || out.name.empty()) {
+      return fail(where.text() + ": a pod needs a namespace and a name");
+    }
+    return {};
+  }
+
+  Status pods(JsonValue& value, ReportedPods& out) {
+    return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "all") return read(field, out.all);
+      if (key == "now") return list(field, out.now, kReportPodsMax, &ReportReading::pod);
+      if (key == "gone") return list(field, out.gone, kReportPodsMax, &ReportReading::text);
+      return {};
+    });
+  }
+
+  std::size_t left_;
+  std::size_t bytes_max_;
+};
 
 template <typename T>
-Status read_all(JsonValue& value, std::vector<T>& out, std::size_t max,
-                Status (*read_one)(JsonValue&, T&)) {
-  return each_element(value, [&](JsonValue& element) -> Status {
-    if (out.size() == max) return element.wrong(fmt::format("more than {} of them", max));
-    return read_one(element, out.emplace_back());
-  });
-}
-
-Status read_card(JsonValue& value, ReportedCard& out) {
-  const Where where = value.where;
-  STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "id") return read_name(field, out.id);
-    if (key == "index") return read_count(field, out.index);
-    if (key == "model") return read_name(field, out.model);
-    if (key == "brand") return read_name(field, out.brand);
-    if (key == "busId") return read_name(field, out.bus_id);
-    if (key == "memoryMiB") return read_count(field, out.memory_mib);
-    if (key == "healthy") return read(field, out.healthy);
-    if (key == "sickness") return read_name(field, out.sickness);
-    return {};
-  }));
-  if (out.id.empty()) return fail(where.text() + ": the field id is missing");
-  return {};
-}
-
-Status read_cards(JsonValue& value, std::vector<ReportedCard>& out) {
-  STOWAGE_TRY_VOID(read_all(value, out, kReportCardsMax, read_card));
-  for (auto at = out.begin(); at != out.end(); ++at) {
-    const bool twice = std::any_of(out.begin(), at, [&](const ReportedCard& other) {
-      return other.id == at->id || other.index == at->index;
-    });
-    if (twice)
-      return fail(fmt::format("cards: {} or its index {} stands twice", at->id, at->index));
-  }
-  return {};
-}
-
-Status read_load(JsonValue& value, ReportedLoad& out) {
-  const Where where = value.where;
-  bool named = false;
-  STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "card") {
-      named = true;
-      return read_count(field, out.card);
-    }
-    if (key == "busyPermille") return read_count(field, out.busy_permille);
-    if (key == "memoryMiB") return read_count(field, out.memory_mib);
-    if (key == "powerMilliwatt") return read_count(field, out.power_milliwatt);
-    if (key == "celsius") return read(field, out.celsius.emplace());
-    return {};
-  }));
-  if (!named) return fail(where.text() + ": the field card is missing");
-  if (out.busy_permille.value_or(0) > kPermille) {
-    return fail(fmt::format("{}: busyPermille is over {}", where.text(), kPermille));
-  }
-  return {};
-}
-
-Status read_devices(JsonValue& value, ReportedDevices& out) {
-  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "resource") return read_name(field, out.resource);
-    if (key == "ids") return read_all(field, out.ids, kReportDevicesMax, read_name);
-    return {};
-  });
-}
-
-Status read_container(JsonValue& value, ReportedContainer& out) {
-  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "name") return read_name(field, out.name);
-    if (key == "devices") return read_all(field, out.devices, kReportDevicesMax, read_devices);
-    return {};
-  });
-}
-
-Status read_pod_report(JsonValue& value, ReportedPod& out) {
-  const Where where = value.where;
-  STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "namespace") return read_name(field, out.ns);
-    if (key == "name") return read_name(field, out.name);
-    if (key == "containers") {
-      return read_all(field, out.containers, kReportDevicesMax, read_container);
-    }
-    return {};
-  }));
-  if (out.ns.empty() || out.name.empty()) {
-    return fail(where.text() + ": a pod needs a namespace and a name");
-  }
-  return {};
-}
-
-Status read_pods(JsonValue& value, ReportedPods& out) {
-  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "all") return read(field, out.all);
-    if (key == "now") return read_all(field, out.now, kReportPodsMax, read_pod_report);
-    if (key == "gone") return read_all(field, out.gone, kReportPodsMax, read_name);
-    return {};
-  });
+std::size_t bytes_of_list(const std::vector<T>& list) {
+  constexpr std::size_t kBlock = 16;
+  return list.capacity() == 0 ? 0 : list.capacity() * sizeof(T) + kBlock;
 }
 
 }  // namespace
+
+std::size_t bytes_of(const ReportedPod& pod) {
+  std::size_t bytes =
+      sizeof(pod) + bytes_of_text(pod.ns) + bytes_of_text(pod.name) + bytes_of_list(pod.containers);
+  for (const ReportedContainer& container : pod.containers) {
+    bytes += bytes_of_text(container.name) + bytes_of_list(container.devices);
+    for (const ReportedDevices& devices : container.devices) {
+      bytes += bytes_of_text(devices.resource) + bytes_of_list(devices.ids);
+      for (const std::string& id : devices.ids) bytes += bytes_of_text(id);
+    }
+  }
+  return bytes;
+}
+
+std::size_t bytes_of(const ReportedCard& card) {
+  return sizeof(card) + bytes_of_text(card.id) + bytes_of_text(card.model) +
+         bytes_of_text(card.brand) + bytes_of_text(card.bus_id) + bytes_of_text(card.sickness);
+}
 
 std::string agent_report(const AgentReport& report) {
   JsonWriter json(JsonWriter::Style::compact);
@@ -224,15 +291,7 @@ std::string agent_report(const AgentReport& report) {
 Result<AgentReport> AgentReportReader::read(std::string_view line) {
   AgentReport report;
   STOWAGE_TRY(fields, text_.open(line, kReportLineMax));
-  STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& value) -> Status {
-    if (key == "version") return read_count(value, report.version);
-    if (key == "node") return read_name(value, report.node);
-    if (key == "agent") return read_name(value, report.agent);
-    if (key == "cards") return read_cards(value, report.cards.emplace());
-    if (key == "load") return read_all(value, report.load, kReportCardsMax, read_load);
-    if (key == "pods") return read_pods(value, report.pods.emplace());
-    return {};
-  }));
+  STOWAGE_TRY_VOID(ReportReading(bytes_max_).report(fields, report));
   STOWAGE_TRY_VOID(text_.close());
   if (report.version > kReportVersion) {
     return fail(fmt::format("reports of version {} are not known here: this controller reads {}",

@@ -23,7 +23,10 @@
 namespace stowage::codec {
 
 inline constexpr std::int32_t kReportVersion = 1;
-inline constexpr std::size_t kReportLineMax = std::size_t{4} << 20U;
+inline constexpr std::size_t kReportLineMax = std::size_t{2} << 20U;
+// What a report may take in memory once it is read. A line can be made of little else than empty
+// objects, and each of them takes twenty times as much as its text.
+inline constexpr std::size_t kReportBytesMax = std::size_t{4} << 20U;
 inline constexpr std::size_t kReportCardsMax = 64;
 inline constexpr std::size_t kReportPodsMax = 4096;     // of a node
 inline constexpr std::size_t kReportDevicesMax = 4096;  // of a pod
@@ -83,15 +86,22 @@ struct AgentReport {
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 
+// What it takes in memory, about: with the room that its lists have in reserve.
+[[nodiscard]] std::size_t bytes_of(const ReportedPod& pod);
+[[nodiscard]] std::size_t bytes_of(const ReportedCard& card);
+
 // With the line break.
 [[nodiscard]] std::string agent_report(const AgentReport& report);
 
-// Reads lines; buffers are kept for the next. Fields that are not known are passed over.
+// Reads lines; buffers are kept for the next. Fields that are not known are passed over. Memory is
+// counted as it is taken: reading ends where a report becomes too large.
 class AgentReportReader {
  public:
+  explicit AgentReportReader(std::size_t bytes_max = kReportBytesMax) : bytes_max_(bytes_max) {}
   [[nodiscard]] Result<AgentReport> read(std::string_view line);
 
  private:
+  std::size_t bytes_max_;
   JsonText text_;
 };
 

@@ -116,6 +116,62 @@ TEST(AgentReport, HasLimits) {
   EXPECT_TRUE(reader.read(many(R"({"pods":{"gone":[)", R"("a/b")", kReportPodsMax, "]}}")));
   EXPECT_FALSE(reader.read(many(R"({"pods":{"gone":[)", R"("a/b")", kReportPodsMax + 1, "]}}")));
   EXPECT_FALSE(reader.read(R"({"x":")" + std::string(kReportLineMax, 'x') + "\"}"));
+  EXPECT_FALSE(reader.read(R"({"cards":[{"id":")" + std::string(257, 'x') + "\"}]}"));
+}
+
+// Lines that are within all other limits and become many times as large when they are read.
+TEST(AgentReport, TakesSoMuchMemoryAndNoMore) {
+  const auto repeated = [](const std::string& one, std::size_t count) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ",") + one;
+    return text;
+  };
+  const auto in_pods = [&](const std::string& containers) {
+    const std::string pod = R"({"namespace":"a","name":"b","containers":[)" + containers + "]}";
+    const std::size_t count = std::min<std::size_t>(4096, kReportLineMax / (pod.size() + 1) - 1);
+    return R"({"pods":{"now":[)" + repeated(pod, count) + "]}}";
+  };
+  const struct {
+    const char* name;
+    std::string line;
+  } rows[] = {
+      {"empty containers", in_pods(repeated("{}", 4096))},
+      {"empty devices", in_pods(R"({"devices":[)" + repeated("{}", 4096) + "]}")},
+      {"empty ids", in_pods(R"({"devices":[{"ids":[)" + repeated(R"("")", 4096) + "]}]}")},
+      {"one list again and again",
+       "{" +
+           repeated(R"("pods":{"now":[)" + repeated(R"({"namespace":"a","name":"b"})", 4000) + "]}",
+                    17) +
+           "}"},
+  };
+  AgentReportReader reader;
+  for (const auto& [name, line] : rows) {
+    ASSERT_LE(line.size(), kReportLineMax) << name;
+    ASSERT_GE(line.size(), kReportLineMax / 2) << name;
+    const auto read = reader.read(line);
+    ASSERT_FALSE(read) << name;
+    EXPECT_NE(read.error().message.find("bytes of memory"), std::string::npos)
+        << name << ": " << read.error().message;
+  }
+}
+
+// As much as a large node really has.
+TEST(AgentReport, AFullNodeFits) {
+  AgentReport report;
+  report.pods.emplace().all = true;
+  for (int i = 0; i < 2500; ++i) {
+    report.pods->now.push_back(
+        {.ns = "some-namespace",
+         .name = "a-deployment-with-a-name-" + std::to_string(i) + "-7d4f9c5b6-x2x4z",
+         .containers = {{.name = "main",
+                         .devices = {{"nvidia.com/gpu",
+                                      {"GPU-8f6c5b1e-0000-4000-8000-00000000" +
+                                       std::to_string(1000 + i)}}}}}});
+  }
+  AgentReportReader reader;
+  const auto read = reader.read(agent_report(report));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, report);
 }
 
 }  // namespace

@@ -76,10 +76,22 @@ void agent_metrics(const MetricsInput& input, Exposition& out) {
              "Streams that were ended here, by why.");
   out.sample(door.unread, {{"why", "unreadable"}});
   out.sample(door.expired, {{"why", "silent"}});
+  out.sample(door.overfull, {{"why", "no_room"}});
+  out.sample(door.overspent, {{"why", "too_much"}});
   out.counter("stowage_agents_refused_total", "Agents that were not let in.", door.refused);
   out.counter("stowage_agents_sent_on_total", "Agents that were sent to the replica that leads.",
               door.sent_on);
   out.counter("stowage_agents_reports_total", "Reports of agents.", book.reports);
+  out.family("stowage_agents_reports_refused_total", Type::counter,
+             "Reports for which there was no room, by what is full.");
+  out.sample(book.refused_nodes, {{"what", "nodes"}});
+  out.sample(book.refused_pods, {{"what", "pods_of_node"}});
+  out.sample(book.refused_node_bytes, {{"what", "bytes_of_node"}});
+  out.sample(book.refused_bytes, {{"what", "bytes"}});
+  out.family("stowage_agents_held_bytes", Type::gauge,
+             "Memory that counts against the budgets of agents.");
+  out.sample(as_double(book.bytes), {{"what", "told"}});
+  out.sample(as_double(door.unfinished_bytes), {{"what", "unfinished"}});
   out.counter("stowage_agents_bytes_total", "Bytes of them.", door.bytes);
   out.counter("stowage_agents_silences_total", "Times that an agent fell silent.", book.silences);
 }

@@ -4,6 +4,17 @@
 
 namespace stowage::kube {
 
+namespace {
+
+// Buffers of this size are kept for the next line.
+constexpr std::size_t kKept = std::size_t{4} << 10U;
+
+void release_if_large(std::string& text) {
+  if (text.capacity() > kKept) text = {};
+}
+
+}  // namespace
+
 WatchLines::Next WatchLines::next(std::string_view& line) {
   for (;;) {
     const std::size_t end = input_.find('\n');
@@ -35,6 +46,11 @@ WatchLines::Next WatchLines::next(std::string_view& line) {
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (!line.empty()) return Next::line;
   }
+}
+
+void WatchLines::trim() {
+  release_if_large(finished_);
+  if (partial_.empty()) release_if_large(partial_);
 }
 
 void WatchLines::clear() {

@@ -19,6 +19,11 @@ class WatchLines {
   Next next(std::string_view& line);
 
   void clear();
+  // Gives back the memory of long lines, for those who have many of these. Lines that were handed
+  // out are valid no more.
+  void trim();
+  // What the beginning of a line takes that has not ended yet.
+  [[nodiscard]] std::size_t held() const { return partial_.empty() ? 0 : partial_.capacity(); }
 
  private:
   std::size_t bytes_max_;

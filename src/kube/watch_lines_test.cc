@@ -38,6 +38,23 @@ TEST(WatchLines, SkipsLinesThatAreTooLong) {
   EXPECT_EQ(lines_of({"abcd\n"}, 4), (Lines{"abcd"}));
 }
 
+TEST(WatchLines, SaysWhatAnUnfinishedLineTakes) {
+  WatchLines lines(100'000);
+  std::string_view line;
+  const auto feed = [&](const std::string& text) {
+    lines.feed(text);
+    while (lines.next(line) != WatchLines::Next::need_more) {
+    }
+    return lines.held();
+  };
+  EXPECT_EQ(feed("ab\n"), 0U);
+  EXPECT_GE(feed(std::string(50'000, 'x')), 50'000U);
+  EXPECT_GE(feed("y"), 50'001U);
+  EXPECT_EQ(feed("\n"), 0U);
+  EXPECT_GE(feed(std::string(50'000, 'x')), 50'000U);
+  EXPECT_EQ(feed(std::string(60'000, 'x')), 0U) << "too long: dropped";
+}
+
 RC_GTEST_PROP(WatchLines, TheCutDoesNotMatter, (const std::vector<std::uint8_t>& cuts)) {
   const std::string text = "{\"a\":1}\n{\"bb\":22}\n\n{\"ccc\":333}\n";
   std::vector<std::string> pieces;

@@ -191,6 +191,51 @@ TEST_F(BookTest, HasRoomForSoManyNodes) {
   EXPECT_EQ(small.counters().refused, 1U);
 }
 
+ReportedPod large(const std::string& name, std::size_t bytes) {
+  ReportedPod made{.ns = "ml", .name = name, .containers = {}};
+  for (std::size_t i = 0; i < bytes / 1000; ++i) {
+    made.containers.push_back({.name = std::string(500, 'x'), .devices = {}});
+  }
+  return made;
+}
+
+TEST_F(BookTest, ANodeHasABudgetOfBytes) {
+  Book small({.node_bytes_max = 100'000});
+  ASSERT_TRUE(small.hear("n1", pods({.now = {large("a", 40'000)}}), now));
+  const std::size_t used = small.counters().bytes;
+  EXPECT_GE(used, 20'000U);
+  std::string words;
+  for (int i = 0; i < 60; ++i) {  // the same again under other names, in many reports
+    const Status heard =
+        small.hear("n1", pods({.now = {large("b" + std::to_string(i), 40'000)}}), now);
+    if (!heard) words = heard.error().message;
+  }
+  EXPECT_LE(small.counters().bytes, 100'000U);
+  EXPECT_GT(small.counters().refused_node_bytes, 50U);
+  EXPECT_NE(words.find("100000 bytes"), std::string::npos) << words;
+  EXPECT_TRUE(small.hear("n2", pods({.now = {large("a", 40'000)}}), now)) << "another node";
+  ASSERT_TRUE(small.hear("n1", pods({.all = true, .now = {large("a", 40'000)}}), now));
+  small.forget("n2");
+  EXPECT_EQ(small.counters().bytes, used) << "what has gone counts no more";
+  EXPECT_FALSE(small.hear("n1", pods({.now = {large("a", 400'000)}}), now)) << "one that grows";
+  EXPECT_EQ(small.page("n1")->pods.at("ml/a"), large("a", 40'000)) << "is as it was";
+  small.forget("n1");
+  EXPECT_EQ(small.counters().bytes, 0U);
+}
+
+TEST_F(BookTest, AllNodesHaveABudgetAndWhoTellsLittleIsHeard) {
+  Book small({.nodes_max = 50, .bytes_max = 250'000});  // an equal part: 5,000
+  for (int i = 0; i < 20; ++i) {
+    (void)small.hear("large-" + std::to_string(i), pods({.now = {large("a", 60'000)}}), now);
+  }
+  EXPECT_GT(small.counters().refused_bytes, 10U);
+  EXPECT_LE(small.counters().bytes, 250'000U + 20 * 5'000U);
+  for (int i = 0; i < 20; ++i) {
+    const auto heard = small.hear("small-" + std::to_string(i), pods({.now = {pod("p")}}), now);
+    EXPECT_TRUE(heard) << heard.error().message;
+  }
+}
+
 // Whatever is told in whatever order: the book has what a set would have, what listeners were told
 // adds up to it, and exactly those are silent who have not been heard.
 TEST(BookProperty, ListenersKnowWhatTheBookKnows) {
@@ -230,7 +275,7 @@ TEST(BookProperty, ListenersKnowWhatTheBookKnows) {
         for (int i = 0; i < *rc::gen::inRange(0, 2); ++i) {
           told.gone.push_back("ml/p" + std::to_string(*rc::gen::inRange(0, 4)));
         }
-        RC_ASSERT(book.hear(node, pods(told), now));
+        RC_ASSERT(book.hear(node, pods(told), now).has_value());
         heard[node] = now;
       }
       by_book.clear();
@@ -240,6 +285,8 @@ TEST(BookProperty, ListenersKnowWhatTheBookKnows) {
       RC_ASSERT(by_book == by_listener);
       RC_ASSERT(book.counters().pods == by_book.size());
     }
+    for (const char* node : {"n0", "n1", "n2"}) book.forget(node);
+    RC_ASSERT(book.counters().bytes == 0U);
   });
 }
 

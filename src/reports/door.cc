@@ -11,6 +11,8 @@ namespace {
 using net::HttpResponse;
 using ResponderPtr = std::shared_ptr<net::Responder>;
 
+constexpr std::chrono::seconds kTidyEvery{10};
+
 void refuse(const ResponderPtr& responder, int status, std::string why, net::Headers headers = {}) {
   headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
   responder->send({.status = status, .headers = std::move(headers), .body = std::move(why) + "\n"});
@@ -19,7 +21,10 @@ void refuse(const ResponderPtr& responder, int status, std::string why, net::Hea
 }  // namespace
 
 Door::Door(DoorOptions options, Ends ends)
-    : options_(std::move(options)), ends_(std::move(ends)), timer_(ends_.loop) {
+    : options_(std::move(options)),
+      ends_(std::move(ends)),
+      timer_(ends_.loop),
+      allowance_(options_.allowance) {
   timer_.start(options_.look, [this] { look(); });
 }
 
@@ -67,6 +72,11 @@ void Door::admit(const kube::Gatekeeper::Identity& identity, const ResponderPtr&
                      "the token does not say which node its pod is on: it has to be a token of "
                      "a pod, from Kubernetes 1.30 or newer");
   }
+  if (!allowance_.come(claim->second.front(), ends_.loop.now())) {
+    ++counters_.overspent;
+    return refuse(responder, 429, "this node has sent too much, or came too often; it has to wait",
+                  {{"Retry-After", "5"}});
+  }
   if (streams_.size() >= options_.streams_max && streams_.count(claim->second.front()) == 0) {
     return turn_away(503, "too many agents report already");
   }
@@ -99,38 +109,71 @@ void Door::open(const std::string& node, ResponderPtr responder) {
 
 void Door::take(const StreamPtr& stream, std::string_view bytes) {
   counters_.bytes += bytes.size();
+  if (!allowance_.send(stream->node, bytes.size(), ends_.loop.now())) {
+    return end_because(stream, counters_.overspent,
+                       fmt::format("it has sent more than {} bytes a second for too long",
+                                   options_.allowance.bytes_per_second));
+  }
   stream->lines.feed(bytes);
   for (;;) {
     std::string_view line;
-    const auto next = stream->lines.next(line);
-    if (next == kube::WatchLines::Next::need_more) return;
-    const Status taken =
-        next == kube::WatchLines::Next::too_long
-            ? Status(fail(fmt::format("a line of more than {} bytes", options_.line_bytes_max)))
-            : take_line(*stream, line);
-    if (taken) continue;
-    ++counters_.unread;
-    ends_.log.warn("an agent's report cannot be read: its stream is ended",
-                   {{"node", stream->node}, {"why", taken.error().message}});
-    return end(stream);
+    switch (stream->lines.next(line)) {
+      case kube::WatchLines::Next::line:
+        if (!take_line(stream, line)) return;
+        break;
+      case kube::WatchLines::Next::too_long:
+        return end_because(stream, counters_.unread,
+                           fmt::format("a line of more than {} bytes", options_.line_bytes_max));
+      case kube::WatchLines::Next::need_more: {
+        stream->lines.trim();
+        hold(*stream, stream->lines.held());
+        const bool fair = stream->held <= options_.unfinished_bytes_max /
+                                              std::max<std::size_t>(options_.streams_max, 1);
+        if (fair || counters_.unfinished_bytes <= options_.unfinished_bytes_max) return;
+        return end_because(stream, counters_.overfull,
+                           fmt::format("lines that have not ended take {} bytes together, which "
+                                       "is the limit",
+                                       options_.unfinished_bytes_max));
+      }
+    }
   }
 }
 
-Status Door::take_line(Stream& stream, std::string_view line) {
-  stream.last_line = ends_.loop.now();
-  STOWAGE_TRY(report, reader_.read(line));
-  if (!report.node.empty() && report.node != stream.node) {
-    return fail(fmt::format("it speaks for node {}, but is on another one", report.node));
+bool Door::take_line(const StreamPtr& stream, std::string_view line) {
+  stream->last_line = ends_.loop.now();
+  auto report = reader_.read(line);
+  if (!report) {
+    end_because(stream, counters_.unread, report.error().message);
+    return false;
   }
-  if (!ends_.book.hear(stream.node, std::move(report), stream.last_line)) {
-    return fail("there is no room for another node, or for so many pods of one");
+  if (!report->node.empty() && report->node != stream->node) {
+    end_because(stream, counters_.unread,
+                fmt::format("it speaks for node {}, but is on another one", report->node));
+    return false;
   }
-  return {};
+  const Status heard = ends_.book.hear(stream->node, std::move(*report), stream->last_line);
+  if (!heard) end_because(stream, counters_.overfull, heard.error().message);
+  return heard.has_value();
+}
+
+void Door::hold(Stream& stream, std::size_t bytes) {
+  counters_.unfinished_bytes += bytes - stream.held;
+  stream.held = bytes;
+}
+
+void Door::end_because(const StreamPtr& stream, std::uint64_t& counter, const std::string& why) {
+  ++counter;
+  if (allowance_.may_warn(stream->node, ends_.loop.now())) {
+    ends_.log.warn("an agent's report is not taken: its stream is ended",
+                   {{"node", stream->node}, {"why", why}});
+  }
+  end(stream);
 }
 
 void Door::end(const StreamPtr& stream) {
   const auto found = streams_.find(stream->node);
   if (found != streams_.end() && found->second == stream) streams_.erase(found);
+  hold(*stream, 0);
   if (const ResponderPtr responder = std::exchange(stream->responder, nullptr)) responder->abort();
 }
 
@@ -139,11 +182,13 @@ void Door::send_away(const std::string& node) {
   if (found == streams_.end()) return;
   const StreamPtr stream = found->second;
   streams_.erase(found);
+  hold(*stream, 0);
   if (const ResponderPtr responder = std::exchange(stream->responder, nullptr)) responder->end();
 }
 
 void Door::send_away() {
   for (auto& [node, stream] : std::exchange(streams_, {})) {
+    hold(*stream, 0);
     if (const ResponderPtr responder = std::exchange(stream->responder, nullptr)) responder->end();
   }
 }
@@ -166,6 +211,10 @@ void Door::look() {
     end(stream);
   }
   ends_.book.look(now);
+  if (now - tidied_ >= kTidyEvery) {
+    tidied_ = now;
+    allowance_.tidy(now);
+  }
   timer_.start(options_.look, [this] { look(); });
 }
 

@@ -9,6 +9,11 @@
 // An agent speaks for the node that its own pod is on, as the API server says, and for no other. Of
 // two agents of one node the one that came last is heard. A stream that brings no line for a while,
 // or one that cannot be read, is ended; its agent comes again and tells everything anew.
+//
+// A node may send so much and come so often (allowance.h); beyond that its stream is ended, and it
+// is answered 429 until it has waited. Lines that have begun and not ended take memory: all streams
+// together have a budget for it, and where that is spent, those that need more than an equal part
+// of it are ended.
 #pragma once
 
 #include <chrono>
@@ -26,6 +31,7 @@
 #include "kube/watch_lines.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
+#include "reports/allowance.h"
 #include "reports/book.h"
 
 namespace stowage::reports {
@@ -43,6 +49,8 @@ struct DoorOptions {
   net::Duration look = std::chrono::milliseconds{100};
   std::size_t streams_max = 20'000;
   std::size_t line_bytes_max = codec::kReportLineMax;
+  std::size_t unfinished_bytes_max = std::size_t{64} << 20U;  // of all streams together
+  AllowanceOptions allowance;
 };
 
 // The replica that leads: this one, or another with its URL (empty: nobody knows where).
@@ -73,10 +81,13 @@ class Door {
 
   struct Counters {
     std::uint64_t opened = 0;
-    std::uint64_t refused = 0;  // 401, 403, 503
-    std::uint64_t sent_on = 0;  // 307
-    std::uint64_t unread = 0;   // streams that ended with a line that could not be read
-    std::uint64_t expired = 0;  // streams that ended without one
+    std::uint64_t refused = 0;    // 401, 403, 503
+    std::uint64_t sent_on = 0;    // 307
+    std::uint64_t unread = 0;     // streams that ended with a line that could not be read
+    std::uint64_t expired = 0;    // streams that ended without one
+    std::uint64_t overfull = 0;   // streams that ended since there was no room for what they told
+    std::uint64_t overspent = 0;  // streams that ended since they brought too much, and 429
+    std::size_t unfinished_bytes = 0;
     std::uint64_t bytes = 0;
     std::size_t streams = 0;
   };
@@ -89,6 +100,7 @@ class Door {
     kube::WatchLines lines;
     net::Moment last_line{};
     net::Moment last_beat{};
+    std::size_t held = 0;  // bytes of a line that has not ended
     explicit Stream(std::size_t line_bytes_max) : lines(line_bytes_max) {}
   };
   using StreamPtr = std::shared_ptr<Stream>;
@@ -97,7 +109,10 @@ class Door {
              const std::shared_ptr<net::Responder>& responder);
   void open(const std::string& node, std::shared_ptr<net::Responder> responder);
   void take(const StreamPtr& stream, std::string_view bytes);
-  [[nodiscard]] Status take_line(Stream& stream, std::string_view line);
+  // False: the stream was ended.
+  [[nodiscard]] bool take_line(const StreamPtr& stream, std::string_view line);
+  void hold(Stream& stream, std::size_t bytes);
+  void end_because(const StreamPtr& stream, std::uint64_t& counter, const std::string& why);
   void end(const StreamPtr& stream);
   void look();
 
@@ -106,6 +121,8 @@ class Door {
   codec::AgentReportReader reader_;
   std::unordered_map<std::string, StreamPtr> streams_;  // by node
   net::Timer timer_;
+  Allowance allowance_;
+  net::Moment tidied_{};
   Counters counters_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -1,103 +1,23 @@
 #include "reports/door.h"
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "kube/testing/fake_api_server.h"
-#include "net/http_client.h"
+#include "reports/testing/at_door.h"
 
 namespace stowage::reports {
 namespace {
 
 using namespace std::chrono_literals;
-using kube::testing::FakeApiServer;
-using kube::testing::reply;
 using kube::testing::run_for;
-using kube::testing::run_until;
+using testing::AtDoor;
+using testing::kTokens;
 
-constexpr const char* kTokens = "/apis/authentication.k8s.io/v1/tokenreviews";
-constexpr const char* kAccount = "system:serviceaccount:stowage:stowage-agent";
-
-// The API server's word: a token "agent@n1" is that of an agent on node n1.
-FakeApiServer::Answer identities() {
-  return [](const kube::testing::SeenRequest& request,
-            const std::shared_ptr<net::Responder>& responder) {
-    constexpr std::string_view kKey = R"("token":")";
-    const std::size_t at = request.body.find(kKey) + kKey.size();
-    const std::string token = request.body.substr(at, request.body.find('"', at) - at);
-    const std::size_t sign = token.find('@');
-    const std::string user = token.substr(0, sign) == "agent" ? kAccount : token.substr(0, sign);
-    const std::string extra = sign == std::string::npos
-                                  ? ""
-                                  : R"(,"extra":{"authentication.kubernetes.io/node-name":[")" +
-                                        token.substr(sign + 1) + "\"]}";
-    responder->send({.status = 201,
-                     .body = R"({"status":{"authenticated":true,"audiences":["stowage.dev"],)"
-                             R"("user":{"username":")" +
-                             user + "\"" + extra + "}}}"});
-  };
-}
-
-struct DoorTest : ::testing::Test {
-  DoorTest() {
-    api.script("POST", kTokens, {identities()});
-    auto listening = net::HttpServer::listen(
-        loop, {}, [this](const net::ServerRequest& request, auto responder) {
-          door->serve(request, std::move(responder));
-        });
-    EXPECT_TRUE(listening);
-    server = std::move(*listening);
-    make({});
-    http = std::make_unique<net::HttpClient>(
-        loop, net::HttpClientOptions{.server = {.host = "127.0.0.1", .port = server->port()}});
-  }
-
-  void make(DoorOptions options) {
-    options.accounts = {kAccount};
-    options.look = 5ms;
-    door = std::make_unique<Door>(
-        options, Door::Ends{.gate = gate, .book = book, .loop = loop, .log = log, .place = [this] {
-                              return place;
-                            }});
-  }
-
-  // The agent's end.
-  struct Agent {
-    std::unique_ptr<net::HttpClient::Stream> stream;
-    std::optional<net::HttpResponse> head;
-    std::string heard;
-    int ends = 0;
-  };
-  std::unique_ptr<Agent> come(const std::string& token, std::string protocol = kReportsProtocol) {
-    auto agent = std::make_unique<Agent>();
-    net::Headers headers{{"Authorization", "Bearer " + token}};
-    if (!protocol.empty()) headers.emplace_back("Upgrade", std::move(protocol));
-    Agent* at = agent.get();
-    agent->stream =
-        http->open({.target = kReportsPath, .headers = std::move(headers)}, {},
-                   {.head = [at](net::HttpResponse head) { at->head = std::move(head); },
-                    .data = [at](std::string_view data) { at->heard += data; },
-                    .end = [at](const auto&) { ++at->ends; }});
-    EXPECT_TRUE(run_until(loop, [&] { return at->head || at->ends > 0; }));
-    return agent;
-  }
-  [[nodiscard]] bool soon(const std::function<bool()>& met) { return run_until(loop, met); }
-
-  net::EventLoop loop;
-  FakeApiServer api{loop};
-  std::unique_ptr<kube::ApiClient> client = api.client();
-  kube::Gatekeeper gate{*client};
-  base::Log log{{.write = [this](std::string_view line) { lines += line; }}};
-  std::string lines;
-  Book book;
-  Place place;
-  std::unique_ptr<Door> door;
-  std::unique_ptr<net::HttpServer> server;
-  std::unique_ptr<net::HttpClient> http;
-};
+struct DoorTest : AtDoor {};
 
 TEST_F(DoorTest, LinesGoIntoTheBook) {
   const auto agent = come("agent@n1");
@@ -208,6 +128,59 @@ TEST_F(DoorTest, HasRoomForSoMany) {
   EXPECT_EQ(come("agent@n2")->head->status, 503);
   const auto again = come("agent@n1");
   EXPECT_EQ(again->head->status, 101) << "takes its own place";
+}
+
+TEST_F(DoorTest, WhatIsTooMuchEndsTheStreamAndIsSaid) {
+  Book small({.node_bytes_max = 20'000});
+  door.reset();
+  door = std::make_unique<Door>(
+      DoorOptions{.accounts = {testing::kAccount}, .look = 5ms},
+      Door::Ends{.gate = gate, .book = small, .loop = loop, .log = log, .place = [this] {
+                   return place;
+                 }});
+  const auto agent = come("agent@n1");
+  std::string line = R"({"pods":{"now":[)";
+  for (int i = 0; i < 100; ++i) {
+    line += fmt::format(R"({}{{"namespace":"a","name":"p{}"}})", i == 0 ? "" : ",", i);
+  }
+  agent->stream->write(line + "]}}\n");
+  ASSERT_TRUE(soon([&] { return agent->ends == 1; }));
+  EXPECT_EQ(door->counters().overfull, 1U);
+  EXPECT_NE(lines.find("may take 20000 bytes here"), std::string::npos) << lines;
+  EXPECT_GT(small.page("n1")->pods.size(), 5U) << "what there is room for is known";
+  door.reset();
+}
+
+TEST_F(DoorTest, WhoSendsTooMuchOrComesTooOftenHasToWait) {
+  make({.allowance = {.burst_bytes = 10'000, .bytes_per_second = 1'000, .bytes_of_coming = 1'000}});
+  const auto agent = come("agent@n1");
+  agent->stream->write("{}\n" + std::string(20'000, ' ') + "\n");
+  ASSERT_TRUE(soon([&] { return agent->ends == 1; }));
+  EXPECT_EQ(come("agent@n1")->head->status, 429);
+  EXPECT_EQ(come("agent@n2")->head->status, 101) << "another node";
+  int let_in = 0;
+  for (int i = 0; i < 30; ++i) let_in += come("agent@n3")->head->status == 101 ? 1 : 0;
+  EXPECT_LE(let_in, 12);
+  EXPECT_GT(door->counters().overspent, 15U);
+  EXPECT_EQ(lines.find("too long"), lines.rfind("too long")) << "said once: " << lines;
+}
+
+TEST_F(DoorTest, LinesThatDoNotEndHaveABudgetTogether) {
+  make({.streams_max = 10, .unfinished_bytes_max = 100'000});  // an equal part: 10,000
+  std::vector<std::unique_ptr<Agent>> agents;
+  for (int i = 0; i < 5; ++i) {
+    agents.push_back(come("agent@n" + std::to_string(i)));
+    agents.back()->stream->write(std::string(40'000, 'x'));
+    run_for(loop, 20ms);
+  }
+  EXPECT_LE(door->counters().unfinished_bytes, 100'000U);
+  EXPECT_GE(door->counters().overfull, 2U);
+  const auto small = come("agent@small");
+  small->stream->write(std::string(2'000, ' '));
+  run_for(loop, 20ms);
+  EXPECT_EQ(small->ends, 0) << "one that needs little";
+  agents.clear();
+  ASSERT_TRUE(soon([&] { return door->counters().unfinished_bytes < 10'000; }));
 }
 
 TEST_F(DoorTest, GoesWhileAgentsTalkAndAsk) {

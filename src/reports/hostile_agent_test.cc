@@ -1,0 +1,237 @@
+// Agents of nodes that somebody has taken over, who send the largest that a report can be: what
+// they take is bounded, and it is given back when they have gone.
+#include <functional>
+#include <malloc.h>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "reports/digest.h"
+#include "reports/testing/at_door.h"
+
+namespace stowage::reports {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20U;
+constexpr int kNodes = 3;
+constexpr int kLines = 8;  // of each node
+constexpr std::size_t kLine = codec::kReportLineMax - 100;
+
+std::string listed(std::size_t bytes, std::size_t max,
+                   const std::function<std::string(std::size_t)>& each) {
+  std::string text;
+  for (std::size_t i = 0; i < max; ++i) {
+    std::string one = each(i);
+    if (text.size() + one.size() + 1 > bytes) break;
+    text += (i == 0 ? "" : ",") + one;
+  }
+  return text;
+}
+
+std::string pods_line(std::size_t bytes, const std::function<std::string(std::size_t)>& pod) {
+  return R"({"pods":{"now":[)" + listed(bytes - 40, codec::kReportPodsMax, pod) + "]}}\n";
+}
+
+std::string pod(const std::string& name, const std::string& containers) {
+  return fmt::format(R"({{"namespace":"ml","name":"{}","containers":[{}]}})", name, containers);
+}
+
+std::string with_ids(const std::string& ids) {
+  return R"({"name":"main","devices":[{"resource":"nvidia.com/gpu","ids":[)" + ids + "]}]}";
+}
+
+struct Row {
+  const char* name;
+  std::function<std::string(int line)> text;  // with its line break, if it has one
+};
+
+std::vector<Row> rows() {
+  const auto same = [](const char* one) { return [one](std::size_t) { return std::string(one); }; };
+  return {
+      {"many pods, others in each line",
+       [](int line) {
+         return pods_line(kLine, [line](std::size_t i) {
+           return pod(fmt::format("p-{}-{}", line, i), with_ids(R"("GPU-0")"));
+         });
+       }},
+      {"pods with long names",
+       [](int line) {
+         return pods_line(kLine, [line](std::size_t i) {
+           return pod(fmt::format("{:0>500}", fmt::format("{}-{}", line, i)), "");
+         });
+       }},
+      {"pods with many containers",
+       [=](int line) {
+         return pods_line(kLine, [&](std::size_t i) {
+           return pod(fmt::format("p-{}-{}", line, i), listed(kLine / 8, 4096, same("{}")));
+         });
+       }},
+      {"containers with many devices",
+       [=](int line) {
+         return pods_line(kLine, [&](std::size_t i) {
+           return pod(fmt::format("p-{}-{}", line, i),
+                      R"({"devices":[)" + listed(kLine / 8, 4096, same("{}")) + "]}");
+         });
+       }},
+      {"devices with many ids",
+       [=](int line) {
+         return pods_line(kLine, [&](std::size_t i) {
+           return pod(fmt::format("p-{}-{}", line, i),
+                      with_ids(listed(kLine / 8, 4096, same(R"("")"))));
+         });
+       }},
+      {"one pod of 100 KiB in each line, as small as the budget of a line lets through",
+       [](int line) {
+         return pods_line(100'000, [line](std::size_t i) {
+           return pod(fmt::format("p-{}-{}", line, i), with_ids(R"("GPU-0")"));
+         });
+       }},
+      {"many cards with long names",
+       [](int line) {
+         return R"({"cards":[)" +
+                listed(kLine, codec::kReportCardsMax,
+                       [line](std::size_t i) {
+                         return fmt::format(
+                             R"({{"id":"{:0>250}","index":{},"model":"{:0>256}",)"
+                             R"("brand":"{:0>256}","busId":"{:0>256}","sickness":"{:0>512}"}})",
+                             fmt::format("{}-{}", line, i), i, 1, 2, 3, 4);
+                       }) +
+                "]}\n";
+       }},
+      {"loads of cards that are not there",
+       [](int line) {
+         return R"({"load":[)" +
+                listed(kLine, codec::kReportCardsMax,
+                       [line](std::size_t i) {
+                         return fmt::format(R"({{"card":{}}})", line * 64 + static_cast<int>(i));
+                       }) +
+                "]}\n";
+       }},
+      {"names of pods that are gone",
+       [](int line) {
+         return R"({"pods":{"all":true,"gone":[)" +
+                listed(kLine - 100, codec::kReportPodsMax,
+                       [line](std::size_t i) {
+                         return fmt::format("\"{:0>500}\"", fmt::format("{}-{}", line, i));
+                       }) +
+                "]}}\n";
+       }},
+      {"a line that does not end", [](int) { return std::string(kLine, ' '); }},
+      {"nonsense", [](int) { return std::string(kLine, 'x') + "\n"; }},
+      {"objects in objects", [](int) { return std::string(kLine, '{') + "\n"; }},
+      {"lists in lists", [](int) { return R"({"cards":)" + std::string(kLine / 2, '[') + "\n"; }},
+      {"empty lines", [](int) { return std::string(kLine, '\n'); }},
+      {"little, and then the next connection", [](int) { return std::string("x\n"); }},
+  };
+}
+
+// What the program has taken from the heap. A sanitizer says 0: then the bounds hold of nothing.
+std::size_t heap() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+
+struct HostileAgents : testing::AtDoor {
+  HostileAgents() {
+    digest = std::make_unique<Digest>(loop, book, DigestOptions{.every = 10ms},
+                                      [this](std::vector<NodeNews> parcel) { take(parcel); });
+  }
+  // Keeps what the ledger's side would.
+  void take(const std::vector<NodeNews>& parcel) {
+    for (const NodeNews& news : parcel) {
+      auto& kept = words[news.node];
+      for (const std::string& gone : news.gone) kept.erase(gone);
+      for (const auto& told : news.pods) kept.insert_or_assign(told.name, told.word);
+      if (kept.empty()) words.erase(news.node);
+    }
+  }
+  // Comes if it has to, and sends; at the pace at which it is read.
+  void say(const std::string& node, const std::string& text) {
+    std::unique_ptr<Agent>& agent = agents[node];
+    if (!agent || agent->ends > 0) {
+      agent = come("agent@" + node);
+      if (!agent->head || agent->head->status != 101) {
+        agent.reset();
+        return;
+      }
+    }
+    constexpr std::size_t kPiece = std::size_t{64} << 10U;
+    for (std::size_t at = 0; at < text.size() && agent->ends == 0; at += kPiece) {
+      agent->stream->write(text.substr(at, kPiece));
+      (void)soon([&] { return agent->ends > 0 || agent->stream->backlog() == 0; });
+      most = std::max(most, heap());
+    }
+    kube::testing::run_for(loop, 1ms);
+    most = std::max(most, heap());
+  }
+  void leave() {
+    agents.clear();
+    ASSERT_TRUE(soon([&] { return door->counters().streams == 0; }));
+    for (int i = 0; i < kNodes; ++i) book.forget("n" + std::to_string(i));
+    ASSERT_TRUE(soon([&] { return digest->waiting() == 0 && words.empty(); }));
+    ASSERT_TRUE(soon([&] { return server->connections() == 0; }));
+  }
+  void run(const Row& row) {
+    for (int line = 0; line < kLines; ++line) {
+      const std::string text = row.text(line);
+      for (int node = 0; node < kNodes; ++node) say("n" + std::to_string(node), text);
+    }
+  }
+
+  std::unique_ptr<Digest> digest;
+  std::map<std::string, std::map<std::string, dialect::KubeletWord>> words;
+  std::map<std::string, std::unique_ptr<Agent>> agents;
+  std::size_t most = 0;
+};
+
+// `generous`: as if nobody had limited how much an agent may send in a second.
+void suffer(HostileAgents& test, bool generous) {
+  DoorOptions options;
+  if (generous) options.allowance.burst_bytes = std::int64_t{1} << 40U;
+  test.make(options);
+  // Buffers that are kept once, for the largest line that is read, are there from now on.
+  test.say("n0", std::string(kLine, 'x') + "\n");
+  test.leave();
+  const std::size_t before = heap();
+  for (const Row& row : rows()) {
+    SCOPED_TRACE(row.name);
+    test.most = 0;
+    test.run(row);
+    // Budgets of the nodes (what is counted has its copies in it), a line of each that has not
+    // ended, one report that is being read, and what this test's own agents have in hand.
+    constexpr std::size_t kBound = kNodes * (4 + 2) * kMiB + 3 * codec::kReportBytesMax + 8 * kMiB;
+    EXPECT_LE(test.most, before + kBound);
+    EXPECT_LE(test.book.counters().bytes, kNodes * 4 * kMiB);
+    test.leave();
+    EXPECT_EQ(test.book.counters().bytes, 0U);
+    EXPECT_EQ(test.door->counters().unfinished_bytes, 0U);
+    const std::size_t after = heap();
+    EXPECT_LE(after, before + kMiB) << "the heap is back";
+  }
+}
+
+TEST_F(HostileAgents, TakeSoMuchAndGiveItBack) { suffer(*this, false); }
+TEST_F(HostileAgents, TakeSoMuchEvenIfTheyMaySendWithoutEnd) { suffer(*this, true); }
+
+// The node beside them is heard all the while.
+TEST_F(HostileAgents, DoNotKeepOthersFromBeingHeard) {
+  make({});
+  const auto honest = come("agent@honest");
+  ASSERT_EQ(honest->head->status, 101);
+  int told = 0;
+  for (const Row& row : rows()) {
+    for (int line = 0; line < 3; ++line) say("n0", row.text(line));
+    honest->stream->write(fmt::format("{{\"agent\":\"{}\"}}\n", ++told));
+    ASSERT_TRUE(soon([&] {
+      const NodePage* page = book.page("honest");
+      return page != nullptr && page->agent == std::to_string(told);
+    })) << row.name;
+  }
+  EXPECT_EQ(honest->ends, 0);
+}
+
+}  // namespace
+}  // namespace stowage::reports
