@@ -453,6 +453,15 @@ std::string Roster::name_of(const std::string& uid) const {
   return found == pods_.end() ? std::string() : found->second.name;
 }
 
+std::string Roster::called(const Called& pod) const {
+  const std::string name = name_of(pod.uid);
+  const std::string reader = name_of(pod.reader);
+  const std::size_t slash = name.find('/');
+  const bool same =
+      !name.empty() && slash == reader.find('/') && name.compare(0, slash, reader, 0, slash) == 0;
+  return same ? "pod " + name : "a pod of another namespace";
+}
+
 Roster::Sizes Roster::sizes() const {
   return {.nodes = nodes_.size(),
           .pods = pods_.size(),

@@ -99,7 +99,8 @@ class Roster {
   void end_nodes();
 
   // ---- what kubelets say (roster_kubelet.cc)
-  // The devices of a pod ("namespace/name") on this node. They name the cards of a pod of which
+  // The devices of a pod ("namespace/name") on this node; of one that the API has elsewhere, or
+  // nowhere yet, they count for nothing until it is there. They name the cards of a pod of which
   // nobody else has; where somebody has, and they are others, that is told. The kubelet knows no
   // uids: of a pod that was replaced by one of its name, the word may be of the one before for as
   // long as its agent needs to look again.
@@ -126,8 +127,16 @@ class Roster {
   [[nodiscard]] const core::NodeSpec* node(const std::string& name) const;
   // By "namespace/name"; empty if unknown.
   [[nodiscard]] std::string uid_of(const std::string& pod) const;
-  // "namespace/name" of a pod, wherever it is; empty if unknown.
+  // "namespace/name" of a pod, wherever it is; empty if unknown. For logs: what stands on a pod, or
+  // in an event about it, is read by whoever may read that namespace (see called()).
   [[nodiscard]] std::string name_of(const std::string& uid) const;
+  // The pod in words for those who may read another pod: "pod ns/name" if both are in one
+  // namespace, else "a pod of another namespace".
+  struct Called {
+    const std::string& uid;
+    const std::string& reader;  // uid of the pod whose readers read it
+  };
+  [[nodiscard]] std::string called(const Called& pod) const;
   [[nodiscard]] const Profile& profile_of(const core::PodSpec& pod) const {
     return profiles_[pod.profile];
   }
@@ -174,10 +183,6 @@ class Roster {
     std::vector<core::ContainerSpec> containers;
     bool named = false;  // by the kubelet
     bool told = false;   // that its word makes no sense
-  };
-  struct KubeletPod {
-    std::string node;
-    dialect::KubeletWord word;
   };
   struct PodEntry {
     std::string name;  // "namespace/name"
@@ -244,7 +249,9 @@ class Roster {
   std::uint64_t pod_list_ = 0;
   bool listing_pods_ = false;
   base::HashKey hash_key_ = base::random_hash_key();
-  std::unordered_map<std::string, KubeletPod> kubelets_;  // by "namespace/name" of the pod
+  // By node, then by "namespace/name" of the pod: what one node says of a pod takes nothing from
+  // what another says, and counts if the pod is on it.
+  std::unordered_map<std::string, std::unordered_map<std::string, dialect::KubeletWord>> kubelets_;
   std::size_t astray_ = 0;
   std::size_t unnamed_ = 0;
   std::size_t by_kubelet_ = 0;

@@ -53,22 +53,27 @@ void Roster::set_astray(PodEntry& entry, bool astray) {
 
 void Roster::hear_kubelet(const std::string& node_name, const std::string& pod,
                           dialect::KubeletWord word) {
-  KubeletPod& kept = kubelets_[pod];
-  kept = {.node = node_name, .word = std::move(word)};
+  kubelets_[node_name].insert_or_assign(pod, std::move(word));
   const auto uid = uids_.find(pod);
-  if (uid != uids_.end()) ask_kubelet(uid->second, pods_.at(uid->second));
+  if (uid == uids_.end()) return;
+  PodEntry& entry = pods_.at(uid->second);
+  if (entry.node == node_name) ask_kubelet(uid->second, entry);
 }
 
 void Roster::kubelet_forgets(const std::string& node_name, const std::string& pod) {
-  const auto found = kubelets_.find(pod);
-  if (found != kubelets_.end() && found->second.node == node_name) kubelets_.erase(found);
+  const auto found = kubelets_.find(node_name);
+  if (found == kubelets_.end()) return;
+  found->second.erase(pod);
+  if (found->second.empty()) kubelets_.erase(found);
 }
 
 void Roster::ask_kubelet(const std::string& uid, PodEntry& entry) {
-  const auto said = kubelets_.find(entry.name);
+  const auto its = kubelets_.find(entry.node);
   const core::NodeSpec* on = node(entry.node);
-  if (said == kubelets_.end() || on == nullptr || said->second.node != entry.node) return;
-  const dialect::KubeletWord& word = said->second.word;
+  if (its == kubelets_.end() || on == nullptr) return;
+  const auto said = its->second.find(entry.name);
+  if (said == its->second.end()) return;
+  const dialect::KubeletWord& word = said->second;
   const std::size_t slash = entry.name.find('/');
   Notice notice{.kind = Notice::Kind::astray,
                 .ns = entry.name.substr(0, slash),

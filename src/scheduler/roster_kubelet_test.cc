@@ -96,6 +96,23 @@ TEST_F(RosterKubelet, SpeaksForItsOwnNode) {
   EXPECT_EQ(named(), "u 2;");
 }
 
+// A node that somebody has taken over speaks of all pods, before and after their own nodes do.
+TEST_F(RosterKubelet, AnotherNodeNeitherNamesNorUnnamesCards) {
+  roster.see_node(node_object("m", 3));
+  roster.hear_kubelet("m", "ns/p", {{"main", {"GPU-1"}}});
+  roster.see_pod(pod_object("p", "u"));
+  EXPECT_EQ(named(), "") << "it is on n";
+  kubelet("p", {"GPU-2"});
+  EXPECT_EQ(named(), "u 2;");
+  roster.hear_kubelet("m", "ns/p", {{"main", {"GPU-0"}}});
+  EXPECT_EQ(named(), "");
+  roster.see_node(node_object("n", 4));  // everything is asked again
+  EXPECT_EQ(named(), "u 2;") << "what n has said still counts";
+  roster.kubelet_forgets("m", "ns/p");
+  roster.see_node(node_object("n", 3));
+  EXPECT_EQ(named(), "u 2;");
+}
+
 TEST_F(RosterKubelet, DevicesThatAreNoCardsSayNothing) {
   roster.see_pod(pod_object("p", "u"));
   kubelet("p", {"rdma-0"});
