@@ -153,8 +153,8 @@ void ClaimBinder::volume_read(const JobPtr& job, std::size_t step, int attempt,
                      owner->claim.name == name.name &&
                      (owner->claim.uid.empty() || owner->claim.uid == uid);
   if (owner->claimed && !named) {
-    return fail(job, fmt::format("volume {} was given to claim {}/{} meanwhile", want.volume,
-                                 owner->claim.ns, owner->claim.name));
+    // The claim may be another tenant's, and this is told to people: it is not named.
+    return fail(job, fmt::format("volume {} was given to another claim meanwhile", want.volume));
   }
   if (named && owner->claim.uid == uid) return step_written(job);  // by us, in an earlier attempt
   write_volume(job, step, attempt,

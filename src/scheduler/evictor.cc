@@ -24,28 +24,25 @@ std::string Evictor::Victim::path() const {
                      net::percent_encode(name));
 }
 
-std::string Evictor::name_or_uid(const std::string& uid) const {
-  std::string name = ends_.roster.name_of(uid);
-  return name.empty() ? uid : name;
-}
-
 void Evictor::evict(const core::Evict& command) {
-  begin(command.uid, command.node,
-        {.condition = fmt::format("preempted to make room for pod {}, whose priority is higher",
-                                  name_or_uid(command.by)),
+  begin(command.uid, command.node, command.by,
+        {.condition = fmt::format("preempted to make room for {}, whose priority is higher",
+                                  ends_.roster.called({.uid = command.by, .reader = command.uid})),
          .event = "Preempted",
          .note = fmt::format("Preempted by pod {} on node {}", command.by, command.node)});
 }
 
 void Evictor::evict(const core::CardConflict& command) {
-  begin(command.uid, command.node,
-        {.condition = fmt::format("card {} was given to pod {} before, and cannot hold both",
-                                  command.card, name_or_uid(command.with)),
+  begin(command.uid, command.node, command.with,
+        {.condition =
+             fmt::format("card {} was given to {} before, and cannot hold both", command.card,
+                         ends_.roster.called({.uid = command.with, .reader = command.uid})),
          .event = "",
          .note = ""});
 }
 
-void Evictor::begin(const std::string& uid, const std::string& node, const Why& why) {
+void Evictor::begin(const std::string& uid, const std::string& node, const std::string& by,
+                    const Why& why) {
   const std::string full = ends_.roster.name_of(uid);
   if (full.empty()) return;  // it has gone: that event is on its way to the engine
   if (!under_way_.insert(uid).second) return;
@@ -58,7 +55,9 @@ void Evictor::begin(const std::string& uid, const std::string& node, const Why& 
                 .name = full.substr(slash + 1)};
   const codec::DisruptionAsk ask{
       .uid = uid, .message = why.condition, .unix_seconds = kube::unix_seconds(ends_.wall_clock())};
-  ends_.log.info("evicting a pod", {{"pod", full}, {"node", node}, {"why", why.condition}});
+  ends_.log.info(
+      "evicting a pod",
+      {{"pod", full}, {"node", node}, {"for", ends_.roster.name_of(by)}, {"why", why.condition}});
   ends_.objects.call({.what = fmt::format("write the condition of pod {}", full),
                       .target = victim.path() + "/status",
                       .body = codec::disruption_patch(ask),

@@ -64,8 +64,9 @@ class Evictor {
     std::string event;      // the reason
     std::string note;
   };
-  void begin(const std::string& uid, const std::string& node, const Why& why);
-  [[nodiscard]] std::string name_or_uid(const std::string& uid) const;
+  // `by`: the pod that it gives way to.
+  void begin(const std::string& uid, const std::string& node, const std::string& by,
+             const Why& why);
   void marked(const Victim& victim, const kube::ObjectOutcome& outcome);
   void remove(const Victim& victim);
   void removed(const Victim& victim, const kube::ObjectOutcome& outcome);

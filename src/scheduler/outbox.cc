@@ -122,9 +122,10 @@ void Outbox::carry_out(const core::CardConflict& conflict) {
   const std::size_t slash = full.find('/');
   record({.ns = full.substr(0, slash), .name = full.substr(slash + 1), .uid = conflict.uid},
          kube::EventType::warning, "CardConflict",
-         fmt::format("card {} of node {} cannot hold this pod beside pod {}, which was bound to it "
+         fmt::format("card {} of node {} cannot hold this pod beside {}, which was bound to it "
                      "earlier and stays; this pod {}",
-                     conflict.card, conflict.node, with,
+                     conflict.card, conflict.node,
+                     ends_.roster.called({.uid = conflict.with, .reader = conflict.uid}),
                      conflict.evict ? "is evicted" : "is left where it is: look into it"));
   if (conflict.evict) evictor_.evict(conflict);
 }

@@ -300,7 +300,7 @@ TEST_F(OutboxTest, AVolumeThatChangesIsReadAgainAndOneThatIsTakenIsNotTakenAway)
   bind({{.claim = "ns/data", .volume = "v1"}});
   EXPECT_EQ(told(), "failed uid-p;");
   EXPECT_EQ(calls(), "GET v1;PATCH v1;GET v1;");
-  EXPECT_TRUE(has_event("volume v1 was given to claim ns/other meanwhile"));
+  EXPECT_TRUE(has_event("volume v1 was given to another claim meanwhile"));
 }
 
 TEST_F(OutboxTest, AReplyThatWasLostAfterTheVolumeWasGivenIsNoHarm) {
@@ -398,6 +398,31 @@ TEST_F(OutboxTest, EveryQuestionToAPickerIsAnswered) {
   EXPECT_NE(server_.seen("POST", "/pick").at(0).body.find(R"("namespace":"ns","name":"p")"),
             std::string::npos);
   EXPECT_EQ(outbox_->counters().pickers.at("stowage").picked, 1U);
+}
+
+// Whoever may read the victim may not read the pods of other namespaces.
+TEST_F(OutboxTest, APodOfAnotherNamespaceIsNotNamed) {
+  server_.script("PATCH", kStatus, {reply(200)});
+  server_.script("DELETE", kVictim, {reply(200)});
+  auto theirs = pod_object("secret-project");
+  theirs.ns = "their-team";
+  theirs.uid = "uid-t";
+  roster_.see_pod(theirs);
+  start();
+  carry_out(core::Evict{.uid = "uid-victim", .by = "uid-t", .node = "n1"});
+  EXPECT_TRUE(has_event("Preempted by pod uid-t on node n1"));
+  carry_out(core::CardConflict{
+      .uid = "uid-victim", .with = "uid-t", .node = "n1", .card = "n1/0", .evict = true});
+  EXPECT_TRUE(has_event("cannot hold this pod beside a pod of another namespace"));
+  ASSERT_TRUE(called("DELETE", kVictim, 2));
+  const auto marks = server_.seen("PATCH", kStatus);
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_NE(marks[0].body.find("make room for a pod of another namespace"), std::string::npos);
+  EXPECT_NE(marks[1].body.find("given to a pod of another namespace"), std::string::npos);
+  for (const auto& seen : server_.seen()) {
+    EXPECT_EQ(seen.body.find("their-team"), std::string::npos) << seen.body;
+    EXPECT_EQ(seen.body.find("secret-project"), std::string::npos) << seen.body;
+  }
 }
 
 const core::CardConflict kConflict{

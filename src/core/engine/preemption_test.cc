@@ -227,6 +227,23 @@ TEST(Rooms, WhoIsRefusedForItIsToldSo) {
   EXPECT_NE(sentence(refused[0].refusal).find("ns/big"), std::string::npos);
 }
 
+// Names of pods are for those who may read their namespace.
+TEST(Rooms, WhoIsRefusedIsNotToldOfPodsOfOtherNamespaces) {
+  Engine engine = patient({node("a").cards(2)});
+  ASSERT_TRUE(place(engine, pod("theirs/s0").gpus(1)).placed());
+  ASSERT_TRUE(place(engine, pod("theirs/s1").gpus(1)).placed());
+  (void)engine.handle(PodPending{pod("theirs/secret").gpus(2)}, at(0));
+  (void)engine.handle(Tick{.parked = false}, at(61));
+  (void)engine.handle(PodGone{"theirs/s0"}, at(62));
+  const auto refused = all<Refuse>(engine.handle(PodPending{pod("mine/late").gpus(1)}, at(63)));
+  ASSERT_EQ(refused.size(), 1U);
+  const std::string words = sentence(refused[0].refusal);
+  EXPECT_NE(words.find("reserved for pods that wait longer or matter more."), std::string::npos)
+      << words;
+  EXPECT_EQ(words.find("theirs"), std::string::npos) << words;
+  EXPECT_EQ(refused[0].refusal.kept_for, "");
+}
+
 TEST(Rooms, ThereAreFewOfThemAndTheyEnd) {
   Engine engine = patient({node("a").cards(2), node("b").cards(2)});
   for (int i = 0; i < 4; ++i) {

@@ -88,9 +88,9 @@ std::string sentence(const Refusal& refusal) {
   const std::string nearest = nearest_fit(refusal);
   if (!nearest.empty()) text += " The pod " + nearest + ".";
   if (refusal.kept_cards > 0) {
-    text += fmt::format(
-        " {} free GPU card{} reserved for pods that wait longer or matter more ({}).",
-        refusal.kept_cards, refusal.kept_cards == 1 ? " is" : "s are", refusal.kept_for);
+    const std::string who = refusal.kept_for.empty() ? "" : " (" + refusal.kept_for + ")";
+    text += fmt::format(" {} free GPU card{} reserved for pods that wait longer or matter more{}.",
+                        refusal.kept_cards, refusal.kept_cards == 1 ? " is" : "s are", who);
   }
   if (refusal.making_room_on.empty()) return text;
   if (refusal.victims > 0) {
