@@ -9,6 +9,9 @@ from objects import GPUS, gpus_text, node, node_of, pod
 INVENTORY = "stowage.dev/gpu-inventory"
 RETRY = "stowage.dev/retry-since"
 STOWAGE = "system:serviceaccount:kube-system:stowage"
+AGENT = "system:serviceaccount:kube-system:stowage-agent"
+# Two policies refuse it; which of them is named is the API server's choice.
+REFUSED_TO_NODES = "is written by that node alone|and nothing else of"
 NODE_OF_TOKEN = "authentication.kubernetes.io/node-name"
 
 
@@ -41,6 +44,7 @@ class AdmissionCase(Case):
     def setUp(self):
         super().setUp()
         self.grant_everything("author")
+        self.grant_everything(AGENT)
         self.cluster.kubectl("apply", "--validate=strict", "-f", DEPLOY / "admission.yaml")
         self.addCleanup(self.lift)
         self.author = As(self.cluster, "author")
@@ -52,6 +56,11 @@ class AdmissionCase(Case):
         yield self.refuses(self.author, "POST", self.pods + "?dryRun=All", probe)
         probe = node("probe", annotations={INVENTORY: "x"})
         yield self.refuses(self.author, "POST", "/api/v1/nodes?dryRun=All", probe)
+        yield self.refuses(self.agent(), "POST", "/api/v1/nodes?dryRun=All", node("probe"))
+
+    def agent(self, node_name=None):
+        """The agents' account, with a token of a pod on that node; None: that does not say."""
+        return As(self.cluster, AGENT, extra={NODE_OF_TOKEN: node_name} if node_name else None)
 
     def lift(self):
         self.cluster.kubectl("delete", "--ignore-not-found", "-f", DEPLOY / "admission.yaml")
@@ -144,12 +153,12 @@ class NodePolicy(AdmissionCase):
     def test_a_node_describes_its_own_cards_and_no_others(self):
         self.add_nodes(node("n1"), node("n2"))
         users = {
-            "agent": As(self.cluster, "author", extra={NODE_OF_TOKEN: "n1"}),
+            "agent": self.agent("n1"),
             "kubelet": As(self.cluster, "system:node:n1"),
         }
         self.grant_everything("system:node:n1")
         for name, user in users.items():
-            for part in ("", "/status"):
+            for part in ("", "/status") if name == "kubelet" else ("",):
                 with self.subTest(f"{name} {part}"):
                     text = inventory(name + part)
                     user.patch(f"/api/v1/nodes/n1{part}", with_annotation(INVENTORY, text))
@@ -157,28 +166,91 @@ class NodePolicy(AdmissionCase):
                     self.assertEqual(now[INVENTORY], text)
                     message = self.refused_write(user, f"/api/v1/nodes/n2{part}",
                                                  with_annotation(INVENTORY, text))
-                    self.assertIn("of node n2 is written by that node alone", message)
+                    self.assertRegex(message, REFUSED_TO_NODES)
+        # Others that run on the node are no agents.
+        other = As(self.cluster, "author", extra={NODE_OF_TOKEN: "n1"})
+        self.refused_write(other, "/api/v1/nodes/n1", with_annotation(INVENTORY, None))
         self.refused_write(self.author, "/api/v1/nodes/n1", with_annotation(INVENTORY, None))
         self.author.patch("/api/v1/nodes/n1", with_annotation("mine", "1"))
         self.author.patch("/api/v1/nodes/n1/status", {"status": {"phase": "Running"}})
         self.api.patch("/api/v1/nodes/n2", with_annotation(INVENTORY, inventory("n2")))
 
+    def test_an_agent_changes_nothing_but_its_own_annotation(self):
+        """RBAC would let it: what is refused, the policy refuses."""
+        marked = node("n1", annotations={"theirs": "1", INVENTORY: inventory("old")})
+        marked["metadata"]["labels"]["zone"] = "a"
+        self.add_nodes(marked, node("n2"))
+        agent = self.agent("n1")
+        n1, n2 = "/api/v1/nodes/n1", "/api/v1/nodes/n2"
+        rows = {
+            "a label": (n1, {"metadata": {"labels": {"zone": "b"}}}),
+            "a new label": (n1, {"metadata": {"labels": {"new": "b"}}}),
+            "a label removed": (n1, {"metadata": {"labels": {"zone": None}}}),
+            "a taint": (n1, {"spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}}),
+            "unschedulable": (n1, {"spec": {"unschedulable": True}}),
+            "another annotation": (n1, with_annotation("theirs", "2")),
+            "a new annotation": (n1, with_annotation("stowage.dev/other", "2")),
+            "an annotation removed": (n1, with_annotation("theirs", None)),
+            "both at once": (n1, {"metadata": {"annotations": {INVENTORY: inventory("x"),
+                                                               "theirs": "2"}}}),
+            "a finalizer": (n1, {"metadata": {"finalizers": ["a.dev/b"]}}),
+            "an owner": (n1, {"metadata": {"ownerReferences": [
+                {"apiVersion": "v1", "kind": "Node", "name": "n2", "uid": "u"}]}}),
+            "the status": (n1 + "/status", {"status": {"allocatable": {"nvidia.com/gpu": "64"}}}),
+            "its annotation by the status": (n1 + "/status",
+                                             with_annotation(INVENTORY, inventory("y"))),
+            "another inventory": (n2, with_annotation(INVENTORY, inventory("n2"))),
+            "a label of another": (n2, {"metadata": {"labels": {"zone": "b"}}}),
+            "a taint of another": (n2, {"spec": {"taints": [{"key": "k",
+                                                             "effect": "NoExecute"}]}}),
+            "the status of another": (n2 + "/status", {"status": {"allocatable": {"cpu": "1"}}}),
+        }
+        before = [self.api.get(path) for path in (n1, n2)]
+        for name, (path, patch) in rows.items():
+            with self.subTest(name):
+                message = self.refused_write(agent, path, patch)
+                self.assertRegex(message, REFUSED_TO_NODES)
+        for method, path, body in (("POST", "/api/v1/nodes", node("n3")), ("DELETE", n1, None),
+                                   ("DELETE", n2, None)):
+            with self.subTest(f"{method} {path}"):
+                self.assertIsNotNone(self.refuses(agent, method, path, body))
+        self.assertEqual([self.api.get(path) for path in (n1, n2)], before)
+        agent.patch(n1, with_annotation(INVENTORY, inventory("new")))
+        agent.patch(n1, with_annotation(INVENTORY, inventory("new")))  # the same again
+        agent.patch(n1, with_annotation(INVENTORY, None))
+        agent.patch(n1, with_annotation(INVENTORY, inventory("again")))
+        now = self.api.get(n1)["metadata"]
+        self.assertEqual(now["annotations"], {"theirs": "1", INVENTORY: inventory("again")})
+        self.assertEqual(now["labels"], before[0]["metadata"]["labels"])
+
+    def test_a_token_that_names_no_node_writes_to_none(self):
+        """As before Kubernetes 1.30, or without ServiceAccountTokenPodNodeInfo."""
+        self.add_nodes(node("n1"))
+        agent = self.agent()
+        self.refused_write(agent, "/api/v1/nodes/n1", with_annotation(INVENTORY, inventory("n1")))
+        message = self.refused_write(agent, "/api/v1/nodes/n1", with_annotation("a", "b"))
+        self.assertIn("it names none", message)
+
     def test_a_token_bound_to_a_pod_names_the_node(self):
-        """The agent as it will be: a token of a service account, for a pod on the node."""
-        account = f"/api/v1/namespaces/{self.namespace}/serviceaccounts"
-        self.api.create(account, {"metadata": {"name": "agent"}})
-        self.grant_everything(f"system:serviceaccount:{self.namespace}:agent")
+        """The agent as it is: a token of its service account, for a pod on the node."""
+        account = "/api/v1/namespaces/kube-system/serviceaccounts"
+        self.cluster.kubectl("apply", "--validate=strict", "-f", DEPLOY / "agent.yaml", "-l",
+                             "stowage.dev/part=access")
         self.add_nodes(node("n1"), node("n2"))
-        made = self.api.create(self.pods, pod("agent", {"cpu": "1"}, nodeName="n1",
-                                              serviceAccountName="agent"))
-        answer = self.api.create(f"{account}/agent/token", {
+        pods = "/api/v1/namespaces/kube-system/pods"
+        name = f"agent-{self.namespace}"
+        made = self.api.create(pods, pod(name, {"cpu": "1"}, nodeName="n1",
+                                         serviceAccountName="stowage-agent"))
+        self.addCleanup(lambda: self.api.delete(f"{pods}/{name}"))
+        answer = self.api.create(f"{account}/stowage-agent/token", {
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
             "spec": {"expirationSeconds": 3600, "boundObjectRef": {
-                "apiVersion": "v1", "kind": "Pod", "name": "agent",
+                "apiVersion": "v1", "kind": "Pod", "name": name,
                 "uid": made["metadata"]["uid"]}}})
         agent = self.cluster.api_as(token=answer["status"]["token"])
         agent.patch("/api/v1/nodes/n1", with_annotation(INVENTORY, inventory("n1")))
         self.refused_write(agent, "/api/v1/nodes/n2", with_annotation(INVENTORY, inventory("n2")))
+        self.refused_write(agent, "/api/v1/nodes/n1", {"metadata": {"labels": {"a": "b"}}})
 
 
 class WithoutPolicy(Case):

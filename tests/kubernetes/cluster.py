@@ -27,6 +27,17 @@ TMPFS = pathlib.Path("/dev/shm")
 # None is of use without kubelets and controllers: nobody makes service accounts, declares nodes
 # ready or removes the finalizers of volumes.
 ADMISSION_OFF = "ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection"
+# Who asked for what, of the accounts that we ship (rights.py).
+AUDIT = """apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  users:
+  - system:serviceaccount:kube-system:stowage
+  - system:serviceaccount:kube-system:stowage-agent
+- level: None
+"""
 CONTROLLERS = ("deployment-controller,replicaset-controller,job-controller,"
                "garbage-collector-controller")
 
@@ -196,6 +207,8 @@ class Cluster:
     def start_api_server(self):
         certificate, key = self.serving
         account_key = self.service_account_key
+        audit = self.folder / "audit.yaml"
+        audit.write_text(AUDIT, encoding="utf-8")
         server = self.spawn(
             "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{self.ports['client']}",
             "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
@@ -212,7 +225,9 @@ class Cluster:
             "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             f"--proxy-client-cert-file={self.proxy[0]}", f"--proxy-client-key-file={self.proxy[1]}",
             "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
-            f"--disable-admission-plugins={ADMISSION_OFF}", "--profiling=false")
+            f"--disable-admission-plugins={ADMISSION_OFF}", "--profiling=false",
+            f"--audit-policy-file={audit}", f"--audit-log-path={self.folder / 'audit.json'}",
+            "--audit-log-maxsize=1024")
         api = self.api_as(certificate=self.users["admin"])
         wait_until("kube-apiserver is ready",
                    lambda: server.require_alive() and api.raw("GET", "/readyz")[0] == 200,

@@ -18,13 +18,14 @@ import extender_life
 import metrics_api
 import operating
 import placement
+import rights
 import robustness
 import subject as subjects
 from case import Case, Lines
 from cluster import DEPLOY, Cluster
 
 
-def run(cluster, words):
+def run(cluster, words, compares_rights):
     suite = unittest.TestSuite()
     for module in (placement, robustness, operating, admission, extender, extender_life,
                    metrics_api):
@@ -34,6 +35,9 @@ def run(cluster, words):
             for test in unittest.defaultTestLoader.loadTestsFromTestCase(kind):
                 if not words or any(word in test.id() for word in words):
                     suite.addTest(test)
+    if compares_rights:
+        rights.Rights.cluster = cluster
+        suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(rights.Rights))
     result = Lines()
     suite.run(result)
     # A case with several failed rows is one case.
@@ -72,7 +76,8 @@ def main():
             return 1
         cluster = Cluster(build.binaries())
         start(cluster, arguments.stand_in)
-        return run(cluster, arguments.words)
+        everything = not arguments.stand_in and not arguments.words
+        return run(cluster, arguments.words, compares_rights=everything)
     except build.Unavailable as reason:
         print(f"kube: skipped: {reason}\n0 passed, 0 failed, 1 skipped")
         return 0

@@ -1,0 +1,80 @@
+"""Cases: the rights that we ship are those that are used, no fewer and no more.
+
+The API server writes down what the accounts of the controller and of the agents ask for (AUDIT in
+cluster.py). So this comes after all other cases, and says something only if all of them ran.
+"""
+import json
+import unittest
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+CONTROLLER = "system:serviceaccount:kube-system:stowage"
+AGENT = "system:serviceaccount:kube-system:stowage-agent"
+ROLES = {
+    CONTROLLER: [f"{RBAC}/clusterroles/stowage",
+                 f"{RBAC}/namespaces/kube-system/roles/stowage"],
+    AGENT: [f"{RBAC}/clusterroles/stowage-agent"],
+}
+# Asked of the replica that leads, which asks the API server whether the account may (metrics_api.py).
+NOT_OF_THE_API_SERVER = {"metrics.nvidia.com"}
+
+
+def granted(api, user):
+    """(group, resource, verb, name) of every right; the name is empty where it counts for all."""
+    rights = set()
+    for path in ROLES[user]:
+        for rule in api.get(path).get("rules", []):
+            rights |= {(group, resource, verb, name)
+                       for group in rule["apiGroups"] for resource in rule["resources"]
+                       for verb in rule["verbs"] for name in rule.get("resourceNames", [""])}
+    return rights
+
+
+def requests(folder):
+    """(user, group, resource, verb, name, code) of what was asked for, each once."""
+    seen = set()
+    for path in sorted(folder.glob("audit*.json")):
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                try:
+                    event = json.loads(line)
+                except ValueError:  # the server was killed in the middle of it
+                    continue
+                about = event.get("objectRef")
+                if not about:
+                    continue
+                resource = about["resource"]
+                if about.get("subresource"):
+                    resource += "/" + about["subresource"]
+                seen.add((event["user"]["username"], about.get("apiGroup", ""), resource,
+                          event["verb"], about.get("name", ""),
+                          event.get("responseStatus", {}).get("code", 0)))
+    return seen
+
+
+class Rights(unittest.TestCase):
+    cluster = None
+
+    def test_every_right_is_used(self):
+        asked = requests(self.cluster.folder)
+        self.assertTrue(asked, "nothing was written down")
+        for user in ROLES:
+            used = {each[1:5] for each in asked if each[0] == user and each[5] < 300}
+            kinds = {each[:3] for each in used}
+            rights = {right for right in granted(self.cluster.api, user)
+                      if right[0] not in NOT_OF_THE_API_SERVER}
+            unused = [right for right in sorted(rights)
+                      if (right not in used if right[3] else right[:3] not in kinds)]
+            self.assertEqual(unused, [], f"rights of {user} that nothing used")
+
+    def test_nothing_is_missing(self):
+        """What was refused was refused to one who may not have it: no role of ours lacks it."""
+        asked = requests(self.cluster.folder)
+        for user in ROLES:
+            rights = granted(self.cluster.api, user)
+            used = {each[1:5] for each in asked if each[0] == user and each[5] < 300}
+            # What every account may do, or is granted by another role (authentication-reader).
+            other = {("", "configmaps", verb, "extension-apiserver-authentication")
+                     for verb in ("get", "list", "watch")}
+            beyond = [each for each in sorted(used - other)
+                      if each not in rights and (*each[:3], "") not in rights]
+            self.assertEqual(beyond, [], f"what {user} did by other rights than its own")
