@@ -39,6 +39,16 @@ constexpr const char* kExamples =
     "Health, metrics and debugging: /healthz, /readyz, /metrics, /debug/state, /debug/log-level,\n"
     "/debug/profile/cpu, /debug/profile/heap.";
 
+// Empty: as the configuration says.
+Status set(bool& what, const char* flag, const std::string& text) {
+  if (text.empty()) return {};
+  if (text != "true" && text != "false") {
+    return fail(fmt::format("{}: write true or false, not \"{}\"", flag, text));
+  }
+  what = text == "true";
+  return {};
+}
+
 // The text of the file, overridden by flags.
 Result<controller::Config> config_of(const ControllerFlags& flags, const std::string& text) {
   STOWAGE_TRY(config, controller::parse_config(text, flags.config));
@@ -52,13 +62,8 @@ Result<controller::Config> config_of(const ControllerFlags& flags, const std::st
     STOWAGE_TRY(format, base::parse_log_format(flags.log_format));
     config.log.format = format;
   }
-  if (!flags.leader_elect.empty()) {
-    if (flags.leader_elect != "true" && flags.leader_elect != "false") {
-      return fail(
-          fmt::format("--leader-elect: write true or false, not \"{}\"", flags.leader_elect));
-    }
-    config.leader_election.enabled = flags.leader_elect == "true";
-  }
+  STOWAGE_TRY_VOID(set(config.leader_election.enabled, "--leader-elect", flags.leader_elect));
+  STOWAGE_TRY_VOID(set(config.debug.loopback, "--debug-loopback", flags.debug_loopback));
   return config;
 }
 
@@ -183,6 +188,12 @@ Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
       ->add_option("--leader-elect", flags.leader_elect,
                    "false: no other replica runs, decide at once\n"
                    "(default: as the configuration says, true)")
+      ->type_name("BOOL");
+  command
+      ->add_option("--debug-loopback", flags.debug_loopback,
+                   "true or false: may who comes from this machine ask\n"
+                   "for /debug/ without a token (default: as configured,\n"
+                   "true; false on a machine that others use)")
       ->type_name("BOOL");
   command->add_option("--log-level", flags.log_level, "debug, info, warn or error")
       ->type_name("LEVEL");

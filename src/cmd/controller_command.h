@@ -15,6 +15,7 @@ struct ControllerFlags {
   std::string log_level;
   std::string log_format;
   std::string leader_elect;
+  std::string debug_loopback;
   bool check = false;
 };
 

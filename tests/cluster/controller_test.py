@@ -144,6 +144,23 @@ class Running(Folder):
             self.assertLess(time.monotonic() - start, 7)
 
 
+    def test_a_static_pod_serves_debugging_to_nobody_without_a_token(self):
+        """It is on the host's network: its loopback is that of all processes of the machine."""
+        manifest = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "static-pod.yaml"
+        text = manifest.read_text(encoding="utf-8")
+        self.assertIn("hostNetwork: true", text)
+        self.assertIn("- --debug-loopback=false\n", text)
+        with LocalCluster(PROGRAM, "--nodes", "1") as cluster:
+            config = cluster.file("config.yaml", "apiVersion: stowage.dev/v1alpha1\n"
+                                  "kind: ControllerConfig\ndebug: {loopback: true}\n")
+            controller = cluster.controller("controller", "--config", config,
+                                            "--debug-loopback=false")
+            wait_until("it is ready", controller.ready)
+            for path in ("/debug/state", "/debug/log-level", "/debug/profile/heap"):
+                self.assertEqual(controller.get(path)[0], 401, path)
+            self.assertEqual(controller.get("/metrics")[0], 200)
+
+
 class FakeApi:
     """An API server whose lists hold good and malformed objects; it remembers bindings."""
 
