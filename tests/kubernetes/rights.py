@@ -14,7 +14,7 @@ ROLES = {
                  f"{RBAC}/namespaces/kube-system/roles/stowage"],
     AGENT: [f"{RBAC}/clusterroles/stowage-agent"],
 }
-# Asked of the replica that leads, which asks the API server whether the account may (metrics_api.py).
+# Asked of the replica that leads, which asks the API server whether it may (metrics_api.py).
 NOT_OF_THE_API_SERVER = {"metrics.nvidia.com"}
 
 
