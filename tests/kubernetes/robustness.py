@@ -174,16 +174,20 @@ class Deployed(Case):
            ("watch", "policy", "poddisruptionbudgets", ""),
            ("create", "events.k8s.io", "events", ""),
            *((verb, "", "configmaps", "", name, "kube-system")
-             for verb in ("get", "list", "watch") for name in ("gpuquota", "stowage-quota")),
+             for verb in ("list", "watch") for name in ("gpuquota", "stowage-quota")),
            ("create", "coordination.k8s.io", "leases", "", "", "kube-system"),
            *((verb, "coordination.k8s.io", "leases", "", "stowage", "kube-system")
-             for verb in ("get", "update", "patch"))]
+             for verb in ("get", "patch"))]
     MAY_NOT = [("create", "", "pods", ""), ("update", "", "pods", ""),
                ("delete", "", "persistentvolumeclaims", ""),
                ("delete", "", "persistentvolumes", ""),
                ("create", "", "persistentvolumes", ""), ("patch", "", "namespaces", ""),
                ("patch", "", "nodes", ""), ("patch", "", "nodes", "status"),
-               ("list", "", "secrets", ""), ("get", "", "configmaps", "", "gpuquota"),
+               ("list", "", "secrets", ""), ("get", "", "nodes", ""),
+               ("get", "", "persistentvolumeclaims", ""), ("get", "storage.k8s.io", "csinodes", ""),
+               ("update", "", "persistentvolumes", ""), ("list", "", "configmaps", "", "gpuquota"),
+               ("get", "", "configmaps", "", "gpuquota", "kube-system"),
+               ("update", "coordination.k8s.io", "leases", "", "stowage", "kube-system"),
                ("get", "", "configmaps", "", "stowage", "kube-system"),
                ("list", "", "configmaps", "", "", "kube-system"),
                ("update", "", "configmaps", "", "gpuquota", "kube-system"),

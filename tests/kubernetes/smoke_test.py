@@ -36,7 +36,6 @@ def run(cluster, words, compares_rights):
                 if not words or any(word in test.id() for word in words):
                     suite.addTest(test)
     if compares_rights:
-        rights.Rights.cluster = cluster
         suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(rights.Rights))
     result = Lines()
     suite.run(result)
