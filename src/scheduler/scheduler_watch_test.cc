@@ -1,4 +1,6 @@
 // What the scheduler makes of lists and watches that it cannot read wholly.
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -57,16 +59,16 @@ struct SchedulerWatchTest : ::testing::Test {
   void script(const char* path, std::vector<FakeApiServer::Answer> lists,
               const std::vector<std::vector<std::string>>& watches) {
     std::vector<FakeApiServer::Answer> streams;
-    for (const auto& lines : watches) streams.push_back(server.stream(lines, StreamEnd::open));
-    server.script(
-        "GET", path,
-        {[lists = std::move(lists), streams, listed = std::size_t{0}, watched = std::size_t{0}](
-             const SeenRequest& request, std::shared_ptr<net::Responder> to) mutable {
-          const bool watch = !request.query("watch").empty();
-          const auto& answers = watch ? streams : lists;
-          std::size_t& next = watch ? watched : listed;
-          answers[std::min(next++, answers.size() - 1)](request, std::move(to));
-        }});
+    for (const auto& pieces : watches) streams.push_back(server.stream(pieces, StreamEnd::open));
+    const auto next = std::make_shared<std::array<std::size_t, 2>>();
+    server.script("GET", path,
+                  {[lists = std::move(lists), streams, next](const SeenRequest& request,
+                                                             std::shared_ptr<net::Responder> to) {
+                    const bool watch = !request.query("watch").empty();
+                    const auto& answers = watch ? streams : lists;
+                    const std::size_t number = (*next)[watch ? 1 : 0]++;
+                    answers[std::min(number, answers.size() - 1)](request, std::move(to));
+                  }});
   }
   void start(net::Duration relist_every = 20ms) {
     client = server.client();

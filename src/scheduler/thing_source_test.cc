@@ -193,7 +193,9 @@ TEST_F(ThingSourceTest, WhatIsKnownStaysWhenTheServerNoLongerShowsIt) {
   script(ThingKind::volume, {list({object("a")}), refuse(403, "Forbidden", "no more")},
          {refuse(410, "Expired", "too old")});
   start(milliseconds{5});
-  EXPECT_TRUE(run_until(loop_, [&] { return logged("cannot watch") >= 2; }));
+  const char* path = path_of(ThingKind::volume);
+  EXPECT_TRUE(run_until(loop_, [&] { return server_.seen("GET", path).size() >= 5; }));
+  EXPECT_EQ(logged("the API server refuses"), 1U) << "once, however often it is tried";
   EXPECT_TRUE(told({"+2:a"}));
   EXPECT_FALSE(source_->counters().absent[static_cast<std::size_t>(ThingKind::volume)]);
   EXPECT_EQ(source_->counters().now[static_cast<std::size_t>(ThingKind::volume)], 1U);
