@@ -65,9 +65,11 @@ test: setup ## run all tests: of programs with g++; of modules with clang++, san
 	$(call check,release)
 	$(call compile,dev)
 	$(call check,dev)
+	$(call compile,threads)
+	$(call check,threads)
 
-.PHONY: test-release test-dev test-asan test-tsan
-test-release test-dev test-asan test-tsan: test-%: setup
+.PHONY: test-release test-dev test-asan test-tsan test-threads
+test-release test-dev test-asan test-tsan test-threads: test-%: setup
 	$(call compile,$*,-DSTOWAGE_UNIT_TESTS=ON)
 	$(call check,$*)
 

@@ -28,6 +28,9 @@ void NodePods::take(std::string_view json) {
   auto ids = codec::read_container_ids(json);
   if (!object || !ids) {
     const std::string why = !object ? object.error().message : ids.error().message;
+    // What is known of it stays.
+    const auto known = pods_.find(decoder_.identity(json).uid);
+    if (known != pods_.end()) known->second.seen_in = list_;
     return log_.debug("a pod that cannot be read", {{"why", why}});
   }
   drop(object->uid);
@@ -59,7 +62,9 @@ void NodePods::on_list_end(std::string_view /*resource_version*/) {
 
 void NodePods::on_event(kube::WatchType type, std::string_view json) {
   if (type != kube::WatchType::deleted) return take(json);
-  if (const auto object = decoder_.pod(json)) drop(object->uid);
+  const std::string uid = decoder_.identity(json).uid;
+  if (!uid.empty()) return drop(uid);
+  on_bad_line("a pod was deleted, and its uid cannot be read");
 }
 
 void NodePods::on_status(const kube::ReflectorStatus& status) {
@@ -71,7 +76,7 @@ void NodePods::on_status(const kube::ReflectorStatus& status) {
 
 void NodePods::on_bad_line(const std::string& error) {
   log_.debug("a line of the watch that cannot be read", {{"why", error}});
-  reflector_.relist();
+  reflector_.relist_soon();
 }
 
 Given NodePods::given(const std::vector<core::Card>& cards) const {

@@ -51,7 +51,7 @@ struct Sampler::Body : std::enable_shared_from_this<Sampler::Body> {
   }
 
   std::shared_ptr<const CardsPicture> look() {
-    const net::Moment began = std::chrono::steady_clock::now();
+    const net::Moment began = net::clock_now();
     const base::Instant now = instant_of(began);
     if (!current.known || source->stale() || began >= inventory_due) read_inventory(began);
     for (const gpu::Fault& fault : source->faults()) keeper.see(fault, now);

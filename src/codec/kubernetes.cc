@@ -75,6 +75,24 @@ Result<dialect::NodeObject> Decoder::node(std::string_view json) {
   return node;
 }
 
+ObjectIdentity Decoder::identity(std::string_view json) {
+  ObjectIdentity found;
+  auto fields = text_.open(json, kMaxObjectBytes);
+  if (!fields) return found;
+  // Wherever the text stops to make sense: what came before it was read.
+  (void)each_field(*fields, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key != "metadata") return {};
+    found = {};
+    return each_field(field, [&](std::string_view name, JsonValue& value) -> Status {
+      if (name == "name") return read(value, found.name);
+      if (name == "namespace") return read(value, found.ns);
+      if (name == "uid") return read(value, found.uid);
+      return {};
+    });
+  });
+  return found;
+}
+
 Result<ListPage> Decoder::list(std::string_view json) {
   STOWAGE_TRY(fields, text_.open(json, kMaxListBytes));
   ListPage page;
@@ -133,6 +151,7 @@ Result<StatusObject> Decoder::status(std::string_view json) {
   STOWAGE_TRY(fields, text_.open(json, kMaxObjectBytes));
   StatusObject out;
   STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "kind") return read(field, out.own_kind);
     if (key == "code") return read(field, out.code);
     if (key == "status") return read(field, out.status);
     if (key == "reason") return read(field, out.reason);

@@ -50,6 +50,7 @@ struct StatusObject {
   std::string kind;  // of the object that it is about
   std::string name;
   std::vector<StatusCause> causes;
+  std::string own_kind;        // "Status"; empty where the form of the text has none
   std::string continue_token;  // of an expired list: where an inconsistent continuation may start
   friend bool operator==(const StatusObject&, const StatusObject&) = default;
 };
@@ -62,6 +63,14 @@ struct ThingObject {
   friend bool operator==(const ThingObject&, const ThingObject&) = default;
 };
 
+// Which object it is, without the rest of it.
+struct ObjectIdentity {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  friend bool operator==(const ObjectIdentity&, const ObjectIdentity&) = default;
+};
+
 // Keeps one parser and its buffers. Not thread-safe: one for each thread or connection.
 class Decoder {
  public:
@@ -72,6 +81,9 @@ class Decoder {
   [[nodiscard]] Result<ThingObject> thing(core::ThingKind kind, std::string_view json);
   // Its name alone, of an object that may be unreadable otherwise.
   [[nodiscard]] Result<std::string> thing_name(core::ThingKind kind, std::string_view json);
+  // What can be read of the identity of an object that may be unreadable otherwise; a field that
+  // can not be read is empty.
+  [[nodiscard]] ObjectIdentity identity(std::string_view json);
   [[nodiscard]] Result<ListPage> list(std::string_view json);
   [[nodiscard]] Result<WatchEvent> watch_event(std::string_view json);
   [[nodiscard]] Result<StatusObject> status(std::string_view json);

@@ -434,6 +434,7 @@ TEST(DecodeStatus, ReadsDetails) {
                                    .causes = {{.reason = "ResourceVersionTooLarge",
                                                .message = "Too large resource version",
                                                .field = "f"}},
+                                   .own_kind = "Status",
                                    .continue_token = "tok"}));
   const auto made = decoder.status(
       R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})");

@@ -410,12 +410,12 @@ Result<ThingObject> Decoder::thing(ThingKind kind, std::string_view json) {
 }
 
 Result<std::string> Decoder::thing_name(ThingKind kind, std::string_view json) {
-  STOWAGE_TRY(fields, text_.open(json, kMaxObjectBytes));
+  ObjectIdentity found = identity(json);
+  if (found.name.empty()) return fail("metadata.name: missing, or cannot be read");
   Metadata meta;
-  STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
-    return key == "metadata" ? read_metadata(field, meta) : Status();
-  }));
-  STOWAGE_TRY_VOID(text_.close());
+  meta.ns = std::move(found.ns);
+  meta.name = std::move(found.name);
+  meta.uid = std::move(found.uid);
   return name_of(kind, meta);
 }
 

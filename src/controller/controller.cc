@@ -54,6 +54,7 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
   auto api = kube::ApiClient::create(loop, made->options_.cluster, client);
   if (!api) return fail(api.error().message);
   made->client_ = std::move(*api);
+  made->outages_ = std::make_shared<kube::Outages>(loop, log);
   STOWAGE_TRY(first, Generation::create(
                          config, made->generation_ends(config.leader_election.enabled), nullptr));
   made->now_ = std::move(first);
@@ -66,6 +67,7 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
 Generation::Ends Controller::generation_ends(bool elected) {
   Generation::Ends ends{.client = *client_,
                         .log = log_,
+                        .outages = outages_,
                         .fence = {},
                         .leads = [this] { return leads(); },
                         .not_ready = [this] { return trouble(); }};
@@ -124,6 +126,7 @@ void Controller::make_leadership() {
       elector_options(config, identity(), leader_note()),
       Leadership::Ends{.client = *client_,
                        .log = log_,
+                       .outages = outages_,
                        .lead =
                            [this] {
                              if (!exchanging_) now_->scheduler().lead();

@@ -102,6 +102,7 @@ class Controller {
   ControllerOptions options_;
   base::Log& log_;
   std::unique_ptr<kube::ApiClient> client_;
+  std::shared_ptr<kube::Outages> outages_;
   std::unique_ptr<Generation> now_;
   std::unique_ptr<Generation> next_;        // reads the cluster, or waits for `now_` to end
   std::unique_ptr<Generation> past_;        // its calls end

@@ -54,6 +54,7 @@ Result<std::unique_ptr<Generation>> Generation::create(const Config& config, End
                                                        const Generation* before) {
   std::unique_ptr<Generation> made(new Generation(std::move(ends)));
   scheduler::SchedulerOptions options = scheduler_options(config);
+  options.outages = made->ends_.outages;
   if (made->ends_.fence) {
     options.elected = true;
     options.binder.fence = made->ends_.fence;

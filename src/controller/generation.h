@@ -14,6 +14,7 @@
 #include "controller/config.h"
 #include "extender/server.h"
 #include "kube/api_client.h"
+#include "kube/outages.h"
 #include "scheduler/scheduler.h"
 
 namespace stowage::controller {
@@ -26,6 +27,7 @@ class Generation {
   struct Ends {
     kube::ApiClient& client;
     base::Log& log;
+    std::shared_ptr<kube::Outages> outages;
     // It decides only after lead(), and binds until `fence`; null: it decides at once, for ever.
     std::function<net::Moment()> fence;
     std::function<bool()> leads;             // this replica

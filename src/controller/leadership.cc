@@ -19,7 +19,9 @@ kube::Elector::Ends elector_ends(const Leadership::Ends& ends, const std::string
           [lead = ends.lead, &log = ends.log](const kube::Elector::Start& start) {
             log.info("leading: reading all pods once more",
                      {{"before", start.before.empty() ? "nobody" : start.before},
-                      {"handover", start.clean ? "clean" : "the lease ran out"}});
+                      {"handover", start.clean     ? "clean"
+                                   : start.created ? "there was no lease"
+                                                   : "the lease ran out"}});
             lead();
           },
       .on_lost =
@@ -33,7 +35,11 @@ kube::Elector::Ends elector_ends(const Leadership::Ends& ends, const std::string
               log.info("standing by", {{"leader", lease.holder.empty() ? "nobody" : lease.holder}});
             }
             on_leader(leader_place(lease, identity));
-          }};
+          },
+      .on_note = [&log = ends.log](const std::string& text) { log.info(text); },
+      .on_trouble = [outage = std::make_shared<kube::Outages::Source>(ends.outages, "the lease")](
+                        const std::string& why,
+                        int code) { why.empty() ? outage->works() : outage->failed(why, code); }};
 }
 
 }  // namespace

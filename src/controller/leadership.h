@@ -11,6 +11,7 @@
 #include "controller/config.h"
 #include "kube/api_client.h"
 #include "kube/elector.h"
+#include "kube/outages.h"
 
 namespace stowage::controller {
 
@@ -44,6 +45,7 @@ class Leadership {
   struct Ends {
     kube::ApiClient& client;
     base::Log& log;
+    std::shared_ptr<kube::Outages> outages;
     std::function<void()> lead;               // decide from now on
     std::function<void()> stand_down;         // decide nothing more
     std::function<bool()> deciding;           // all that is needed for that is known

@@ -309,8 +309,7 @@ void leader_metrics(const MetricsInput& input, Exposition& out) {
             "How often the lease has changed hands, over all replicas.", leadership.transitions);
   out.counter("stowage_leaderships_total", "Times that this replica became leader.",
               leadership.counters.acquired);
-  out.counter("stowage_leaderships_unclean_total",
-              "Of those: the leader before had not given the lease back.",
+  out.counter("stowage_leaderships_unclean_total", "Of those: not by a lease that was given back.",
               leadership.counters.unclean);
   out.counter("stowage_leaderships_lost_total", "Times that it lost the lease while it led.",
               leadership.counters.lost);

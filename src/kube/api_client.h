@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -143,6 +144,11 @@ class ApiClient {
 // What went wrong, from a reply that is no success, for an error message: the code, the server's
 // own words, and for 401 and 403 what to do. `what` is the thing that was tried: "bind pod a/b".
 [[nodiscard]] std::string explain(const std::string& what, const ApiReply& reply);
+
+// The API server itself says that there is no such object: a Status with the reason NotFound that
+// names it. A 404 of anything else, of a proxy on the way for one, tells nothing about the object.
+[[nodiscard]] bool says_not_found(const ApiReply& reply, std::string_view resource,
+                                  std::string_view name);
 
 // Retry-After in seconds, from the header or else from the Status in the body; unset if neither.
 [[nodiscard]] std::optional<net::Duration> retry_after(const ApiReply& reply);

@@ -21,7 +21,9 @@ Result<codec::StatusObject> status_of(const ApiReply& reply) {
   if (object.kind != "Status") return fail("it is not a Status");
   codec::ProtobufJson transcoder;
   STOWAGE_TRY(json, transcoder.text(*codec::protobuf_message(object.kind), object.message));
-  return decoder.status(json);
+  STOWAGE_TRY(status, decoder.status(json));
+  status.own_kind = object.kind;
+  return status;
 }
 
 // The server's own words: the message of a Status, or the beginning of whatever else it sent.
@@ -46,6 +48,13 @@ std::string explain(const std::string& what, const ApiReply& reply) {
   if (reply.status == 401) text += "; the API server does not accept our credentials: renew them";
   if (reply.status == 403) text += "; grant that right with a role binding";
   return text;
+}
+
+bool says_not_found(const ApiReply& reply, std::string_view resource, std::string_view name) {
+  if (reply.status != 404) return false;
+  const auto status = status_of(reply);
+  return status && status->own_kind == "Status" && status->reason == "NotFound" &&
+         status->kind == resource && status->name == name;
 }
 
 std::optional<net::Duration> retry_after(const ApiReply& reply) {

@@ -145,8 +145,10 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
       return;
     }
     job->trouble = explain(job->words(), *reply);
-    if (reply->status == 404) {
-      end(job, {.result = BindResult::gone, .message = job->trouble});
+    if (says_not_found(*reply, "pods", job->ask.name)) {
+      read_pod(job);  // whether it has gone, or another one has its name
+    } else if (reply->status == 404) {
+      unknown(job);  // somebody on the way said so, who knows nothing of pods
     } else if (reply->status == 409) {
       read_pod(job);  // why: ours already, somebody else's, another pod, being deleted
     } else if (reply->status >= 500) {
@@ -177,7 +179,7 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
   }
 
   void take_pod(const JobPtr& job, tl::expected<ApiReply, CallError> reply) {
-    if (reply && reply->status == 404) {
+    if (reply && says_not_found(*reply, "pods", job->ask.name)) {
       end(job, {.result = BindResult::gone, .message = explain("read the pod", *reply)});
       return;
     }

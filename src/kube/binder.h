@@ -1,9 +1,9 @@
 // Binds pods to nodes and finds out what became of it.
 //
-// A reply that leaves it open whether the server acted (timeout, connection lost, 5xx) is not
-// passed on: the pod is read, and the binding is sent again if the pod has no node. The binding
-// carries the pod's uid as a precondition and an assigned pod cannot be assigned again, so that is
-// safe.
+// A reply that leaves it open whether the server acted (timeout, connection lost, 5xx, a 404 that
+// is not about the pod) is not passed on: the pod is read, and the binding is sent again if the pod
+// has no node. The binding carries the pod's uid as a precondition and an assigned pod cannot be
+// assigned again, so that is safe.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ using BindAsk = codec::BindingAsk;
 
 enum class BindResult : std::uint8_t {
   bound,    // to our node, with our annotations
-  gone,     // the pod does not exist any more, or another one has its name now
+  gone,     // the pod was looked up: it does not exist any more, or another one has its name now
   refused,  // the server will not do it: assigned elsewhere, being deleted, gated, forbidden,
             // invalid
   failed,   // no final answer within the time

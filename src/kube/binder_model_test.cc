@@ -54,6 +54,9 @@ class ModelServer {
   static void send(const std::shared_ptr<net::Responder>& to, int code) {
     to->send({code, {}, testing::status_json(code, "Reason", "words")});
   }
+  static void send_not_found(const std::shared_ptr<net::Responder>& to, const std::string& name) {
+    to->send({404, {}, testing::not_found_json("pods", name)});
+  }
 
   // Others are at work too.
   void meddle(const std::string& name) {
@@ -81,9 +84,11 @@ class ModelServer {
     if (dice == 2) {  // lost after the server acted
       to->abort();
     } else if (dice == 3) {
-      send(to, 504);
+      send(to, rng_.below(2) == 0 ? 504 : 404);  // the server, or a proxy before it
     } else if (dice == 4) {
       silent_.push_back(to);
+    } else if (code == 404) {
+      send_not_found(to, name);
     } else {
       send(to, code);
     }
@@ -103,9 +108,9 @@ class ModelServer {
     meddle(name);
     const auto found = pods_.find(name);
     if (rng_.below(4) == 0) {
-      send(to, 500);
+      send(to, rng_.below(2) == 0 ? 500 : 404);
     } else if (found == pods_.end()) {
-      send(to, 404);
+      send_not_found(to, name);
     } else {
       const ModelPod& pod = found->second;
       to->send({200,

@@ -11,6 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::FakeApiServer;
+using testing::not_found;
 using testing::refuse;
 using testing::reply;
 using testing::run_until;
@@ -78,7 +79,7 @@ TEST_F(BinderTest, BindsWithUidAndAnnotations) {
   EXPECT_EQ(binder_->counters().bound, 1U);
 }
 
-struct Row {
+struct BindingCase {
   const char* name;
   std::vector<FakeApiServer::Answer> posts;
   std::vector<FakeApiServer::Answer> gets;
@@ -94,15 +95,22 @@ FakeApiServer::Answer pod(const PodState& state) { return reply(200, pod_json(st
 const PodState kFree{};
 const PodState kOurs{.node = "n1", .annotation = "v"};
 
-std::vector<Row> clear_replies() {
+std::vector<BindingCase> clear_replies() {
   return {
       {"the pod is gone",
-       {refuse(404, "NotFound", "pods \\\"p\\\" not found")},
-       {},
+       {not_found("pods", "p")},
+       {not_found("pods", "p")},
        BindResult::gone,
        "pods \"p\" not found",
        1,
-       0},
+       1},
+      {"gone, and another one has its name",
+       {not_found("pods", "p")},
+       {pod({.uid = "u2"})},
+       BindResult::gone,
+       "its uid is u2, not u1",
+       1,
+       1},
       {"forbidden",
        {refuse(403, "Forbidden", "cannot create pods/binding")},
        {},
@@ -156,7 +164,7 @@ std::vector<Row> clear_replies() {
   };
 }
 
-std::vector<Row> open_replies() {
+std::vector<BindingCase> open_replies() {
   return {
       {"a conflict without a cause is tried thrice",
        {conflict()},
@@ -188,9 +196,9 @@ std::vector<Row> open_replies() {
        1},
       {"lost, and the pod went away",
        {testing::drop()},
-       {refuse(404, "NotFound", "gone")},
+       {not_found("pods", "p")},
        BindResult::gone,
-       "gone",
+       "not found",
        1,
        1},
       {"lost, and somebody else was faster",
@@ -226,10 +234,46 @@ std::vector<Row> open_replies() {
   };
 }
 
+// A proxy, or an aggregated path, says 404 of what it knows nothing about.
+std::vector<BindingCase> not_found_replies() {
+  return {
+      {"a proxy that has lost its way to the server: the pod is there",
+       {reply(404, "404 page not found"), reply(201)},
+       {pod(kFree)},
+       BindResult::bound,
+       "",
+       2,
+       1},
+      {"a 404 after the server has acted",
+       {refuse(404, "NotFound", "no such route")},
+       {pod(kOurs)},
+       BindResult::bound,
+       "",
+       1,
+       1},
+      {"a 404 of the look itself is no word about the pod",
+       {not_found("pods", "p"), reply(201)},
+       {pod(kFree)},
+       BindResult::bound,
+       "",
+       2,
+       1},
+      {"404 of a proxy, of another object and of the server",
+       {reply(404, "{}")},
+       {reply(404, "<html>"), not_found("namespaces", "ns"), not_found("pods", "q"),
+        refuse(404, "NotFound", "pods p not found"), not_found("pods", "p")},
+       BindResult::gone,
+       "pods \"p\" not found",
+       1,
+       5},
+  };
+}
+
 TEST_F(BinderTest, FindsOutWhatBecameOfEachBinding) {
-  std::vector<Row> rows = clear_replies();
-  for (Row& row : open_replies()) rows.push_back(std::move(row));
-  for (const Row& row : rows) {
+  std::vector<BindingCase> rows = clear_replies();
+  for (BindingCase& row : open_replies()) rows.push_back(std::move(row));
+  for (BindingCase& row : not_found_replies()) rows.push_back(std::move(row));
+  for (const BindingCase& row : rows) {
     FakeApiServer server(loop_);
     server.script("POST", kBinding, row.posts);
     server.script("GET", kPod, row.gets);

@@ -1,5 +1,6 @@
-// Where time comes from, and times that others wrote. Timers run on the steady clock of src/net;
-// the wall clock only stamps what we write and judges when a credential expires.
+// Where time comes from, and times that others wrote. Timers run on the clock of src/net; the wall
+// clock stamps what we write, judges when a credential expires, and tells a leader that time has
+// passed which its own clock has not counted.
 #pragma once
 
 #include <chrono>

@@ -20,7 +20,7 @@ namespace {
 // A credential this close to its end is not started with any more.
 constexpr auto kLeeway = std::chrono::seconds{10};
 
-SteadyTime steady_now() { return std::chrono::steady_clock::now(); }
+SteadyTime steady_now() { return net::clock_now(); }
 
 Result<std::string> read_token(const std::string& path) {
   STOWAGE_TRY(text, read_small_file(path));

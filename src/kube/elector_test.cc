@@ -17,11 +17,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Until the first one leads: a whole lease, the margin and two calls.
+constexpr std::chrono::milliseconds kFirst = 15'600ms;
+
 // One lease in memory, for several clients. Calls of a client can be lost before or after the
 // server has acted.
 class LeaseServer {
  public:
-  enum class Way : unsigned char { good, lost, reply_lost, broken };
+  enum class Way : unsigned char { good, lost, reply_lost, broken, no_namespace };
 
   explicit LeaseServer(net::testing::VirtualTime& time) : time_(time) {}
 
@@ -40,6 +43,13 @@ class LeaseServer {
   }
 
   [[nodiscard]] const codec::Lease& lease() const { return lease_; }
+  [[nodiscard]] bool exists() const { return exists_; }
+  void remove() { exists_ = false; }
+  // As somebody does by hand.
+  void make_free() {
+    exists_ = true;
+    lease_ = {.resource_version = std::to_string(++version_)};
+  }
   net::testing::VirtualTime& time() { return time_; }
   std::map<std::string, Way> ways;  // by client
 
@@ -50,6 +60,10 @@ class LeaseServer {
     return body.replace(body.find(key), key.size(), key + R"("resourceVersion":"0",)");
   }
   [[nodiscard]] net::HttpResponse ok() const {
+    if (lease_.renewed.empty()) {
+      return {.status = 200,
+              .body = R"({"metadata":{"resourceVersion":")" + lease_.resource_version + R"("}})"};
+    }
     codec::LeaseAsk ask{.resource_version = lease_.resource_version,
                         .holder = lease_.holder,
                         .seconds = lease_.seconds,
@@ -81,18 +95,20 @@ class LeaseCaller final : public net::HttpCaller {
       });
     };
     if (way == LeaseServer::Way::lost) return fail();
-    time.at(time.now() + 1ms, [this, &time, alive, request = std::move(request), reply, fail, way] {
-      if (way == LeaseServer::Way::broken) {
-        return time.at(time.now() + 1ms, [reply, alive] {
-          if (!alive.expired()) reply(net::HttpResponse{.status = 500});
-        });
-      }
-      auto response = server_.answer(request);
-      if (way == LeaseServer::Way::reply_lost) return fail();
-      time.at(time.now() + 1ms, [reply, alive, response = std::move(response)] {
-        if (!alive.expired()) reply(response);
-      });
-    });
+    time.at(time.now() + 1ms,
+            [&server = server_, &time, alive, request = std::move(request), reply, fail, way] {
+              if (way == LeaseServer::Way::broken || way == LeaseServer::Way::no_namespace) {
+                const int status = way == LeaseServer::Way::broken ? 500 : 404;
+                return time.at(time.now() + 1ms, [reply, alive, status] {
+                  if (!alive.expired()) reply(net::HttpResponse{.status = status});
+                });
+              }
+              auto response = server.answer(request);
+              if (way == LeaseServer::Way::reply_lost) return fail();
+              time.at(time.now() + 1ms, [reply, alive, response = std::move(response)] {
+                if (!alive.expired()) reply(response);
+              });
+            });
   }
   std::unique_ptr<Stream> open(net::HttpRequest, const StreamOptions&, StreamHandler) override {
     return nullptr;
@@ -109,13 +125,18 @@ struct Candidate {
   Candidate(LeaseServer& server, std::string name) : loop(server.time()) {
     ApiClientOptions options;
     options.caller = [&server, name] { return std::make_unique<LeaseCaller>(server, name); };
+    options.wall_clock = [this, &time = server.time()] {
+      return WallTime{time.now().time_since_epoch() + wall_ahead};
+    };
     client = ApiClient::create(loop, ClientConfig{}, options).value();
     elector = std::make_unique<Elector>(
         *client, ElectorOptions{.identity = name, .annotations = {{"at", name}}},
         Elector::Ends{
             .on_leading =
                 [this](const Elector::Start& start) {
-                  told += start.clean ? "leads " : "leads after " + start.before + " ";
+                  told += start.clean     ? "leads "
+                          : start.created ? "leads anew "
+                                          : "leads after " + start.before + " ";
                 },
             .on_lost = [this](const std::string& /*why*/) { told += "lost "; },
             .on_leader = [this](const codec::Lease& lease) { leaders += lease.holder + " "; }});
@@ -123,6 +144,7 @@ struct Candidate {
   }
 
   net::EventLoop loop;
+  net::Duration wall_ahead{};  // of our own clock
   std::unique_ptr<ApiClient> client;
   std::unique_ptr<Elector> elector;
   std::string told;
@@ -136,10 +158,10 @@ struct ElectorTest : ::testing::Test {
 
 TEST_F(ElectorTest, TheFirstLeadsAndTheOthersWait) {
   Candidate a(server, "a");
-  time.pass(100ms);
+  time.pass(kFirst);
   Candidate b(server, "b");
   time.pass(60s);
-  EXPECT_EQ(a.told, "leads ");
+  EXPECT_EQ(a.told, "leads anew ");
   EXPECT_EQ(b.told, "");
   EXPECT_EQ(b.leaders, "a ");
   EXPECT_EQ(b.elector->seen().annotations.at("at"), "a");
@@ -150,7 +172,7 @@ TEST_F(ElectorTest, TheFirstLeadsAndTheOthersWait) {
 
 TEST_F(ElectorTest, ALeaseThatIsGivenBackIsTakenWithinTwoSeconds) {
   Candidate a(server, "a");
-  time.pass(100ms);
+  time.pass(kFirst);
   Candidate b(server, "b");
   time.pass(10s);
   bool done = false;
@@ -161,12 +183,12 @@ TEST_F(ElectorTest, ALeaseThatIsGivenBackIsTakenWithinTwoSeconds) {
   EXPECT_EQ(b.told, "leads ");
   EXPECT_EQ(server.lease().transitions, 1);
   time.pass(60s);
-  EXPECT_EQ(a.told, "leads ");
+  EXPECT_EQ(a.told, "leads anew ");
 }
 
 TEST_F(ElectorTest, ALeaderThatFallsSilentIsFollowedWhenItsLeaseHasRunOut) {
   auto a = std::make_unique<Candidate>(server, "a");
-  time.pass(100ms);
+  time.pass(kFirst);
   Candidate b(server, "b");
   time.pass(10s);
   a.reset();
@@ -179,7 +201,7 @@ TEST_F(ElectorTest, ALeaderThatFallsSilentIsFollowedWhenItsLeaseHasRunOut) {
 
 TEST_F(ElectorTest, ALeaderThatCannotRenewStopsBeforeTheNextOneStarts) {
   Candidate a(server, "a");
-  time.pass(100ms);
+  time.pass(kFirst);
   Candidate b(server, "b");
   time.pass(10s);
   server.ways["a"] = LeaseServer::Way::lost;
@@ -188,30 +210,30 @@ TEST_F(ElectorTest, ALeaderThatCannotRenewStopsBeforeTheNextOneStarts) {
     if (a.elector->leading()) fence = a.elector->fence();
     time.pass(10ms);
   }
-  EXPECT_EQ(a.told, "leads lost ");
+  EXPECT_EQ(a.told, "leads anew lost ");
   EXPECT_EQ(b.told, "leads after a ");
   EXPECT_LT(fence, time.now());
   EXPECT_FALSE(a.elector->trouble().empty());
   server.ways["a"] = LeaseServer::Way::good;
   time.pass(30s);
-  EXPECT_EQ(a.told, "leads lost ");
+  EXPECT_EQ(a.told, "leads anew lost ");
   EXPECT_EQ(a.leaders, "a b ");
 }
 
 TEST_F(ElectorTest, ALostReplyIsNoLostLease) {
   Candidate a(server, "a");
-  time.pass(3s);
+  time.pass(kFirst + 3s);
   server.ways["a"] = LeaseServer::Way::reply_lost;
   time.pass(4s);  // the server has renewed it, and a does not know
   server.ways["a"] = LeaseServer::Way::good;
   time.pass(30s);
-  EXPECT_EQ(a.told, "leads ");
+  EXPECT_EQ(a.told, "leads anew ");
   EXPECT_EQ(server.lease().holder, "a");
 }
 
 TEST_F(ElectorTest, ALeaseThatIsTakenWithALostReplyIsTakenAllTheSame) {
   auto a = std::make_unique<Candidate>(server, "a");
-  time.pass(100ms);
+  time.pass(kFirst);
   Candidate b(server, "b");
   time.pass(5s);
   a.reset();
@@ -225,14 +247,14 @@ TEST_F(ElectorTest, ALeaseThatIsTakenWithALostReplyIsTakenAllTheSame) {
 
 TEST_F(ElectorTest, WhoeverLeadsAgainIsToldThatThingsMayBeUnderWay) {
   Candidate a(server, "a");
-  time.pass(3s);
+  time.pass(kFirst + 3s);
   server.ways["a"] = LeaseServer::Way::broken;
   time.pass(11s);
-  EXPECT_EQ(a.told, "leads lost ");
+  EXPECT_EQ(a.told, "leads anew lost ");
   EXPECT_LT(a.elector->fence(), time.now());
   server.ways["a"] = LeaseServer::Way::good;
   time.pass(5s);
-  EXPECT_EQ(a.told, "leads lost leads after a ");
+  EXPECT_EQ(a.told, "leads anew lost leads after a ");
 }
 
 TEST_F(ElectorTest, NeverTwoLeadersAtATime) {
@@ -247,6 +269,16 @@ TEST_F(ElectorTest, NeverTwoLeadersAtATime) {
     if (rng.below(40) == 0) {
       const auto name = std::string(1, static_cast<char>('a' + rng.below(3)));
       server.ways[name] = static_cast<LeaseServer::Way>(rng.below(4));
+    }
+    if (rng.below(150) == 0) server.remove();
+    if (rng.below(200) == 0) {  // one restarts under another name
+      auto& one = candidates[rng.below(3)];
+      const auto old = one->elector->options().identity;
+      const net::Moment fence = one->elector->fence();
+      if (fence < time.now()) {
+        server.ways[old + "+"] = LeaseServer::Way::good;
+        one = std::make_unique<Candidate>(server, old + "+");
+      }
     }
     time.pass(50ms);
     int acting = 0;
@@ -266,7 +298,7 @@ TEST(ElectorRelease, AtAnyMomentLeavesALeaseThatIsFree) {
     net::testing::VirtualTime time;
     LeaseServer server{time};
     Candidate a(server, "a");
-    time.pass(std::chrono::milliseconds{offset < 20 ? offset : 4000 + offset});
+    time.pass(std::chrono::milliseconds{kFirst.count() + (offset < 20 ? offset : 4000 + offset)});
     bool done = false;
     a.elector->release([&] { done = true; });
     time.pass(50ms);
@@ -278,9 +310,117 @@ TEST(ElectorRelease, AtAnyMomentLeavesALeaseThatIsFree) {
   }
 }
 
+// One that was made stands for a leader before us as well, whom nobody knows.
+TEST(ElectorRelease, ALeaseThatWasMadeAndNotLedByYetRunsOut) {
+  for (int offset = 0; offset < 15'400; offset += 7) {
+    net::testing::VirtualTime time;
+    LeaseServer server{time};
+    Candidate a(server, "a");
+    time.pass(std::chrono::milliseconds{offset});
+    ASSERT_EQ(a.told, "") << offset;
+    bool done = false;
+    a.elector->release([&] { done = true; });
+    time.pass(50ms);
+    ASSERT_TRUE(done) << offset;
+    ASSERT_EQ(server.exists() ? server.lease().holder : "a", "a") << offset;
+  }
+}
+
+TEST_F(ElectorTest, ALeaderMakesADeletedLeaseAnewAndGoesOn) {
+  Candidate a(server, "a");
+  time.pass(kFirst);
+  Candidate b(server, "b");
+  for (int i = 0; i < 10; ++i) {
+    time.pass(std::chrono::milliseconds{5000 + 217 * i});
+    server.remove();
+    time.pass(30s);
+    ASSERT_EQ(server.lease().holder, "a") << i;
+  }
+  EXPECT_EQ(a.told, "leads anew ");
+  EXPECT_EQ(b.told, "");
+  EXPECT_EQ(a.elector->counters().lost, 0);
+}
+
+// It can reach nobody, and has its right for as long as it would have had with the lease.
+TEST_F(ElectorTest, ADeletedLeaseIsWaitedOutByWhoKnewIt) {
+  Candidate a(server, "a");
+  time.pass(kFirst);
+  Candidate b(server, "b");
+  time.pass(10s);
+  const net::Moment fence = a.elector->fence();
+  server.ways["a"] = LeaseServer::Way::lost;
+  server.remove();
+  while (b.told.empty()) {
+    time.pass(10ms);
+    ASSERT_LT(time.now(), fence + 60s);
+  }
+  EXPECT_GT(time.now(), fence);
+  EXPECT_EQ(b.told, "leads anew ");
+  EXPECT_EQ(b.elector->counters().unclean, 1);
+  EXPECT_EQ(a.told, "leads anew lost ");
+}
+
+// It cannot know whether there was a lease before it came.
+TEST_F(ElectorTest, WhoComesAfterADeletionWaitsAsWell) {
+  Candidate a(server, "a");
+  time.pass(kFirst + 10s);
+  const net::Moment fence = a.elector->fence();
+  server.ways["a"] = LeaseServer::Way::lost;
+  server.remove();
+  Candidate b(server, "b");
+  while (b.told.empty()) time.pass(10ms);
+  EXPECT_GT(time.now(), fence);
+  EXPECT_EQ(b.elector->counters().unclean, 1);
+}
+
+TEST_F(ElectorTest, AFreeLeaseThatNobodyEverHeldIsTakenAsNone) {
+  Candidate a(server, "a");
+  time.pass(kFirst + 10s);
+  const net::Moment fence = a.elector->fence();
+  server.ways["a"] = LeaseServer::Way::lost;
+  server.make_free();
+  Candidate b(server, "b");
+  while (b.told.empty()) time.pass(10ms);
+  EXPECT_GT(time.now(), fence);
+  EXPECT_EQ(b.told, "leads anew ");
+}
+
+// A server that knows neither the lease nor its namespace is not asked without a pause.
+TEST_F(ElectorTest, ALeaseThatCannotBeMadeIsTriedNowAndThen) {
+  server.ways["a"] = LeaseServer::Way::no_namespace;
+  Candidate a(server, "a");
+  time.pass(10s);
+  EXPECT_NE(a.elector->trouble(), "");
+  EXPECT_LE(a.elector->counters().failed, 20);
+}
+
+// Both clocks stand still while a virtual machine is paused; later only the wall clock is set.
+TEST_F(ElectorTest, NothingIsSentBeforeARenewalWhenTheClocksDisagree) {
+  Candidate a(server, "a");
+  time.pass(kFirst + 10s);
+  ASSERT_GT(a.elector->fence(), time.now());
+  for (const net::Duration jump : {net::Duration{20s}, net::Duration{-20s}, net::Duration{300ms}}) {
+    a.wall_ahead += jump;
+    EXPECT_EQ(a.elector->fence(), net::Moment{});
+    EXPECT_EQ(a.elector->fence(), net::Moment{}) << "the renewal is under way";
+    time.pass(5ms);
+    EXPECT_GT(a.elector->fence(), time.now() + 10s);
+  }
+  EXPECT_EQ(a.elector->counters().clock_jumps, 3);
+  a.wall_ahead += 200ms;
+  EXPECT_GT(a.elector->fence(), time.now()) << "clocks are set a little now and then";
+  // A renewal that was sent before the jump is not one after it.
+  time.pass(2s);
+  server.ways["a"] = LeaseServer::Way::lost;
+  time.pass(2500ms);
+  a.wall_ahead += 20s;
+  EXPECT_EQ(a.elector->fence(), net::Moment{});
+  EXPECT_EQ(a.told, "leads anew ");
+}
+
 TEST_F(ElectorTest, ALeaseThatCannotBeGivenBackDoesNotHoldUpTheEnd) {
   Candidate a(server, "a");
-  time.pass(3s);
+  time.pass(kFirst + 3s);
   server.ways["a"] = LeaseServer::Way::lost;
   bool done = false;
   a.elector->release([&] { done = true; });

@@ -14,7 +14,6 @@ namespace {
 using Reply = tl::expected<ApiReply, CallError>;
 
 constexpr int kConflict = 409;
-constexpr int kNotFound = 404;
 // What has less time than this is not sent.
 constexpr std::chrono::milliseconds kTimeToWrite{10};
 
@@ -135,8 +134,9 @@ void PodAccess::read(Name pod, Read done) {
                ReadError{.message = fmt::format("cannot {}: {}", what, reply.error().message)}));
          }
          if (!good(reply)) {
-           return done(tl::unexpected(
-               ReadError{.message = explain(what, *reply), .absent = reply->status == kNotFound}));
+           return done(
+               tl::unexpected(ReadError{.message = explain(what, *reply),
+                                        .absent = says_not_found(*reply, "pods", pod.name)}));
          }
          auto object = body->decoder.pod(reply->body);
          if (object) return done(std::move(*object));

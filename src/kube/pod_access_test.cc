@@ -96,14 +96,18 @@ TEST_F(PodAccessTest, BehindTheFenceNothingIsSent) {
 TEST_F(PodAccessTest, ReadsAPodAndKnowsOneThatIsNotThere) {
   server_.script("GET", kPath,
                  {reply(200, R"({"metadata":{"name":"p","namespace":"ns","uid":"u"}})"),
-                  refuse(404, "NotFound", "pods \"p\" not found")});
+                  reply(404, "404 page not found"), testing::not_found("pods", "p")});
   std::string uid;
   start().read({.ns = "ns", .name = "p"}, [&](const auto& pod) { uid = pod->uid; });
   ASSERT_TRUE(run_until(loop_, [&] { return !uid.empty(); }));
   EXPECT_EQ(uid, "u");
-  bool absent = false;
-  access_->read({.ns = "ns", .name = "p"}, [&](const auto& pod) { absent = pod.error().absent; });
-  EXPECT_TRUE(run_until(loop_, [&] { return absent; }));
+  std::vector<bool> absent;
+  const auto note = [&](const auto& pod) { absent.push_back(pod.error().absent); };
+  access_->read({.ns = "ns", .name = "p"}, note);
+  EXPECT_TRUE(run_until(loop_, [&] { return absent.size() == 1; }));
+  access_->read({.ns = "ns", .name = "p"}, note);
+  EXPECT_TRUE(run_until(loop_, [&] { return absent.size() == 2; }));
+  EXPECT_EQ(absent, (std::vector<bool>{false, true})) << "a proxy knows nothing of pods";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "kube/reflector.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +28,11 @@ constexpr std::size_t kItemsPerTurn = 50;
 
 }  // namespace
 
+void tell(Outages::Source& outage, const ReflectorStatus& status) {
+  if (status.phase == ReflectorPhase::disconnected) outage.failed(status.error, status.code);
+  if (status.phase == ReflectorPhase::live) outage.works();
+}
+
 // A page of a list that is being handed on.
 struct Reflector::Page {
   std::string body;
@@ -43,6 +49,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
         lines(options.line_bytes_max),
         frames(options.line_bytes_max),
         timer(client.loop()),
+        relist_timer(client.loop()),
         backoff(options.backoff_min, options.backoff_max, options.seed),
         rng(options.seed) {
     status.since = client.loop().now();
@@ -67,6 +74,8 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
 
   void begin_list() {
     halt();
+    relist_timer.cancel();
+    relist_waits = false;
     continue_token.clear();
     ++counters.lists;
     const std::uint64_t before = round;
@@ -311,6 +320,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
       expired();
     } else {
       std::optional<net::Duration> asked;
+      status.code = decoded->code;
       if (decoded->retry_after_seconds > 0) {
         asked = std::chrono::seconds{decoded->retry_after_seconds};
       }
@@ -322,6 +332,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
 
   void take_end(const std::optional<net::CallError>& error) {
     if (error) {
+      status.code = 0;
       watch_failed(fmt::format("{}: {}", watch_words(), error->message), {});
     } else if (fruitful || client.loop().now() - opened >= options.backoff_min) {
       watch();
@@ -371,6 +382,9 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   WatchLines lines;
   WatchFrames frames;
   net::Timer timer;
+  net::Timer relist_timer;
+  bool relist_waits = false;  // one was asked for and has not begun
+  std::optional<SteadyTime> last_relist;
   Backoff backoff;
   base::Rng rng;
   ReflectorStatus status;
@@ -391,7 +405,10 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
 
 Reflector::Reflector(ApiClient& client, ReflectorOptions options, ReflectorSink& sink)
     : body_(std::make_shared<Body>(client, std::move(options), sink)) {}
-Reflector::~Reflector() { body_->halt(); }
+Reflector::~Reflector() {
+  body_->relist_timer.cancel();
+  body_->halt();
+}
 
 void Reflector::start() {
   if (std::exchange(body_->started, true)) return;
@@ -400,6 +417,7 @@ void Reflector::start() {
 
 void Reflector::stop() {
   body_->stopped = true;
+  body_->relist_timer.cancel();
   body_->halt();
 }
 
@@ -409,6 +427,20 @@ void Reflector::relist() {
   body->halt();
   // Later: the sink may be in the middle of another callback.
   body->timer.start(net::Duration::zero(), body->guarded([](Body& self) { self.begin_list(); }));
+}
+
+void Reflector::relist_soon() {
+  const std::shared_ptr<Body> body = body_;
+  if (body->stopped || std::exchange(body->relist_waits, true)) return;
+  const SteadyTime now = body->client.loop().now();
+  const SteadyTime due = body->last_relist ? *body->last_relist + body->options.relist_every : now;
+  body->relist_timer.start(std::max(due - now, net::Duration::zero()),
+                           [weak = std::weak_ptr<Body>(body)] {
+                             const auto self = weak.lock();
+                             if (!self || self->stopped) return;
+                             self->last_relist = self->client.loop().now();
+                             self->begin_list();
+                           });
 }
 
 const ReflectorStatus& Reflector::status() const { return body_->status; }

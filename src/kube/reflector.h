@@ -20,6 +20,7 @@
 
 #include "kube/api_client.h"
 #include "kube/clock.h"
+#include "kube/outages.h"
 
 namespace stowage::kube {
 
@@ -37,6 +38,9 @@ struct ReflectorStatus {
   SteadyTime since;     // when this phase began
   friend bool operator==(const ReflectorStatus&, const ReflectorStatus&) = default;
 };
+
+// Whether the server serves it, for people.
+void tell(Outages::Source& outage, const ReflectorStatus& status);
 
 enum class WatchType : std::uint8_t { added, modified, deleted };
 
@@ -82,6 +86,7 @@ struct ReflectorOptions {
   net::Duration backoff_min = std::chrono::milliseconds{800};
   net::Duration backoff_max = std::chrono::seconds{30};
   net::Duration healthy_after = std::chrono::seconds{120};  // of watching: the backoff starts anew
+  net::Duration relist_every = std::chrono::seconds{30};    // see relist_soon()
   std::size_t line_bytes_max = std::size_t{16} << 20U;      // beyond: passed over as a bad line
   std::uint64_t seed = 1;                                   // of the jitter
 };
@@ -109,8 +114,13 @@ class Reflector {
   void start();  // once
   void stop();   // no callback comes after it
 
-  // Lists again now, e.g. because the sink has lost something.
+  // Lists again now.
   void relist();
+  // The sink has lost something, and nobody can say of which object: only a list tells what is true
+  // now. It begins at once, or when `relist_every` has passed since the last one that was asked for
+  // so, in case the server keeps talking nonsense. Never forgotten: the first list that begins
+  // after this call has it all, whatever that is for.
+  void relist_soon();
 
   [[nodiscard]] const ReflectorStatus& status() const;
   [[nodiscard]] const ReflectorCounters& counters() const;

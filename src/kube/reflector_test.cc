@@ -335,6 +335,30 @@ TEST_F(ReflectorTest, ListsAgainWhenAsked) {
   ASSERT_TRUE(is_live());
 }
 
+// What was lost is made good, if not at once then later: never not at all.
+TEST_F(ReflectorTest, AListThatIsAskedForTooSoonIsPutOff) {
+  script({reply(200, list_json({}, 5)), reply(200, list_json({}, 6)), reply(200, list_json({}, 7)),
+          reply(200, list_json({}, 8))},
+         {server_.stream({}, StreamEnd::open)});
+  start({.relist_every = milliseconds{300}});
+  ASSERT_TRUE(is_live());
+  const auto began = loop_.now();
+  reflector_->relist_soon();
+  ASSERT_TRUE(words_are({"[", "]5", "[", "]6"}));
+  ASSERT_TRUE(is_live());
+  for (int i = 0; i < 10; ++i) reflector_->relist_soon();
+  testing::run_for(loop_, milliseconds{50});
+  EXPECT_EQ(diary_.words.size(), 4U) << "not at once";
+  ASSERT_TRUE(words_are({"[", "]5", "[", "]6", "[", "]7"}));
+  EXPECT_GE(loop_.now() - began, milliseconds{300});
+  testing::run_for(loop_, milliseconds{400});
+  EXPECT_EQ(diary_.words.size(), 6U) << "once for all of them";
+  reflector_->relist_soon();
+  reflector_->stop();
+  testing::run_for(loop_, milliseconds{20});
+  EXPECT_EQ(diary_.words.size(), 6U);
+}
+
 TEST_F(ReflectorTest, MayBeStoppedOrDestroyedInAnyCallback) {
   for (const std::string& moment :
        {std::string("["), "=" + object("a", 1), std::string("]5"), "+" + object("b", 6)}) {

@@ -119,6 +119,9 @@ void TrustSource::on_status(const kube::ReflectorStatus& status) {
   if (status.phase == kube::ReflectorPhase::disconnected) complain(status.error);
 }
 
-void TrustSource::on_bad_line(const std::string& error) { complain(error); }
+void TrustSource::on_bad_line(const std::string& error) {
+  complain(error);
+  reflector_.relist_soon();
+}
 
 }  // namespace stowage::metricsapi

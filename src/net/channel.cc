@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <utility>
@@ -255,6 +258,18 @@ void Channel::write_failed(const std::string& why) {
   timer_.start(state_ == State::finishing ? Duration{} : kBrokenWriteWait, [this, why] {
     end(ChannelEnd::Kind::broken, fmt::format("connection to {} broke: {}", options_.peer, why));
   });
+}
+
+void Channel::limit_delivery(Duration limit) {
+  constexpr auto kLongest = std::chrono::milliseconds{std::numeric_limits<int>::max()};
+  const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(limit);
+  const auto millis =
+      static_cast<unsigned>(std::clamp(rounded, std::chrono::milliseconds{1}, kLongest).count());
+  const int fd = socket_.native_handle();
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &millis, sizeof(millis));
+  if (std::exchange(resets_, true)) return;
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
 void Channel::finish(Duration linger) {

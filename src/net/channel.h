@@ -85,6 +85,11 @@ class Channel final : public std::enable_shared_from_this<Channel> {
   [[nodiscard]] bool sent() const { return sent_; }
   void clear_sent() { sent_ = false; }
 
+  // What is queued has so much time to arrive at the machine of the peer; else the connection is
+  // reset, by the system itself should this process stand still. And from now on nothing that was
+  // queued is sent after close(), or after the end of the process. TCP only.
+  void limit_delivery(Duration limit);
+
   // Ends after what is queued has been sent, waiting `linger` at most for the peer to end too. The
   // owner hears of on_end() only, with eof.
   void finish(Duration linger);
@@ -156,6 +161,7 @@ class Channel final : public std::enable_shared_from_this<Channel> {
   bool sent_ = false;
   bool write_broken_ = false;
   bool output_ended_ = false;
+  bool resets_ = false;  // at close()
   Duration linger_{};
 };
 

@@ -47,6 +47,7 @@ void ClientLink::start(const std::shared_ptr<ClientCall>& next) {
   answer_begun_ = false;
   parser_.reset(call->mode);
   channel_->clear_sent();
+  channel_->limit_delivery(call->deadline - loop_.now());
   channel_->output().push_payload(call->head);
   channel_->output().push_payload(call->body);
   channel_->flush();

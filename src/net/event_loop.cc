@@ -31,6 +31,12 @@ EventLoop::EventLoop() : io_(std::make_unique<Io>()) {}
 EventLoop::EventLoop(Schedule& schedule) : schedule_(&schedule) {}
 EventLoop::~EventLoop() = default;
 
+Moment clock_now() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return Moment{std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec}};
+}
+
 Moment after(const EventLoop& loop, Duration delay) {
   const Moment now = loop.now();
   const Duration longest = Moment::max() - now;
@@ -92,7 +98,9 @@ struct Timer::Body {
       if (self && self->generation == generation) woken(self);
     };
     if (!body->timer) return body->loop.schedule()->at(body->due, wake);
-    body->timer->expires_at(body->due);
+    // The library's clock stands still while the machine sleeps, so it is told how long, not when:
+    // a timer may fire late after that, and never early.
+    body->timer->expires_after(body->due - body->loop.now());
     body->timer->async_wait([wake](const boost::system::error_code&) { wake(); });
   }
 

@@ -13,6 +13,10 @@ namespace stowage::net {
 using Duration = std::chrono::nanoseconds;
 using Moment = std::chrono::steady_clock::time_point;
 
+// Of all moments here. Never goes back, and goes on while the machine sleeps: what was due before
+// it slept is overdue when it wakes, as it is for everybody else. Any thread.
+[[nodiscard]] Moment clock_now();
+
 // Time and turns from elsewhere, for simulations: work is done one piece after the other, by time
 // and then as the schedule likes, and nothing happens in between. There are no sockets then.
 class Schedule {
@@ -41,10 +45,8 @@ class EventLoop {
   // `handler` is called on the loop's thread with the number of each such signal.
   void on_signals(const std::vector<int>& signals, std::function<void(int)> handler);
 
-  // Any thread. Everything on the loop reads the steady clock here.
-  [[nodiscard]] Moment now() const {
-    return schedule_ != nullptr ? schedule_->now() : std::chrono::steady_clock::now();
-  }
+  // Any thread. Everything on the loop reads the clock here.
+  [[nodiscard]] Moment now() const { return schedule_ != nullptr ? schedule_->now() : clock_now(); }
   [[nodiscard]] Schedule* schedule() { return schedule_; }  // null in real time
 
   struct Io;  // the event loop of the library underneath, for src/net alone

@@ -43,9 +43,10 @@ class HttpCaller {
   virtual ~HttpCaller() = default;  // calls in progress end without a callback; streams go on
 
   using Reply = std::function<void(tl::expected<HttpResponse, CallError>)>;
-  // A whole call. Calls wait in order for a connection; the deadline counts from now. A request on
-  // a kept connection that turns out to be closed before any byte of the response came is sent once
-  // more on a new one if it is idempotent (GET, HEAD, PUT, DELETE) or was not sent.
+  // A whole call. Calls wait in order for a connection; the deadline counts from now. After it
+  // nothing of the request leaves this machine any more, whatever becomes of this process. A
+  // request on a kept connection that turns out to be closed before any byte of the response came
+  // is sent once more on a new one if it is idempotent (GET, HEAD, PUT, DELETE) or was not sent.
   virtual void send(HttpRequest request, Duration deadline, Reply reply) = 0;
 
   // A response that goes on: a watch. `head` is called once with status and headers (its body is

@@ -1,6 +1,8 @@
 // The client against servers that break the rules.
+#include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -235,6 +237,64 @@ TEST(HttpClientPeer, ServerGoneForGoodFailsTheRetryToo) {
   ASSERT_TRUE(run_until(loop, [&] { return got.has_value(); }));
   ASSERT_FALSE(*got);
   EXPECT_TRUE(got->error().message.find(where) != std::string::npos) << got->error().message;
+}
+
+// A server that reads nothing for a while: the request waits in the send buffer of this machine.
+struct SlowReader {
+  SlowReader()
+      : server(
+            [this](RawSocket socket, int) {
+              go_on.get_future().wait();
+              got.set_value(socket.read_all());
+            },
+            4096) {}
+  static HttpRequest request() {
+    return {.method = "POST", .target = "/x", .body = std::string(40'000, 'b') + "the end"};
+  }
+  // What the server finds when it reads at last.
+  bool read_whole() {
+    go_on.set_value();
+    return got.get_future().get().ends_with("the end");
+  }
+
+  std::promise<void> go_on;
+  std::promise<std::string> got;
+  RawServer server;
+};
+
+TEST(HttpClientPeer, ARequestThatWasGivenUpIsNotDeliveredLater) {
+  SlowReader slow;
+  EventLoop loop;
+  HttpClient client(loop, options_for(slow.server));
+  std::optional<Answer> got;
+  client.send(SlowReader::request(), milliseconds{200},
+              [&](Answer answer) { got = std::move(answer); });
+  ASSERT_TRUE(run_until(loop, [&] { return got.has_value(); }));
+  ASSERT_FALSE(*got);
+  EXPECT_TRUE(got->error().timed_out);
+  EXPECT_TRUE(got->error().sent);
+  EXPECT_FALSE(slow.read_whole());
+}
+
+TEST(HttpClientPeer, ARequestOfAClientThatGoesAwayIsNotDeliveredLater) {
+  SlowReader slow;
+  EventLoop loop;
+  std::optional<HttpClient> client(std::in_place, loop, options_for(slow.server));
+  client->send(SlowReader::request(), seconds{60}, [](const Answer&) {});
+  testing::run_for(loop, milliseconds{100});
+  client.reset();
+  EXPECT_FALSE(slow.read_whole());
+}
+
+// As if the process were stopped: nobody is there who could give it up.
+TEST(HttpClientPeer, ARequestOfAProcessThatStandsStillIsNotDeliveredAfterItsTime) {
+  SlowReader slow;
+  EventLoop loop;
+  HttpClient client(loop, options_for(slow.server));
+  client.send(SlowReader::request(), milliseconds{300}, [](const Answer&) {});
+  testing::run_for(loop, milliseconds{50});
+  std::this_thread::sleep_for(milliseconds{2000});
+  EXPECT_FALSE(slow.read_whole());
 }
 
 TEST(HttpClientPeer, DataOnAnIdleConnectionClosesIt) {

@@ -71,7 +71,7 @@ class PromisesTest : public ::testing::Test {
 TEST_F(PromisesTest, AHoldEndsByWhatThePodIsLikeThen) {
   EXPECT_EQ(told(reply(200, pod_json("u", ""))), "ended;");
   EXPECT_EQ(told(reply(200, pod_json("another", "n"))), "gone;");
-  EXPECT_EQ(told(refuse(404, "NotFound", "no such pod")), "gone;");
+  EXPECT_EQ(told(kube::testing::not_found("pods", "p")), "gone;");
   EXPECT_EQ(told(reply(200, pod_json("u", "n"))), "on n;") << "bound, and we had not heard of it";
 }
 

@@ -23,6 +23,7 @@ class QuotaSource::Sink final : public kube::ReflectorSink {
   Sink(QuotaSource& owner, What what, kube::ReflectorOptions options)
       : owner_(owner),
         what_(std::move(what)),
+        outage_(owner.ends_.outages, "configmap " + what_.name),
         reflector_(owner.ends_.client, named(std::move(options), owner.options_.ns, what_.name),
                    *this) {}
 
@@ -42,13 +43,10 @@ class QuotaSource::Sink final : public kube::ReflectorSink {
     if (type == kube::WatchType::deleted) return gone();
     see(json);
   }
-  void on_status(const kube::ReflectorStatus& status) override {
-    if (status.phase != kube::ReflectorPhase::disconnected) return;
-    owner_.ends_.log.warn("cannot watch, trying again",
-                          {{"what", "configmap " + what_.name}, {"why", status.error}});
-  }
+  void on_status(const kube::ReflectorStatus& status) override { kube::tell(outage_, status); }
   void on_bad_line(const std::string& error) override {
     owner_.ends_.log.warn("unreadable watch event of a quota", {{"why", error}});
+    reflector_.relist_soon();
   }
 
  private:
@@ -61,7 +59,10 @@ class QuotaSource::Sink final : public kube::ReflectorSink {
 
   void see(std::string_view json) {
     auto map = codec::read_config_map(parser_, json);
-    if (!map) return refuse({}, map.error().message);
+    if (!map) {
+      seen_ = true;  // it is there; the last good one stays
+      return refuse({}, map.error().message);
+    }
     if (map->name != what_.name) return;  // a server that ignores the selector
     seen_ = true;
     const auto text = map->data.find(what_.key);
@@ -111,6 +112,7 @@ class QuotaSource::Sink final : public kube::ReflectorSink {
   bool seen_ = false;
   bool synced_ = false;
   bool broken_ = false;
+  kube::Outages::Source outage_;
   kube::Reflector reflector_;
 };
 

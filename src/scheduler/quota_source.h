@@ -32,6 +32,7 @@ class QuotaSource {
     Mailbox& mailbox;
     kube::EventRecorder& recorder;
     base::Log& log;
+    std::shared_ptr<kube::Outages> outages;
     std::function<void()> on_synced;  // once, when both are known
   };
   QuotaSource(QuotaOptions options, const kube::ReflectorOptions& reflector, Ends ends);

@@ -88,7 +88,10 @@ void Roster::notify(Notice::Kind kind, const dialect::PodObject& pod, std::strin
 
 // ---- nodes ----------------------------------------------------------------------------------
 
-void Roster::begin_nodes() { ++node_list_; }
+void Roster::begin_nodes() {
+  ++node_list_;
+  nodes_unnamed_ = false;
+}
 
 void Roster::see_node(const dialect::NodeObject& object) {
   auto reading = dialect::to_spec(object);
@@ -163,7 +166,15 @@ dialect::ReadOptions Roster::reading(dialect::ReadOptions options) const {
   return options;
 }
 
+void Roster::keep_node(const std::string& name) {
+  if (const auto found = nodes_.find(name); found != nodes_.end()) {
+    found->second.seen_in = node_list_;
+  }
+  if (name.empty()) nodes_unnamed_ = true;
+}
+
 void Roster::end_nodes() {
+  if (nodes_unnamed_) return;
   std::vector<std::string> gone;
   for (const auto& [name, entry] : nodes_) {
     if (entry.seen_in != node_list_) gone.push_back(name);
@@ -177,6 +188,7 @@ void Roster::end_nodes() {
 void Roster::begin_pods() {
   ++pod_list_;
   listing_pods_ = true;
+  pods_unnamed_ = false;
 }
 
 const Profile* Roster::profile_named(std::string_view name, std::uint32_t& number) const {
@@ -376,8 +388,14 @@ void Roster::lose_pod(const std::string& uid) {
   pods_.erase(found);
 }
 
+void Roster::keep_pod(const std::string& uid) {
+  if (const auto found = pods_.find(uid); found != pods_.end()) found->second.seen_in = pod_list_;
+  if (uid.empty()) pods_unnamed_ = true;
+}
+
 void Roster::end_pods() {
   listing_pods_ = false;
+  if (pods_unnamed_) return;
   std::vector<std::string> gone;
   for (const auto& [uid, entry] : pods_) {
     if (entry.seen_in != pod_list_) gone.push_back(uid);

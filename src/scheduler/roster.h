@@ -96,6 +96,9 @@ class Roster {
   void begin_nodes();
   void see_node(const dialect::NodeObject& object);
   void lose_node(const std::string& name);
+  // It is there, and cannot be read: what is known of it stays. Without a name it may be any: the
+  // list that is under way then tells of none that it has gone.
+  void keep_node(const std::string& name);
   void end_nodes();
 
   // ---- what kubelets say (roster_kubelet.cc)
@@ -110,6 +113,8 @@ class Roster {
   void begin_pods();
   void see_pod(dialect::PodObject object);
   void lose_pod(const std::string& uid);
+  // As keep_node(): a pod that is charged stays charged as it is.
+  void keep_pod(const std::string& uid);
   void end_pods();
   // A pod of another scheduler (by "namespace/name") is being bound through us, perhaps before we
   // have seen it. It may go unseen as well: a list that does not name it tells that it has gone.
@@ -247,6 +252,8 @@ class Roster {
   std::map<std::int32_t, std::size_t> memory_units_;  // how many nodes have it
   std::uint64_t node_list_ = 0;
   std::uint64_t pod_list_ = 0;
+  bool nodes_unnamed_ = false;  // the list has one that may be any
+  bool pods_unnamed_ = false;
   bool listing_pods_ = false;
   base::HashKey hash_key_ = base::random_hash_key();
   // By node, then by "namespace/name" of the pod: what one node says of a pod takes nothing from

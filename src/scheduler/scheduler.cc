@@ -12,7 +12,6 @@ namespace stowage::scheduler {
 namespace {
 
 constexpr std::chrono::seconds kTick{1};
-constexpr std::chrono::seconds kRelistEvery{30};
 // A binding that nobody waits for any more may be so much longer under way than it may take.
 constexpr std::chrono::milliseconds kTransit{500};
 constexpr std::uint64_t kTicksPerSurvey = 5;
@@ -39,8 +38,9 @@ Roster::Clock roster_clock(kube::ApiClient& client) {
           .now = [&client] { return engine_time(client.loop()); }};
 }
 
-SchedulerOptions with_clock(SchedulerOptions options, const kube::WallClock& clock) {
-  options.events.wall_clock = clock;
+SchedulerOptions completed(SchedulerOptions options, kube::ApiClient& client, base::Log& log) {
+  options.events.wall_clock = client.wall_clock();
+  if (!options.outages) options.outages = std::make_shared<kube::Outages>(client.loop(), log);
   return options;
 }
 
@@ -48,7 +48,7 @@ SchedulerOptions with_clock(SchedulerOptions options, const kube::WallClock& clo
 
 class Scheduler::NodeSink final : public kube::ReflectorSink {
  public:
-  explicit NodeSink(Scheduler& owner) : owner_(owner) {}
+  explicit NodeSink(Scheduler& owner) : owner_(owner), outage_(owner.options_.outages, "nodes") {}
   void on_list_begin() override { owner_.roster_.begin_nodes(); }
   void on_item(std::string_view json) override { see(json); }
   void on_list_end(std::string_view /*version*/) override {
@@ -57,28 +57,33 @@ class Scheduler::NodeSink final : public kube::ReflectorSink {
   }
   void on_event(kube::WatchType type, std::string_view json) override {
     if (type != kube::WatchType::deleted) return see(json);
-    auto node = decoder_.node(json);
-    if (node) owner_.roster_.lose_node(node->name);
+    const std::string name = decoder_.identity(json).name;
+    if (!name.empty()) return owner_.roster_.lose_node(name);
+    on_bad_line("one was deleted, and its name cannot be read");
   }
-  void on_status(const kube::ReflectorStatus& status) override { owner_.report("nodes", status); }
+  void on_status(const kube::ReflectorStatus& status) override { kube::tell(outage_, status); }
   void on_bad_line(const std::string& error) override {
     owner_.log_.warn("unreadable watch event of a node", {{"why", error}});
-    owner_.relist_soon(*owner_.nodes_);
+    owner_.nodes_->relist_soon();
   }
 
  private:
   void see(std::string_view json) {
     auto node = decoder_.node(json);
     if (node) return owner_.roster_.see_node(*node);
-    owner_.log_.warn("unreadable node ignored", {{"why", node.error().message}});
+    const std::string name = decoder_.identity(json).name;
+    owner_.log_.warn("unreadable node: what is known of it stays",
+                     {{"node", name}, {"why", node.error().message}});
+    owner_.roster_.keep_node(name);
   }
   Scheduler& owner_;
+  kube::Outages::Source outage_;
   codec::Decoder decoder_;
 };
 
 class Scheduler::PodSink final : public kube::ReflectorSink {
  public:
-  explicit PodSink(Scheduler& owner) : owner_(owner) {}
+  explicit PodSink(Scheduler& owner) : owner_(owner), outage_(owner.options_.outages, "pods") {}
   void on_list_begin() override {
     owner_.list_counts_ = owner_.leads_ && !owner_.binds_may_arrive();
     owner_.roster_.begin_pods();
@@ -90,33 +95,34 @@ class Scheduler::PodSink final : public kube::ReflectorSink {
   }
   void on_event(kube::WatchType type, std::string_view json) override {
     if (type != kube::WatchType::deleted) return see(json);
-    auto pod = decoder_.pod(json);
-    if (!pod) return complain(pod.error().message);
-    owner_.roster_.lose_pod(pod->uid);
-    owner_.conditions_.forget(pod->uid);
+    const std::string uid = decoder_.identity(json).uid;
+    if (uid.empty()) return on_bad_line("one was deleted, and its uid cannot be read");
+    owner_.roster_.lose_pod(uid);
+    owner_.conditions_.forget(uid);
   }
-  void on_status(const kube::ReflectorStatus& status) override { owner_.report("pods", status); }
+  void on_status(const kube::ReflectorStatus& status) override { kube::tell(outage_, status); }
   void on_bad_line(const std::string& error) override {
     owner_.log_.warn("unreadable watch event of a pod", {{"why", error}});
-    owner_.relist_soon(*owner_.pods_);
+    owner_.pods_->relist_soon();
   }
 
  private:
   void see(std::string_view json) {
     auto pod = decoder_.pod(json);
-    if (!pod) return complain(pod.error().message);
-    owner_.roster_.see_pod(std::move(*pod));
-  }
-  void complain(const std::string& why) {
-    owner_.log_.warn("unreadable pod ignored", {{"why", why}});
+    if (pod) return owner_.roster_.see_pod(std::move(*pod));
+    const codec::ObjectIdentity known = decoder_.identity(json);
+    owner_.log_.warn("unreadable pod: what is known of it stays",
+                     {{"pod", known.ns + "/" + known.name}, {"why", pod.error().message}});
+    owner_.roster_.keep_pod(known.uid);
   }
   Scheduler& owner_;
+  kube::Outages::Source outage_;
   codec::Decoder decoder_;
 };
 
 Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Log& log)
     : client_(client),
-      options_(with_clock(std::move(options), client.wall_clock())),
+      options_(completed(std::move(options), client, log)),
       log_(log),
       binder_(client, options_.binder),
       recorder_(client, options_.events),
@@ -167,6 +173,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
                                                         .mailbox = mailbox_,
                                                         .recorder = recorder_,
                                                         .log = log,
+                                                        .outages = options_.outages,
                                                         .on_synced = [this] { open_if_ready(); }});
   }
   things_ = std::make_unique<ThingSource>(
@@ -175,6 +182,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
           .client = client,
           .mailbox = mailbox_,
           .log = log,
+          .outages = options_.outages,
           .on_synced = [this] { open_if_ready(); },
           .on_claim_changed = [this](const std::string& claim) { outbox_->claim_changed(claim); }});
   const auto carry_out = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
@@ -304,25 +312,6 @@ void Scheduler::stand_down() {
       open_if_ready();
     });
   });
-}
-
-// An event is lost, and nobody can say of which object: only a list tells what is true now. Not
-// more often than now and then, in case the server keeps talking nonsense.
-void Scheduler::relist_soon(kube::Reflector& reflector) {
-  const auto now = client_.loop().now();
-  if (now - last_relist_ < kRelistEvery) return;
-  last_relist_ = now;
-  client_.loop().post([this, alive = alive_, &reflector] {
-    if (*alive && !stopping_) reflector.relist();
-  });
-}
-
-void Scheduler::report(const char* what, const kube::ReflectorStatus& status) {
-  if (status.phase == kube::ReflectorPhase::disconnected) {
-    log_.warn("cannot watch, trying again", {{"what", what}, {"why", status.error}});
-  } else if (status.phase == kube::ReflectorPhase::live) {
-    log_.debug("watching", {{"what", what}});
-  }
 }
 
 std::string Scheduler::trouble() const {

@@ -20,6 +20,7 @@
 #include "kube/condition_writer.h"
 #include "kube/event_recorder.h"
 #include "kube/object_access.h"
+#include "kube/outages.h"
 #include "kube/pod_access.h"
 #include "kube/reflector.h"
 #include "scheduler/outbox.h"
@@ -45,6 +46,7 @@ struct SchedulerOptions {
   ClaimBinderOptions claims;
   // Nothing is decided before lead() is called. Then binder.fence says until when.
   bool elected = false;
+  std::shared_ptr<kube::Outages> outages;  // null: one of its own
 };
 
 // How full something is that may hold so much and no more.
@@ -128,8 +130,6 @@ class Scheduler {
   [[nodiscard]] std::vector<QueueFill> queues() const;
   void prepare();
   void open();
-  void relist_soon(kube::Reflector& reflector);
-  void report(const char* what, const kube::ReflectorStatus& status);
   void tick();
 
   kube::ApiClient& client_;
@@ -155,7 +155,6 @@ class Scheduler {
   std::shared_ptr<bool> alive_;
   net::Moment started_;
   net::Moment last_answer_;
-  net::Moment last_relist_;
   bool asked_ = false;
   core::Survey survey_;
   bool pods_started_ = false;

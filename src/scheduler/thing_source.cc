@@ -14,7 +14,6 @@ namespace {
 
 using core::ThingKind;
 
-constexpr std::chrono::seconds kRelistEvery{30};
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 
@@ -63,7 +62,10 @@ const char* path_of(ThingKind kind) { return kRows.at(place_of(kind)).path; }
 class ThingSource::Sink final : public kube::ReflectorSink {
  public:
   Sink(ThingSource& owner, const Row& row)
-      : owner_(owner), row_(row), again_(owner.ends_.client.loop()) {
+      : owner_(owner),
+        row_(row),
+        again_(owner.ends_.client.loop()),
+        outage_(owner.ends_.outages, plural(row.path)) {
     make_reflector();
   }
 
@@ -82,12 +84,15 @@ class ThingSource::Sink final : public kube::ReflectorSink {
     return fmt::format("the first list of {} is not in yet", plural(row_.path));
   }
 
-  void on_list_begin() override { ++list_; }
+  void on_list_begin() override {
+    ++list_;
+    unnamed_ = false;
+  }
   void on_item(std::string_view json) override { see(json); }
   void on_list_end(std::string_view /*version*/) override {
     std::vector<std::string> gone;
     for (const auto& [name, seen_in] : names_) {
-      if (seen_in != list_) gone.push_back(name);
+      if (seen_in != list_ && !unnamed_) gone.push_back(name);
     }
     std::sort(gone.begin(), gone.end());
     for (const std::string& name : gone) lose(name);
@@ -100,19 +105,19 @@ class ThingSource::Sink final : public kube::ReflectorSink {
     const auto name = decoder_.thing_name(row_.kind, json);
     if (name) return lose(*name);
     complain(name.error().message);
-    relist_soon();
+    reflector_->relist_soon();
   }
   void on_status(const kube::ReflectorStatus& status) override {
-    if (status.phase != kube::ReflectorPhase::disconnected) return;
-    if (!listed_ && (status.code == kForbidden || status.code == kNotFound)) {
+    const bool failed = status.phase == kube::ReflectorPhase::disconnected;
+    if (failed && !listed_ && (status.code == kForbidden || status.code == kNotFound)) {
+      outage_.works();  // the server does
       return do_without(status.error);
     }
-    owner_.ends_.log.warn("cannot watch, trying again",
-                          {{"what", plural(row_.path)}, {"why", status.error}});
+    kube::tell(outage_, status);
   }
   void on_bad_line(const std::string& error) override {
     owner_.ends_.log.warn("unreadable watch event", {{"what", plural(row_.path)}, {"why", error}});
-    relist_soon();
+    reflector_->relist_soon();
   }
 
  private:
@@ -150,16 +155,21 @@ class ThingSource::Sink final : public kube::ReflectorSink {
     owner_.ends_.mailbox.put_thing(object->name, core::ThingChanged{std::move(object->thing)});
   }
 
-  // What it was before is no longer true, and what it is now is not known: it is not there.
+  // What is known of it stays: a budget that nobody can read is still one.
   void refuse(std::string_view json, const std::string& why) {
     ++owner_.unreadable_;
     const auto name = decoder_.thing_name(row_.kind, json);
     complain(name ? fmt::format("{}: {}", *name, why) : why);
-    if (name) lose(*name);
+    if (!name) {
+      unnamed_ = true;
+    } else if (const auto known = names_.find(*name); known != names_.end()) {
+      known->second = list_;
+    }
   }
 
   void complain(const std::string& why) {
-    owner_.ends_.log.warn("unreadable object ignored", {{"what", plural(row_.path)}, {"why", why}});
+    owner_.ends_.log.warn("unreadable object: what is known of it stays",
+                          {{"what", plural(row_.path)}, {"why", why}});
   }
 
   void lose(const std::string& name) {
@@ -169,15 +179,6 @@ class ThingSource::Sink final : public kube::ReflectorSink {
     owner_.ends_.mailbox.put_thing_gone({.kind = row_.kind, .name = name});
   }
 
-  // An event is lost: only a list tells what is true now. Not more often than now and then, in case
-  // the server keeps talking nonsense.
-  void relist_soon() {
-    const auto now = owner_.ends_.client.loop().now();
-    if (now - last_relist_ < kRelistEvery) return;
-    last_relist_ = now;
-    reflector_->relist();
-  }
-
   ThingSource& owner_;
   const Row& row_;
   codec::Decoder decoder_;
@@ -185,8 +186,9 @@ class ThingSource::Sink final : public kube::ReflectorSink {
   std::uint64_t list_ = 0;
   bool listed_ = false;
   bool absent_ = false;
-  net::Moment last_relist_;
+  bool unnamed_ = false;  // the list has one that may be any
   net::Timer again_;
+  kube::Outages::Source outage_;
   std::unique_ptr<kube::Reflector> reflector_;
 };
 

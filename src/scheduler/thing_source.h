@@ -5,7 +5,8 @@
 //
 // A kind that the server does not know (404), or that we may not read (403), counts as empty: that
 // is told once in the log, with what it means for pods, and tried again every minute. Once a kind
-// has been listed, what is known of it stays true until the server says otherwise.
+// has been listed, what is known of it stays true until the server says otherwise; so does what is
+// known of an object that can no longer be read.
 //
 // Lives on the client's loop.
 #pragma once
@@ -48,6 +49,7 @@ class ThingSource {
     kube::ApiClient& client;
     Mailbox& mailbox;
     base::Log& log;
+    std::shared_ptr<kube::Outages> outages;
     std::function<void()> on_synced;  // once, when all kinds are known
     // A claim appeared, is different in one of the fields of ClaimView, or is gone. claim() tells
     // which. Only kept, never called, before start() and after stop().

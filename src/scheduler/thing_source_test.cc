@@ -69,6 +69,7 @@ class ThingSourceTest : public ::testing::Test {
                      .client = *client_,
                      .mailbox = mailbox_,
                      .log = log_,
+                     .outages = std::make_shared<kube::Outages>(loop_, log_),
                      .on_synced = [this] { ++synced_; },
                      .on_claim_changed = [this](const std::string& name) { see_claim(name); }});
     source_->start();
@@ -192,7 +193,9 @@ TEST_F(ThingSourceTest, WhatIsKnownStaysWhenTheServerNoLongerShowsIt) {
   script(ThingKind::volume, {list({object("a")}), refuse(403, "Forbidden", "no more")},
          {refuse(410, "Expired", "too old")});
   start(milliseconds{5});
-  EXPECT_TRUE(run_until(loop_, [&] { return logged("cannot watch") >= 2; }));
+  const char* path = path_of(ThingKind::volume);
+  EXPECT_TRUE(run_until(loop_, [&] { return server_.seen("GET", path).size() >= 5; }));
+  EXPECT_EQ(logged("the API server refuses"), 1U) << "once, however often it is tried";
   EXPECT_TRUE(told({"+2:a"}));
   EXPECT_FALSE(source_->counters().absent[static_cast<std::size_t>(ThingKind::volume)]);
   EXPECT_EQ(source_->counters().now[static_cast<std::size_t>(ThingKind::volume)], 1U);
@@ -239,17 +242,29 @@ TEST_F(ThingSourceTest, AClaimThatGoesIsToldToo) {
   EXPECT_EQ(source_->claim("ml/c"), nullptr);
 }
 
-TEST_F(ThingSourceTest, WhatCannotBeReadIsNotThere) {
+TEST_F(ThingSourceTest, WhatCannotBeReadStaysAsItWas) {
   script(ThingKind::claim, {list({object("c"), R"({"metadata":7})"})},
          {server_.stream({event("MODIFIED", object("c", R"(,"spec":{"accessModes":["Odd"]})")),
                           event("ADDED", object("d"))},
                          StreamEnd::open)});
   start();
   EXPECT_TRUE(run_until(loop_, [&] { return source_->claim("ml/d") != nullptr; }));
-  EXPECT_EQ(source_->claim("ml/c"), nullptr);
+  EXPECT_NE(source_->claim("ml/c"), nullptr);
   EXPECT_EQ(source_->counters().unreadable, 2U);
   EXPECT_EQ(logged("is not an access mode"), 1U);
-  EXPECT_TRUE(told({"-1:ml/c", "+1:ml/d"}));
+  EXPECT_TRUE(told({"+1:ml/c", "+1:ml/d"}));
+}
+
+// A list in which it cannot be read does not say that it has gone.
+TEST_F(ThingSourceTest, AListWithAnObjectThatCannotBeReadTakesNothingAway) {
+  const std::string odd = object("c", R"(,"spec":{"accessModes":["Odd"]})");
+  script(ThingKind::claim, {list({object("c"), object("d")}), list({odd})},
+         {server_.stream({event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired"})")},
+                         StreamEnd::clean),
+          server_.stream({}, StreamEnd::open)});
+  start();
+  EXPECT_TRUE(run_until(loop_, [&] { return source_->claim("ml/d") == nullptr && synced(); }));
+  EXPECT_NE(source_->claim("ml/c"), nullptr);
 }
 
 TEST_F(ThingSourceTest, NothingComesAfterItWasStopped) {

@@ -112,6 +112,36 @@ class Terms(Pair):
         self.placed_once()
 
 
+    def test_a_lease_that_is_deleted_does_not_make_two_leaders(self):
+        for number in range(6):
+            status, _ = self.cluster.api.request("DELETE", LEASE)
+            self.assertEqual(status, 200)
+            end = time.monotonic() + 0.7 + 0.3 * number
+            while time.monotonic() < end:
+                self.assertEqual(self.standby.metric("stowage_leaderships_total"), 0)
+            self.add(f"p{number}")
+        self.assertTrue(self.leads(self.leader))
+        self.assertEqual(self.leader.metric("stowage_leaderships_lost_total"), 0)
+        self.bound(*[f"p{number}" for number in range(6)])
+        self.placed_once()
+
+    def test_a_frozen_leader_whose_lease_is_deleted_is_waited_out(self):
+        self.leader.process.process.send_signal(signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            status, _ = self.cluster.api.request("DELETE", LEASE)
+            self.assertEqual(status, 200)
+            wait_until("b leads", lambda: self.leads(self.standby), 2 * LEASE_SECONDS + SLACK)
+            self.assertGreater(time.monotonic() - start, LEASE_SECONDS - 0.5)
+            self.assertEqual(self.standby.metric("stowage_leaderships_unclean_total"), 1)
+        finally:
+            self.leader.process.process.send_signal(signal.SIGCONT)
+        wait_until("a has noticed", lambda: self.leader.metric("stowage_leader") == 0)
+        self.add("after")
+        self.bound("after")
+        self.placed_once()
+
+
 class Stop(Pair):
     CONFIG = DEFAULT
 

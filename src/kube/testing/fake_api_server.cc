@@ -117,6 +117,17 @@ FakeApiServer::Answer refuse(int status, const std::string& reason, const std::s
   return reply(status, status_json(status, reason, message));
 }
 
+std::string not_found_json(const std::string& resource, const std::string& name) {
+  return fmt::format(R"({{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure",)"
+                     R"("message":"{0} \"{1}\" not found","reason":"NotFound",)"
+                     R"("details":{{"name":"{1}","kind":"{0}"}},"code":404}})",
+                     resource, name);
+}
+
+FakeApiServer::Answer not_found(const std::string& resource, const std::string& name) {
+  return reply(404, not_found_json(resource, name));
+}
+
 FakeApiServer::Answer drop() {
   return [](const SeenRequest&, const std::shared_ptr<net::Responder>& responder) {
     responder->abort();

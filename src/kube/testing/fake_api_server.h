@@ -80,6 +80,9 @@ class FakeApiServer {
 // A Status object with that code.
 [[nodiscard]] FakeApiServer::Answer refuse(int status, const std::string& reason,
                                            const std::string& message);
+// What the API server says of an object that is not there: resource as in paths, "pods".
+[[nodiscard]] FakeApiServer::Answer not_found(const std::string& resource, const std::string& name);
+[[nodiscard]] std::string not_found_json(const std::string& resource, const std::string& name);
 [[nodiscard]] std::string status_json(int code, const std::string& reason,
                                       const std::string& message);
 [[nodiscard]] FakeApiServer::Answer drop();  // closes the connection without an answer

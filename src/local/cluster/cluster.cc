@@ -33,6 +33,17 @@ StoreOptions store_options(std::uint64_t seed) {
   return options;
 }
 
+// This cluster is new, and nobody leads: a controller that finds this lease need not wait, as it
+// has to where there is none.
+json::object free_lease() {
+  return {{"metadata", {{"name", "stowage"}}},
+          {"spec",
+           {{"holderIdentity", ""},
+            {"leaseDurationSeconds", 1},
+            {"renewTime", "1970-01-01T00:00:00.000000Z"},
+            {"leaseTransitions", 0}}}};
+}
+
 }  // namespace
 
 Cluster::Cluster(net::EventLoop& loop, ClusterOptions options)
@@ -61,6 +72,8 @@ Status Cluster::make_all() {
     const auto made = api_.create(Kind::node, "", std::move(node));
     if (!made) return fail("cannot make a node: " + made.error().message);
   }
+  const auto lease = api_.create(Kind::lease, "kube-system", free_lease());
+  if (!lease) return fail("cannot make the lease: " + lease.error().message);
   kubelets_ = std::make_unique<LocalKubelets>(api_, agenda_, options_.kubelets);
   controllers_ = std::make_unique<Controllers>(api_, agenda_, options_.lifecycle);
   if (!options_.kubeconfig.empty()) {

@@ -111,8 +111,11 @@ void RawSocket::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-RawServer::RawServer(std::function<void(RawSocket, int)> serve) {
+RawServer::RawServer(std::function<void(RawSocket, int)> serve, int receive_buffer) {
   fd_ = bound_socket(port_);
+  if (receive_buffer > 0) {
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
+  }
   STOWAGE_CHECK(::listen(fd_, 64) == 0);
   thread_ = std::thread([fd = fd_, serve = std::move(serve)] {
     for (int number = 0;; ++number) {

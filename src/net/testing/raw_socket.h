@@ -41,7 +41,8 @@ class RawSocket {
 // its own thread.
 class RawServer {
  public:
-  explicit RawServer(std::function<void(RawSocket, int)> serve);  // the number counts from 0
+  // The number counts from 0. `receive_buffer`: so many bytes are taken before they are read.
+  explicit RawServer(std::function<void(RawSocket, int)> serve, int receive_buffer = 0);
   ~RawServer();
   RawServer(const RawServer&) = delete;
   RawServer& operator=(const RawServer&) = delete;
