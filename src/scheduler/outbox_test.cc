@@ -173,6 +173,31 @@ class OutboxTest : public ::testing::Test {
   std::unique_ptr<Outbox> outbox_;
 };
 
+// Autoscalers add nodes for pods that are Unschedulable, and for no others.
+TEST_F(OutboxTest, TheConditionSaysWhetherANodeCouldHelp) {
+  server_.script("PATCH", kPodStatus, {reply(200)});
+  start();
+  const auto written = [&](std::size_t times, const std::string& reason) {
+    if (!called("PATCH", kPodStatus, times)) return std::string("nothing was written");
+    const std::string body = server_.seen("PATCH", kPodStatus).back().body;
+    return body.find("\"reason\":\"" + reason + "\"") == std::string::npos ? body : reason;
+  };
+  core::Refusal refusal{.nodes = 1, .counts = {{.code = core::ReasonCode::cards, .nodes = 1}}};
+  carry_out(core::Refuse{.uid = "uid-p", .refusal = refusal});
+  EXPECT_EQ(written(1, "Unschedulable"), "Unschedulable");
+  refusal.counts = {{.code = core::ReasonCode::quota, .nodes = 1}};
+  carry_out(core::Refuse{.uid = "uid-p", .refusal = refusal});
+  EXPECT_EQ(written(2, "QuotaExceeded"), "QuotaExceeded");
+  carry_out(core::Reject{.subject = "uid-p", .why = "absurd"});
+  EXPECT_EQ(written(3, "InvalidRequest"), "InvalidRequest");
+  outbox_->tell({.kind = Notice::Kind::unsupported,
+                 .ns = "ns",
+                 .name = "p",
+                 .uid = "uid-p",
+                 .text = "resource claims"});
+  EXPECT_EQ(written(4, "UnsupportedRule"), "UnsupportedRule");
+}
+
 const core::Evict kEvict{.uid = "uid-victim", .by = "uid-p", .node = "n1"};
 
 TEST_F(OutboxTest, AVictimIsMarkedThenDeletedAndToldWhy) {
