@@ -400,7 +400,8 @@ class Quota(Case):
         answer = self.extender.filter(second, nodes, FILTER)
         self.assertEqual(answer.nodes, [])
         # An error, so that kube-scheduler does not write Unschedulable: no node would help.
-        self.assertRegex(answer["Error"], "^ExceedsGPUQuota: .*asked 600 milli of M40, used 600 of 1000")
+        self.assertRegex(answer["Error"],
+                         "^ExceedsGPUQuota: .*asked 600 milli of M40, used 600 of 1000")
 
     def test_broken_and_changed_and_gone(self):
         nodes = self.nodes()
