@@ -77,7 +77,10 @@ int print_help_of(const CLI::App& app, const std::vector<std::string>& topic) {
   const CLI::App* at = &app;
   std::string path;
   for (const std::string& word : topic) {
-    const CLI::App* const next = at->get_subcommand_no_throw(word);
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : at->get_subcommands({})) {
+      if (command->get_name() == word) next = command;
+    }
     if (next == nullptr) {
       const std::string hint = base::nearest(word, commands_of(*at));
       return end_with(kExitBadInput, "unknown command \"" + word.substr(0, 64) + "\"" +
