@@ -357,6 +357,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   if (kind != kKind) root.refuse("kind", fmt::format("expected {}", kKind));
   read_profiles(root, config);
   read_extenders(root, config);
+  if (!root.has("profiles")) leave_to_kube_scheduler(config);
   read_quota(root, config);
   read_room(root, config);
   read_leader_election(root, config);

@@ -21,6 +21,11 @@ bool clash(const net::ListenAddress& a, const net::ListenAddress& b) {
   return a.host == b.host || net::is_any_address(a.host) || net::is_any_address(b.host);
 }
 
+bool kube_has(const extender::ExtenderOptions& extender, const std::string& name) {
+  const auto& names = extender.kube_names;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
 
 std::string listeners_clash(const Config& config) {
@@ -48,12 +53,18 @@ std::string listeners_clash(const Config& config) {
   return {};
 }
 
+void leave_to_kube_scheduler(Config& config) {
+  std::erase_if(config.profiles, [&](const scheduler::Profile& profile) {
+    return std::any_of(config.extenders.begin(), config.extenders.end(),
+                       [&](const auto& extender) { return kube_has(extender, profile.name); });
+  });
+}
+
 std::vector<std::string> warnings_of(const Config& config) {
   std::vector<std::string> warnings;
   for (const auto& profile : config.profiles) {
     for (const auto& extender : config.extenders) {
-      const auto& names = extender.kube_names;
-      if (std::find(names.begin(), names.end(), profile.name) == names.end()) continue;
+      if (!kube_has(extender, profile.name)) continue;
       warnings.push_back(fmt::format(
           "the profile {0} is a name that kube-scheduler answers to where the extender {1} is used "
           "(deploy/extender): two schedulers with one name bind the same pods. List the profiles "

@@ -335,9 +335,15 @@ TEST(ConfigCheckTest, TwoListenersDoNotShareAPort) {
 }
 
 TEST(ConfigCheckTest, ANameThatKubeSchedulerAnswersToIsPointedOut) {
-  const auto both = parse_config("extenders: [{preset: gpu-admission}]\n", "c.yaml");
+  const auto left = parse_config("extenders: [{preset: gpu-admission}]\n", "c.yaml");
+  ASSERT_TRUE(left);
+  EXPECT_TRUE(warnings_of(*left).empty());
+  EXPECT_EQ(left->profiles.size(), scheduler::built_in_profiles().size() - 1)
+      << "where none are listed, gpu-scheduler is left to kube-scheduler";
+  const auto both = parse_config(
+      "profiles: [{name: gpu-scheduler}]\nextenders: [{preset: gpu-admission}]\n", "c.yaml");
   ASSERT_TRUE(both);
-  ASSERT_EQ(warnings_of(*both).size(), 1U) << "all built-in profiles are there";
+  ASSERT_EQ(warnings_of(*both).size(), 1U);
   EXPECT_EQ(warnings_of(*both)[0].find("the profile gpu-scheduler is a name that kube-scheduler"),
             0U);
   const auto one =
