@@ -8,7 +8,8 @@
 namespace stowage::base {
 
 // The candidate with the fewest single-letter edits to the word, the first of equals; empty if all
-// need more than two edits and more than half of the word: that would be no help.
+// need more than a slip of the hand (neighbours that changed places are one edit): one edit of a
+// word below 4 letters, two below 12, else three. Words of more than 256 letters have none.
 [[nodiscard]] std::string nearest(std::string_view word,
                                   const std::vector<std::string>& candidates);
 

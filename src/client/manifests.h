@@ -28,8 +28,15 @@ struct Manifest {
 };
 
 // What one file holds, and the texts that the objects are views of.
+// Can be moved, not copied: the objects point into its own texts.
 class Manifests {
  public:
+  Manifests(Manifests&&) = default;
+  Manifests& operator=(Manifests&&) = default;
+  Manifests(const Manifests&) = delete;
+  Manifests& operator=(const Manifests&) = delete;
+  ~Manifests() = default;
+
   using OnProgress = std::function<void(double)>;  // the fraction of the file that has been read
 
   // Errors name the file, the number of the document and the line.
@@ -51,6 +58,8 @@ class Manifests {
   [[nodiscard]] Status add_json(const std::string& file);
   [[nodiscard]] Status add_yaml(const std::string& file, const OnProgress& on_progress);
   [[nodiscard]] Status add(const Part& part, const std::string& file);
+
+  Manifests() = default;
 
   std::deque<std::string> texts_;  // never moved, since objects_ point into them
   std::vector<Manifest> objects_;

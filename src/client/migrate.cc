@@ -61,6 +61,13 @@ std::optional<Source> source_of(const Tree& tree) {
   }
   if (!kind.empty()) return std::nullopt;
   const bool policy = tree.find("predicates") != nullptr || tree.find("priorities") != nullptr;
+  // One extender by itself, as READMEs show it.
+  if (!policy && tree.find("urlPrefix") != nullptr) {
+    Tree list{.kind = Tree::Kind::array, .elements = {tree}};
+    Tree config{.kind = Tree::Kind::object};
+    config.fields.push_back({.key = "extenders", .value = std::move(list)});
+    return Source{.tree = std::move(config), .version = version, .stanza = true};
+  }
   if (!policy && tree.find("extenders") == nullptr && tree.find("profiles") == nullptr) {
     return std::nullopt;
   }
@@ -241,6 +248,7 @@ void write_profile(const Tree& profile, const Source& source, Script& script,
   }
   const bool built_in = draft.scheduler_name != kDefaultName && is_built_in(draft.scheduler_name);
   if (built_in && names_alnair(profile)) {
+    script.profiles.push_back(draft.scheduler_name);
     script.check.push_back(
         fmt::format("pods with schedulerName {} are placed by `stowage "
                     "controller`, which must run",
@@ -321,12 +329,32 @@ std::string head_of(const Source& source, const std::string& file, const Script&
         "Remove the flags --policy-config-file, --policy-configmap and "
         "--use-legacy-policy-config, which are gone since 1.23.");
   }
+  const Comments stop = stop_first(script);
+  if (!stop.empty()) head.comment("Stop first, or two choose cards without knowing of each other:");
+  for (const std::string& words : stop) head.comment("- " + words);
+  if (!script.served.empty()) {
+    head.comment("The configuration of `stowage controller` that goes with it is at the end.");
+  }
   if (!script.check.empty()) head.comment("Check before use:");
   std::set<std::string> told;
   for (const std::string& words : script.check) {
     if (told.insert(words).second) head.comment("- " + words);
   }
   return head.take();
+}
+
+// The other file, line by line.
+std::string as_comment(std::string_view yaml) {
+  if (yaml.empty()) return {};
+  std::string out =
+      "#\n# The configuration of `stowage controller` that goes with it; --controller-config FILE\n"
+      "# writes it to a file:\n#\n";
+  while (!yaml.empty()) {
+    const std::size_t end = std::min(yaml.find('\n'), yaml.size());
+    out += fmt::format("#   {}\n", yaml.substr(0, end));
+    yaml.remove_prefix(std::min(end + 1, yaml.size()));
+  }
+  return out;
 }
 
 }  // namespace
@@ -355,8 +383,10 @@ Result<Migration> migrate_scheduler_config(std::string_view text, const std::str
   }
   Script script;
   std::string body = body_of(source, script);
+  std::string controller = script.served.empty() ? std::string() : controller_config(script);
   return Migration{
-      .yaml = head_of(source, file, script) + body,
+      .yaml = head_of(source, file, script) + body + as_comment(controller),
+      .controller = std::move(controller),
       .from = fmt::format("{} {}", source.policy ? "Policy" : "KubeSchedulerConfiguration",
                           source.stanza ? "(a stanza)" : source.version),
       .changes = script.changes};

@@ -15,6 +15,7 @@ inline constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20U;
 
 struct Migration {
   std::string yaml;
+  std::string controller;   // the configuration of the controller that goes with it; empty: none
   std::string from;         // what the file was, e.g. "Policy v1"
   std::size_t changes = 0;  // each has a comment
 };

@@ -126,10 +126,14 @@ void write_https(const Tree& extender, Script& script) {
   if (tls == nullptr || !tls->is(Tree::Kind::object)) return;
   script.out.open("tlsConfig");
   for (const auto& [key, value] : tls->fields) {
-    if (!one_of(kTlsKeys, key)) {
+    const auto* known = std::find_if(std::begin(kTlsKeys), std::end(kTlsKeys),
+                                     [&, &k = key](auto name) { return same_key(name, k); });
+    if (known == std::end(kTlsKeys)) {
       script.tell(unknown_key("tlsConfig", key));
     } else if (value.is(Tree::Kind::text) || value.is(Tree::Kind::truth)) {
-      script.out.tree(key, value);
+      // kube-scheduler reads v1 strictly: CAFile is an unknown field to it.
+      if (*known != key) script.tell(fmt::format("{} is spelt {} now.", key, *known));
+      script.out.tree(*known, value);
     } else {
       script.tell(fmt::format("tlsConfig.{} can not be read; left out", key));
     }
@@ -220,6 +224,12 @@ void advise(const Tree& extender, Script& script) {
         "Keep it the last extender: it answers with one node, and the scores of others no longer "
         "count.");
   }
+  const Tree* ignorable = extender.find("ignorable");
+  const Tree* https = extender.find("enableHTTPS");
+  serve(script, {.preset = std::string(system.preset),
+                 .listen = listen_for(url, system.listen),
+                 .ignorable = ignorable != nullptr && ignorable->scalar == "true",
+                 .tls = https != nullptr && https->scalar == "true"});
   script.check.push_back(
       fmt::format("the address of the extender ({}), and that Stowage runs there", system.preset));
 }
@@ -272,6 +282,7 @@ void write_ours(Script& script) {
     script.out.item().field("name", name).close();
   }
   script.out.close().close();
+  serve(script, {.preset = "alnair", .listen = "127.0.0.1:10361"});
   script.check.emplace_back("the address of the new extender, and that Stowage runs there");
 }
 

@@ -15,11 +15,21 @@ namespace stowage::client {
 
 using Comments = std::vector<std::string>;
 
+// An extender of kube-scheduler that Stowage answers for.
+struct Served {
+  std::string preset;
+  std::string listen;
+  bool ignorable = false;
+  bool tls = false;
+};
+
 // The new file while it is written.
 struct Script {
   YamlOut out;
   std::size_t changes = 0;
   Comments check;  // for the head: what a person has to look at
+  std::vector<Served> served;
+  Comments profiles;  // of the controller, besides its own
 
   // A comment on something that changed.
   void tell(std::string_view words) {
@@ -69,6 +79,15 @@ void read_profile(const Tree& profile, bool alpha1, ProfileDraft& draft);
 
 // All extenders of the file; and ours in the place of Alnair's plugins.
 void write_extenders(const Tree& config, bool alnair, Script& script);
+
+// ---- the controller's side (migrate_controller.cc)
+// Once for each preset.
+void serve(Script& script, Served served);
+// Where the controller has to listen so that this URL finds it.
+[[nodiscard]] std::string listen_for(std::string_view url, std::string_view by_default);
+[[nodiscard]] std::string controller_config(const Script& script);
+// What ran before and must not run beside Stowage.
+[[nodiscard]] Comments stop_first(const Script& script);
 
 // "field "x" is not known": for keys that nobody reads.
 [[nodiscard]] std::string unknown_key(std::string_view where, std::string_view key);

@@ -46,6 +46,49 @@ TEST(MigrateTest, AStanzaWithoutAKindIsUnderstood) {
   EXPECT_NE(yaml.find("filterVerb: f\n"), std::string::npos);
 }
 
+TEST(MigrateTest, OneExtenderByItselfIsUnderstood) {
+  const std::string yaml = migrated(
+      R"({"urlPrefix": "http://127.0.0.1:39999/scheduler", "filterVerb": "filter",)"
+      R"( "prioritizeVerb": "priorities", "bindVerb": "bind", "weight": 1, "ignorable": true,)"
+      R"( "managedResources": [{"name": "elasticgpu.io/gpu-core"}]})");
+  EXPECT_NE(yaml.find("extenders:\n"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("filterVerb: filter\n"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("# - the Deployment elastic-gpu-scheduler;"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("#   - preset: elastic-gpu-scheduler\n#     listen: 127.0.0.1:39999\n"),
+            std::string::npos)
+      << yaml;
+  EXPECT_NE(yaml.find("errorIfNoNodeHelps: false"), std::string::npos)
+      << "its errors are passed over, and with them the quota: " << yaml;
+}
+
+TEST(MigrateTest, KeysOfTlsAreSpeltAsTheyAreReadNow) {
+  const std::string yaml = migrated(
+      "extenders:\n- urlPrefix: https://a:8080/x\n  enableHttps: true\n  tlsConfig: {CAFile: /ca, "
+      "CertFile: /c, keyFile: /k, Insecure: false, colour: 1}\n");
+  for (const char* wanted : {"caFile: /ca\n", "certFile: /c\n", "keyFile: /k\n",
+                             "insecure: false\n", "# CAFile is spelt caFile now."}) {
+    EXPECT_NE(yaml.find(wanted), std::string::npos) << wanted << yaml;
+  }
+  EXPECT_EQ(yaml.find("  CAFile: "), std::string::npos) << yaml;
+}
+
+TEST(MigrateTest, TheControllerGetsItsConfiguration) {
+  const auto migration = migrate_scheduler_config(
+      "extenders:\n- urlPrefix: https://stowage.kube-system:8080/apis/metrics.nvidia.com/v1alpha1/"
+      "schedule\n  filterVerb: filter\n  enableHTTPS: true\n",
+      "f");
+  ASSERT_TRUE(migration) << migration.error().message;
+  EXPECT_EQ(
+      migration->controller.find("apiVersion: stowage.dev/v1alpha1\nkind: ControllerConfig\n"), 0U);
+  EXPECT_NE(migration->controller.find("- preset: nvidia-gpu-scheduler\n  listen: 0.0.0.0:8080\n"),
+            std::string::npos)
+      << migration->controller;
+  EXPECT_NE(migration->controller.find("tls:\n"), std::string::npos);
+  const auto none = migrate_scheduler_config("extenders:\n- urlPrefix: http://a/b\n", "f");
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->controller, "");
+}
+
 TEST(MigrateTest, NamesCanNotBreakOutOfAComment) {
   const std::string yaml =
       migrated("kind: Policy\napiVersion: v1\n\"a\\nextenders: [1]\\n#\": 1\n");

@@ -16,6 +16,7 @@
 #include "codec/config_map.h"
 #include "codec/kubernetes.h"
 #include "core/engine/engine.h"
+#include "core/explain/condition.h"
 #include "core/explain/render.h"
 #include "dialect/dialect.h"
 #include "scheduler/mailbox.h"
@@ -67,6 +68,7 @@ class Rehearsal {
         engine_(policies_of(ask.profiles)) {
     mailbox_.open();
     roster_.heed_promises(0);
+    roster_.believe_dump();
   }
 
   Result<WhatIf> run() {
@@ -75,7 +77,7 @@ class Rehearsal {
     for (const auto& manifests : ask_.add) {
       for (const auto& object : manifests.objects()) add_pods_of(object, add);
     }
-    STOWAGE_TRY_VOID(check_names(add));
+    check_names(add);
     STOWAGE_TRY_VOID(see_cluster());
     if (!add.passed_over.empty()) {
       out_.notes.push_back("passed over, since they ask for no pod that a scheduler places: " +
@@ -83,6 +85,7 @@ class Rehearsal {
     }
     for (dialect::PodObject& pod : pending_) place(std::move(pod));
     for (PodToAdd& pod : add.pods) {
+      if (there_.contains(pod.name)) continue;
       if (pod.unread.empty()) {
         place(std::move(pod.object));
       } else {
@@ -107,15 +110,15 @@ class Rehearsal {
                        [&](const auto& profile) { return profile.name == name; });
   }
 
-  Status check_names(const PodsToAdd& add) {
-    for (const auto& pod : add.pods) {
-      if (!pod.unread.empty()) continue;
-      if (!adding_.insert(pod.name).second) {
-        return fail(
-            fmt::format("pod {} is to be added twice; give one of them another name", pod.name));
-      }
-    }
-    return {};
+  // Of two that have one name the first is added.
+  void check_names(PodsToAdd& add) {
+    std::erase_if(add.pods, [&](const PodToAdd& pod) {
+      if (!pod.unread.empty() || adding_.insert(pod.name).second) return false;
+      out_.notes.push_back(fmt::format(
+          "pod {} is to be added twice; the second one is passed over: give it another name",
+          pod.name));
+      return true;
+    });
   }
 
   // Nodes first: then the cards that pods name are known.
@@ -181,9 +184,11 @@ class Rehearsal {
       } else if (!known(pod.scheduler)) {
         roster_.see_pod(std::move(pod));  // it may carry a promise of cards
       }
-    } else if (again) {
-      return fail(fmt::format("pod {} is to be added, but is on node {} already", name, pod.node));
     } else {
+      if (again && there_.insert(name).second) {
+        out_.notes.push_back(
+            fmt::format("pod {} is on node {} already; it is not added again", name, pod.node));
+      }
       roster_.see_pod(std::move(pod));
       ++out_.bound_pods;
     }
@@ -192,8 +197,11 @@ class Rehearsal {
   }
 
   void hear(const scheduler::Notice& notice) {
-    if (notice.kind == scheduler::Notice::Kind::refused) {
+    using Kind = scheduler::Notice::Kind;
+    if (notice.kind == Kind::refused || notice.kind == Kind::unsupported) {
       refused_ = notice.text;
+      condition_ = notice.kind == Kind::refused ? core::Condition::invalid_request
+                                                : core::Condition::unsupported_rule;
       return;
     }
     const bool node = notice.kind == scheduler::Notice::Kind::node;
@@ -244,6 +252,7 @@ class Rehearsal {
 
   void settle(const std::string& uid, Placement& placement) {
     placement.reason = refused_;
+    if (!refused_.empty()) placement.condition = core::to_word(condition_);
     for (const core::Command& command : commands_) {
       if (const auto* bind = std::get_if<core::Bind>(&command); bind && bind->uid == uid) {
         write(*bind, placement);
@@ -252,8 +261,10 @@ class Rehearsal {
       }
       if (const auto* refuse = std::get_if<core::Refuse>(&command); refuse && refuse->uid == uid) {
         placement.reason = core::sentence(refuse->refusal);
+        placement.condition = core::to_word(core::condition(refuse->refusal));
       } else if (const auto* reject = std::get_if<core::Reject>(&command)) {
         placement.reason = reject->why;
+        placement.condition = core::to_word(core::Condition::invalid_request);
       }
     }
     if (placement.reason.empty()) placement.reason = "the scheduler has not decided about the pod";
@@ -301,9 +312,11 @@ class Rehearsal {
   codec::JsonText parser_;
   WhatIf out_;
   std::set<std::string> adding_;             // names
+  std::set<std::string> there_;              // those of them that are on a node already
   std::vector<dialect::PodObject> pending_;  // of the cluster, to be placed first
   std::string placing_;                      // uid
   std::string refused_;
+  core::Condition condition_ = core::Condition::unschedulable;
   core::Commands commands_;
 };
 

@@ -44,7 +44,8 @@ struct Placement {
   std::vector<ContainerUse> containers;
   dialect::Annotations annotations;  // what would be written on the pod
   dialect::Annotations labels;
-  std::string reason;  // why not; empty: placed
+  std::string reason;     // why not; empty: placed
+  std::string condition;  // the reason that the condition PodScheduled=False would have
 };
 
 struct WhatIf {
@@ -56,9 +57,9 @@ struct WhatIf {
   [[nodiscard]] std::size_t placed() const;
 };
 
-// An error if the input as a whole makes no sense: an unknown profile, a pod to add that is on a
-// node already or is named twice, a node that can not be read. A single pod to add that can not be
-// read is a placement with a reason.
+// An error if the input as a whole makes no sense: an unknown profile, a node that can not be read.
+// A single pod to add that can not be read is a placement with a reason; one that is on a node
+// already, or is named twice, is passed over with a note.
 [[nodiscard]] Result<WhatIf> what_if(const WhatIfAsk& ask);
 
 }  // namespace stowage::client

@@ -119,6 +119,7 @@ std::string to_json(const WhatIf& result) {
     write(json, "annotations", placement.annotations);
     write(json, "labels", placement.labels);
     json.key("reason").value(placement.reason);
+    json.key("condition").value(placement.condition);
     json.end_object();
   }
   json.end_array();
@@ -136,6 +137,7 @@ std::string to_yaml(const WhatIf& result) {
     out += yaml_texts("annotations", placement.annotations);
     out += yaml_texts("labels", placement.labels);
     out += fmt::format("  reason: {}\n", quoted(placement.reason));
+    out += fmt::format("  condition: {}\n", quoted(placement.condition));
   }
   return out;
 }
@@ -157,7 +159,10 @@ std::string to_table(const WhatIf& result) {
         fmt::format("{:<{}}  {:<{}}  {}\n", placement.pod, pod_width, placed ? placement.node : "-",
                     node_width, placed ? cards_text(placement) : "-");
     if (placed) continue;
-    for (const std::string& line : wrapped(placement.reason, kColumns - 4)) {
+    const std::string why = placement.condition.empty()
+                                ? placement.reason
+                                : fmt::format("{}: {}", placement.condition, placement.reason);
+    for (const std::string& line : wrapped(why, kColumns - 4)) {
       out += fmt::format("    {}\n", line);
     }
   }

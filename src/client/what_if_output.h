@@ -8,7 +8,7 @@
 namespace stowage::client {
 
 // A list with one object for each pod: pod, node (null: none), containers with their cards,
-// annotations, labels, reason (empty: placed).
+// annotations, labels, reason (empty: placed), condition (the reason of PodScheduled=False).
 [[nodiscard]] std::string to_json(const WhatIf& result);
 [[nodiscard]] std::string to_yaml(const WhatIf& result);  // the same
 

@@ -62,6 +62,11 @@ class CliTest(unittest.TestCase):
         for args, words in [
             (["--version"], ["stowage "]),
             (["--help"], ["sim"]),
+            ([], ["Usage: stowage", "what-if", "Start here:"]),
+            (["help"], ["Usage: stowage", "what-if", "Start here:"]),
+            (["help", "sim"], ["Usage: stowage sim", "--nodes"]),
+            (["help", "migrate", "scheduler-config"], ["Usage: stowage migrate scheduler-config"]),
+            (["version"], ["stowage "]),
             (["sim", "--help"], ["Usage: stowage sim", "--nodes", "Examples:", "[dual-price]"]),
             (["sim", "--list-policies"], ["dual-price", "fgd"]),
         ]:
@@ -74,8 +79,9 @@ class CliTest(unittest.TestCase):
     def test_bad_flags_end_with_one_line(self):
         trace = self.trace
         for args, words in [
-            ([], ["no command"]),
             (["smi"], ["smi", "did you mean sim?"]),
+            (["help", "smi"], ["smi", "did you mean sim?"]),
+            (["version", "7"], ["7"]),
             (["--verson"], ["--verson", "--version"]),
             (["sim"], ["no trace given"]),
             (trace + ["--polcy", "fgd"], ["--polcy", "did you mean --policy?"]),

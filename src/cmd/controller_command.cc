@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cmd/exit.h"
 #include "controller/config.h"
+#include "controller/config_check.h"
 #include "controller/controller.h"
 #include "controller/yaml_reader.h"
 #include "kube/kubeconfig.h"
@@ -35,7 +36,8 @@ constexpr const char* kExamples =
     "    stowage controller --config config.yaml --check\n"
     "\n"
     "Pods choose a profile by spec.schedulerName. Without a configuration there are stowage,\n"
-    "toyscheduler, alnair-cost-saving, alnair-high-performance and gpu-scheduler.\n"
+    "toyscheduler, alnair-cost-saving, alnair-high-performance, gpu-scheduler and\n"
+    "vgpu-scheduler.\n"
     "Health, metrics and debugging: /healthz, /readyz, /metrics, /debug/state, /debug/log-level,\n"
     "/debug/profile/cpu, /debug/profile/heap.";
 
@@ -94,6 +96,16 @@ std::string room_of(const controller::Config& config) {
                             controller::to_text(std::chrono::nanoseconds{engine.room_ns}));
 }
 
+std::string routes_of(const extender::ExtenderOptions& options) {
+  std::string text;
+  for (const auto* routes : {&options.routes, &extender::own_routes()}) {
+    for (const extender::Route& route : *routes) {
+      text += fmt::format("            {:<24} {}\n", extender::to_word(route.verb), route.path);
+    }
+  }
+  return text;
+}
+
 std::string summary_of(const controller::Config& config) {
   std::string text = fmt::format("listen      {}\nlog         {}\n", config.listen,
                                  base::to_word(config.log.level));
@@ -108,6 +120,7 @@ std::string summary_of(const controller::Config& config) {
         "extender    {:<24} {}://{}, mode {}, {}, holds {} s\n", extender.name,
         extender.tls ? "https" : "http", extender.listen, extender::to_word(extender.mode),
         core::to_text(extender.policies.back().policy.choice), extender.hold.count());
+    text += routes_of(extender);
   }
   if (!config.agents.listen.empty()) {
     text += fmt::format("agents      {}, silent after {}, load counts for {}\n",
@@ -120,6 +133,9 @@ std::string summary_of(const controller::Config& config) {
   if (config.quota.enabled) {
     text += fmt::format("quota       ConfigMaps {} and {} in {}\n", config.quota.gpu_quota,
                         config.quota.stowage_quota, config.quota.ns);
+  }
+  for (const std::string& warning : controller::warnings_of(config)) {
+    text += fmt::format("warning     {}\n", warning);
   }
   return text;
 }
@@ -146,6 +162,7 @@ int run(const ControllerFlags& flags) {
   keep_large_buffers();
   net::raise_file_limit();
   base::Log log({.level = config->log.level, .format = config->log.format});
+  for (const std::string& warning : controller::warnings_of(*config)) log.warn(warning);
   net::EventLoop loop;
   const auto parse = [&flags](const std::string& fresh) { return config_of(flags, fresh); };
   auto controller = controller::Controller::create(

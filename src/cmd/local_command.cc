@@ -166,14 +166,23 @@ class LocalRun {
     if (flags_.quiet) return;
     text += "In another terminal:\n";
     text += fmt::format("  export KUBECONFIG={}\n", shell_word(kubeconfig_));
-    if (flags_.no_controller) text += "  stowage controller --kubeconfig \"$KUBECONFIG\"\n";
-    text +=
-        "  kubectl get nodes\n"
-        "  kubectl create deployment web --image=any --replicas=3\n"
-        "  kubectl run half --image=any --overrides='{\"spec\":{\"containers\":[{\"name\":\"half\","
-        "\"image\":\"any\",\n"
-        "    \"resources\":{\"limits\":{\"stowage.dev/gpu-core\":\"50\"}}}]}}'\n"
-        "  kubectl get pods -o wide; kubectl describe pod half\n";
+    // The controller of `stowage local` answers to default-scheduler as well; one by itself does
+    // not, since that is kube-scheduler's name.
+    const char* const scheduler = flags_.no_controller ? "\"schedulerName\":\"stowage\"," : "";
+    if (flags_.no_controller) {
+      text +=
+          "  stowage controller --kubeconfig \"$KUBECONFIG\"    # until it runs, pods wait\n"
+          "Pods have to name it: schedulerName stowage. Nobody answers to default-scheduler "
+          "here.\n";
+    }
+    text += "  kubectl get nodes\n";
+    if (!flags_.no_controller) text += "  kubectl create deployment web --image=any --replicas=3\n";
+    text += fmt::format(
+        "  kubectl run half --image=any --overrides='{{\"spec\":{{{}\"containers\":[{{"
+        "\"name\":\"half\",\"image\":\"any\",\n"
+        "    \"resources\":{{\"limits\":{{\"stowage.dev/gpu-core\":\"50\"}}}}}}]}}}}'\n"
+        "  kubectl get pods -o wide; kubectl describe pod half\n",
+        scheduler);
     text += fmt::format("Without kubectl: curl {}/api/v1/nodes\n", cluster_->url());
     if (controller_ != nullptr) {
       text +=

@@ -24,13 +24,16 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  A policy file, as GPU schedulers had it in their READMEs:\n"
     "    stowage migrate scheduler-config scheduler-policy.json > kube-scheduler.yaml\n"
+    "  And the configuration of the controller that answers from now on:\n"
+    "    stowage migrate scheduler-config old.json -o new.yaml --controller-config stowage.yaml\n"
     "  A configuration of v1alpha1 to v1beta3, out of a ConfigMap:\n"
     "    kubectl -n kube-system get cm gpu-scheduler -o yaml | stowage migrate scheduler-config -\n"
     "  Does kube-scheduler take it?\n"
     "    kube-scheduler --config kube-scheduler.yaml --write-config-to /tmp/complete.yaml\n"
     "\n"
-    "Read: Policy (v1), KubeSchedulerConfiguration (v1alpha1 to v1), stanzas of either, and\n"
-    "ConfigMaps that hold one; YAML or JSON. The head of the result says what to check.\n"
+    "Read: Policy (v1), KubeSchedulerConfiguration (v1alpha1 to v1), stanzas of either, one\n"
+    "extender by itself, and ConfigMaps that hold one; YAML or JSON. The head of the result says "
+    "what to check.\n"
     "Exit code: 0, or 2 if the file is none of these.";
 
 int write_file(const std::string& path, const std::string& text) {
@@ -53,6 +56,15 @@ int run(const MigrateFlags& flags) {
   const bool to_file = !flags.output.empty() && flags.output != "-";
   const int code = to_file ? write_file(flags.output, migration->yaml) : print(migration->yaml);
   if (code != kExitOk) return code;
+  if (!flags.controller.empty()) {
+    if (migration->controller.empty()) {
+      return end_with(kExitFailed,
+                      "no extender in it is one that Stowage answers for: there is "
+                      "nothing to write for the controller");
+    }
+    const int wrote = write_file(flags.controller, migration->controller);
+    if (wrote != kExitOk) return wrote;
+  }
   return end_with(kExitOk, fmt::format("migrated {}: {} changes, each with a comment",
                                        migration->from, migration->changes));
 }
@@ -70,6 +82,10 @@ Command add_migrate_command(CLI::App& app, MigrateFlags& flags) {
       ->type_name("")
       ->required();
   command->add_option("-o,--output", flags.output, "write there instead of the standard output")
+      ->type_name("FILE");
+  command
+      ->add_option("--controller-config", flags.controller,
+                   "write the configuration of stowage controller that goes\nwith it there")
       ->type_name("FILE");
   return {.app = migrate, .run = [&flags] { return run(flags); }};
 }

@@ -10,6 +10,7 @@ namespace stowage::cmd {
 struct MigrateFlags {
   std::string file;
   std::string output;
+  std::string controller;
 };
 
 // Adds the subcommand; what is typed goes to `flags`, which must outlive the app.

@@ -72,6 +72,30 @@ std::string help_text(const CLI::App& app) {
   return at->help(path);
 }
 
+// stowage help local demo
+int print_help_of(const CLI::App& app, const std::vector<std::string>& topic) {
+  const CLI::App* at = &app;
+  std::string path;
+  for (const std::string& word : topic) {
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : at->get_subcommands({})) {
+      if (command->get_name() == word) next = command;
+    }
+    if (next == nullptr) {
+      const std::string hint = base::nearest(word, commands_of(*at));
+      return end_with(kExitBadInput, "unknown command \"" + word.substr(0, 64) + "\"" +
+                                         (hint.empty() ? "" : "; did you mean " + hint + "?") +
+                                         " (see stowage " + path + "--help)");
+    }
+    path += word + " ";
+    at = next;
+  }
+  if (at == &app) return print(app.help());
+  std::string parents = "stowage " + path;
+  parents.resize(parents.rfind(at->get_name()) - 1);
+  return print(at->help(parents));
+}
+
 std::string lower_first(std::string text) {
   if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z') {
     text[0] = static_cast<char>(text[0] - 'A' + 'a');
@@ -84,7 +108,16 @@ std::string lower_first(std::string text) {
 int run_program(int argc, const char* const* argv) {
   CLI::App app("Stowage places GPU pods on Kubernetes nodes, down to the card and its share.");
   app.name("stowage");
-  app.footer("Each command has its own help, e.g.: stowage local --help");
+  app.footer(
+      "Start here:\n"
+      "  stowage local                 a cluster in memory to try things in; kubectl works with "
+      "it\n"
+      "  stowage local demo            the same, with pods that come, wait, and are explained\n"
+      "  stowage what-if --help        would these pods fit into my cluster? Needs no rights\n"
+      "  stowage controller --help     schedule a real cluster (deploy/stowage.yaml)\n"
+      "\n"
+      "Each command has its own help, with examples: stowage help local, stowage local --help\n"
+      "Exit code: 0 all is well, 1 it did not work out, 2 the input is wrong.");
   app.set_version_flag("--version", version_text(), "print the version and exit");
   app.set_help_flag("-h,--help", "print this help and exit");
   app.require_subcommand(0, 1);
@@ -103,6 +136,10 @@ int run_program(int argc, const char* const* argv) {
       add_what_if_command(app, what_if_flags),
       add_migrate_command(app, migrate_flags),
   };
+  CLI::App* const version = app.add_subcommand("version", "print the version and exit");
+  CLI::App* const help = app.add_subcommand("help", "print the help of a command and exit");
+  std::vector<std::string> topic;
+  help->add_option("COMMAND", topic, "e.g. local demo")->type_name("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForVersion&) {
@@ -114,10 +151,12 @@ int run_program(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return end_with(kExitBadInput, lower_first(error.what()));
   }
+  if (version->parsed()) return print(version_text());
+  if (help->parsed()) return print_help_of(app, topic);
   for (const Command& command : commands) {
     if (command.app->parsed()) return command.run();
   }
-  return end_with(kExitBadInput, "no command given (see stowage --help)");
+  return print(app.help());
 }
 
 }  // namespace stowage::cmd

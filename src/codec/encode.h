@@ -46,7 +46,7 @@ struct EventRecord {
 [[nodiscard]] std::string event_series_patch(std::int32_t count, std::int64_t unix_micros);
 
 // Strategic merge patch of pods/<name>/status: the condition PodScheduled is False. The reason is
-// "Unschedulable" or, for a failure of our own, "SchedulerError".
+// The reason is "Unschedulable" where one more node could help (core/explain/condition.h).
 struct UnschedulableAsk {
   std::string uid;  // the patch is refused if the pod is another one by now
   std::string reason = "Unschedulable";

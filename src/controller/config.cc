@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "controller/config_check.h"
 #include "controller/yaml_reader.h"
 #include "net/address.h"
 
@@ -158,6 +159,7 @@ extender::ExtenderOptions read_extender(YamlMap& map) {
   map.whole("holdSeconds", {.min = 1, .max = 3600}, hold);
   options.hold = std::chrono::seconds(hold);
   map.boolean("floorWholeCards", options.reading.floor_whole_cards);
+  map.boolean("errorIfNoNodeHelps", options.error_if_no_node_helps);
   read_tls(map, options);
   read_forward(map, options);
   return options;
@@ -355,6 +357,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   if (kind != kKind) root.refuse("kind", fmt::format("expected {}", kKind));
   read_profiles(root, config);
   read_extenders(root, config);
+  if (!root.has("profiles")) leave_to_kube_scheduler(config);
   read_quota(root, config);
   read_room(root, config);
   read_leader_election(root, config);
@@ -379,6 +382,9 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
     read_word(map, "level", base::parse_log_level, config.log.level);
     read_word(map, "format", base::parse_log_format, config.log.format);
   });
+  if (const std::string clash = listeners_clash(config); !clash.empty()) {
+    root.refuse(config.extenders.empty() ? "listen" : "extenders", clash);
+  }
   STOWAGE_TRY_VOID(root.finish());
   return config;
 }

@@ -1,7 +1,11 @@
 #include "controller/config.h"
 
+#include <fstream>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
+#include "controller/config_check.h"
 #include "controller/controller.h"
 #include "controller/yaml_reader.h"
 #include "net/address.h"
@@ -297,6 +301,83 @@ TEST(Config, TheMetricsApiMakesCertificatesAndListensWhereAgentsReport) {
     const auto wrong = parse_config(row.text, "c.yaml");
     ASSERT_FALSE(wrong) << row.text;
     EXPECT_NE(wrong.error().message.find(row.words), std::string::npos) << wrong.error().message;
+  }
+}
+
+TEST(ConfigCheckTest, TwoListenersDoNotShareAPort) {
+  struct Row {
+    const char* text;
+    const char* words;  // empty: good
+  };
+  const Row rows[] = {
+      {"extenders: [{preset: gpu-admission}, {preset: vgpu-manager}]\n",
+       "the extender gpu-admission and the extender vgpu-manager are both to listen on "
+       "127.0.0.1:3456"},
+      {"extenders: [{preset: stowage}, {preset: alnair}]\n", "both to listen on 0.0.0.0:10361"},
+      {"listen: 127.0.0.1:10361\nextenders: [{preset: stowage}]\n",
+       "health and metrics (listen) and the extender stowage"},
+      {"listen: 127.0.0.1:10362\nagents: {listen: \"127.0.0.1:10362\"}\n",
+       "agents (agents.listen)"},
+      {"listen: 127.0.0.1:0\nagents: {listen: \"127.0.0.1:0\"}\n", ""},
+      {"extenders:\n- {preset: gpu-admission, listen: \"127.0.0.1:1\"}\n"
+       "- {preset: vgpu-manager, listen: \"127.0.0.2:1\"}\n",
+       ""},
+  };
+  for (const Row& row : rows) {
+    const auto config = parse_config(row.text, "c.yaml");
+    if (*row.words == '\0') {
+      EXPECT_TRUE(config) << config.error().message;
+      continue;
+    }
+    ASSERT_FALSE(config) << row.text;
+    EXPECT_NE(config.error().message.find(row.words), std::string::npos) << config.error().message;
+  }
+}
+
+TEST(ConfigCheckTest, ANameThatKubeSchedulerAnswersToIsPointedOut) {
+  const auto left = parse_config("extenders: [{preset: gpu-admission}]\n", "c.yaml");
+  ASSERT_TRUE(left);
+  EXPECT_TRUE(warnings_of(*left).empty());
+  EXPECT_EQ(left->profiles.size(), scheduler::built_in_profiles().size() - 1)
+      << "where none are listed, gpu-scheduler is left to kube-scheduler";
+  const auto both = parse_config(
+      "profiles: [{name: gpu-scheduler}]\nextenders: [{preset: gpu-admission}]\n", "c.yaml");
+  ASSERT_TRUE(both);
+  ASSERT_EQ(warnings_of(*both).size(), 1U);
+  EXPECT_EQ(warnings_of(*both)[0].find("the profile gpu-scheduler is a name that kube-scheduler"),
+            0U);
+  const auto one =
+      parse_config("profiles: [{name: stowage}]\nextenders: [{preset: gpu-admission}]\n", "c.yaml");
+  ASSERT_TRUE(one);
+  EXPECT_TRUE(warnings_of(*one).empty());
+  const auto without = parse_config("", "c.yaml");
+  ASSERT_TRUE(without);
+  EXPECT_TRUE(warnings_of(*without).empty()) << "without an extender all names are ours";
+}
+
+// Run in the root of the repository. What ships answers to the names that the README promises, and
+// no shipped kube-scheduler answers to a name that its preset does not know of.
+TEST(ConfigCheckTest, TheNamesInWhatShipsAreThoseThatTheCodeKnows) {
+  const auto text_of = [](const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  const std::string deployed = text_of("deploy/stowage.yaml");
+  const std::string readme = text_of("README.md");
+  for (const auto& profile : scheduler::built_in_profiles()) {
+    EXPECT_NE(deployed.find("- name: " + profile.name), std::string::npos) << profile.name;
+    EXPECT_NE(readme.find(profile.name), std::string::npos) << profile.name;
+  }
+  for (const std::string& name : extender::preset_names()) {
+    const auto options = extender::preset(name);
+    ASSERT_TRUE(options);
+    const std::string shipped = text_of("deploy/extender/" + name + ".yaml");
+    for (const std::string& kube_name : options->kube_names) {
+      EXPECT_NE(shipped.find("schedulerName: " + kube_name), std::string::npos)
+          << name << " " << kube_name;
+    }
   }
 }
 

@@ -40,6 +40,9 @@ struct Reading {
 // be.
 [[nodiscard]] Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& options);
 
+// Does the pod ask for cards at all, in whatever words? Nothing is judged.
+[[nodiscard]] bool asks_for_cards(const PodObject& pod);
+
 // The pod as the engine wants it, validated. Resources that mean cards are asks for cards and
 // nothing else.
 [[nodiscard]] Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options);

@@ -1,5 +1,11 @@
 #include "dialect/own_annotations.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+
 namespace stowage::dialect {
 namespace {
 
@@ -17,7 +23,34 @@ constexpr OwnAnnotation kTable[] = {
     {"stowage.dev/card-policy", Writer::author},
 };
 
+constexpr std::string_view kDomain = "stowage.dev/";
+constexpr std::size_t kShown = 3;       // of unknown keys
+constexpr std::size_t kKeyShown = 100;  // letters of one
+
+std::string about_unknown(std::string_view key) {
+  std::vector<std::string> known;
+  for (const OwnAnnotation& row : kTable) {
+    if (row.writer == Writer::author) known.emplace_back(row.key);
+  }
+  const std::string near = key.size() <= kKeyShown ? base::nearest(key, known) : std::string();
+  return fmt::format("the annotation {} means nothing to Stowage{}", key.substr(0, kKeyShown),
+                     near.empty() ? "" : fmt::format("; did you mean {}?", near));
+}
+
 }  // namespace
+
+std::string unknown_keys(const PodObject& pod) {
+  std::string text;
+  std::size_t count = 0;
+  for (auto at = pod.annotations.lower_bound(std::string(kDomain));
+       at != pod.annotations.end() && at->first.starts_with(kDomain); ++at) {
+    const bool known = std::any_of(std::begin(kTable), std::end(kTable),
+                                   [&](const OwnAnnotation& row) { return row.key == at->first; });
+    if (known) continue;
+    if (++count <= kShown) text += (text.empty() ? "" : "; ") + about_unknown(at->first);
+  }
+  return count <= kShown ? text : text + fmt::format("; and {} more", count - kShown);
+}
 
 std::span<const OwnAnnotation> own_annotations() { return kTable; }
 

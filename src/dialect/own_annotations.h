@@ -29,6 +29,10 @@ struct OwnAnnotation {
 };
 [[nodiscard]] std::span<const OwnAnnotation> own_annotations();
 
+// The annotations of the pod under our name that mean nothing, in a sentence with what may have
+// been meant; empty if there is none.
+[[nodiscard]] std::string unknown_keys(const PodObject& pod);
+
 // The annotations of the pod that only the scheduler writes.
 [[nodiscard]] std::vector<std::string> scheduler_annotations(const PodObject& pod);
 

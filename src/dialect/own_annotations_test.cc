@@ -17,6 +17,20 @@ TEST(OwnAnnotations, OfAPodOnlyThoseOfTheSchedulerAreFound) {
             (std::vector<std::string>{"stowage.dev/gpus", "stowage.dev/retry-since"}));
 }
 
+TEST(OwnAnnotations, ThoseThatNobodyKnowsAreTold) {
+  PodObject pod;
+  for (const auto& row : own_annotations()) pod.annotations[std::string(row.key)] = "x";
+  pod.annotations["other.dev/gpu-modle"] = "x";
+  EXPECT_EQ(unknown_keys(pod), "");
+  pod.annotations["stowage.dev/gpu-modle"] = "a100";
+  pod.annotations["stowage.dev/zone"] = "x";
+  EXPECT_EQ(unknown_keys(pod),
+            "the annotation stowage.dev/gpu-modle means nothing to Stowage; did you mean "
+            "stowage.dev/gpu-model?; the annotation stowage.dev/zone means nothing to Stowage");
+  for (int i = 0; i < 1000; ++i) pod.annotations["stowage.dev/" + std::to_string(i)] = "x";
+  EXPECT_LT(unknown_keys(pod).size(), 500U) << "an author may write thousands";
+}
+
 // Run in the root of the repository. The policy that ships forbids what the table forbids, and
 // nothing that authors write.
 TEST(OwnAnnotations, TheAdmissionPolicyNamesTheSameOnes) {

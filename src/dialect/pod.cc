@@ -1,6 +1,9 @@
 // Pods: which dialect they speak, and what they ask for altogether.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "base/nearest.h"
 #include "dialect/amounts.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
@@ -87,22 +90,57 @@ Status read_wishes(const PodObject& pod, const Dialect& dialect, Reading& readin
   return pod.node.empty() ? good : Status();
 }
 
+// All words are named: who removes one of three would be told of the next one.
+tl::unexpected<Error> mixed(const PodObject& pod, const std::vector<std::string>& resources) {
+  std::string text;
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    text += i == 0 ? "with " : i + 1 == resources.size() ? " and with " : ", with ";
+    text += resources[i];
+  }
+  const std::string ways =
+      resources.size() == 2 ? std::string("two") : std::to_string(resources.size());
+  return fail(fmt::format("pod {}/{} asks for cards in {} ways, {}; keep one of them", pod.ns,
+                          pod.name, ways, text));
+}
+
+// A resource under our own name that does not exist: no node will ever offer it.
+Status check_own_names(const PodObject& pod) {
+  constexpr std::string_view kDomain = "stowage.dev/";
+  const Dialect own = native();
+  const std::vector<std::string> known(own.resources.begin(), own.resources.end());
+  for (const ContainerObject& container : pod.containers) {
+    for (const Quantities* amounts : {&container.requests, &container.limits}) {
+      for (auto at = amounts->lower_bound(std::string(kDomain));
+           at != amounts->end() && at->first.starts_with(kDomain); ++at) {
+        if (std::find(known.begin(), known.end(), at->first) != known.end()) continue;
+        const std::string near = base::nearest(at->first, known);
+        return fail(fmt::format("{}: there is no resource {}; {}", owner(pod, container), at->first,
+                                near.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
+                                             : fmt::format("did you mean {}?", near)));
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+bool asks_for_cards(const PodObject& pod) {
+  const auto all = dialects();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Dialect& dialect) { return spoken(pod, dialect) != nullptr; });
+}
 
 Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& options) {
   const Dialect* dialect = nullptr;
-  const std::string* by = nullptr;
+  std::vector<std::string> by;
   for (const Dialect& candidate : dialects()) {
     const std::string* resource = spoken(pod, candidate);
     if (resource == nullptr) continue;
-    if (dialect != nullptr) {
-      return fail(
-          fmt::format("pod {}/{} asks for cards in two ways, with {} and with {}; keep one of them",
-                      pod.ns, pod.name, *by, *resource));
-    }
     dialect = &candidate;
-    by = resource;
+    by.push_back(*resource);
   }
+  if (by.size() > 1) return mixed(pod, by);
   if (dialect == nullptr) return std::nullopt;
   Reading reading{.dialect = dialect->name};
   // Our own resources are served wherever there are cards; others need their device plugin.
@@ -115,6 +153,7 @@ Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& opt
 
 Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) {
   STOWAGE_TRY(reading, read(pod, options));
+  if (pod.node.empty()) STOWAGE_TRY_VOID(check_own_names(pod));
   core::PodSpec spec{.uid = pod.uid,
                      .name = fmt::format("{}/{}", pod.ns, pod.name),
                      .priority = pod.priority,

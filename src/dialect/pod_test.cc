@@ -275,6 +275,19 @@ TEST(Dialects, RefuseAmountsThatCanNotBe) {
   }
 }
 
+TEST(Dialects, RefuseAResourceUnderOurNameThatDoesNotExist) {
+  EXPECT_EQ(
+      error_of(pod({container("c", {{"stowage.dev/gpu-cores", "50"}})})),
+      "pod ml/train container \"c\": there is no resource stowage.dev/gpu-cores; did you mean "
+      "stowage.dev/gpu-core?");
+  EXPECT_EQ(error_of(pod({container("c", {{"stowage.dev/bandwidth", "1"}})})),
+            "pod ml/train container \"c\": there is no resource stowage.dev/bandwidth; there are "
+            "stowage.dev/gpu, stowage.dev/gpu-core, stowage.dev/gpu-memory");
+  PodObject bound = pod({container("c", {{"stowage.dev/gpu-cores", "50"}})});
+  bound.node = "n1";
+  EXPECT_EQ(error_of(bound), "no error") << "it runs, whoever has placed it";
+}
+
 TEST(Dialects, RefuseAPodThatMixesThem) {
   EXPECT_EQ(error_of(pod({container("a", {{"nvidia.com/gpu", "1"}}),
                           container("b", {{"tencent.com/vcuda-core", "100"}})})),
@@ -288,6 +301,11 @@ TEST(Dialects, RefuseAPodThatMixesThem) {
                 "a", {{"elasticgpu.io/gpu-core", "1"}, {"nano-gpu/gpu-percent", "1"}})})),
             "pod ml/train asks for cards in two ways, with elasticgpu.io/gpu-core and with "
             "nano-gpu/gpu-percent; keep one of them");
+  EXPECT_EQ(error_of(pod({container("a", {{"nvidia.com/gpu", "1"},
+                                          {"stowage.dev/gpu", "1"},
+                                          {"tencent.com/vcuda-core", "100"}})})),
+            "pod ml/train asks for cards in 3 ways, with stowage.dev/gpu, with nvidia.com/gpu and "
+            "with tencent.com/vcuda-core; keep one of them");
   // An amount of zero is nothing.
   EXPECT_EQ(
       error_of(pod({container("a", {{"nvidia.com/gpu", "1"}, {"tencent.com/vcuda-core", "0"}})})),

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/explain/model_note.h"
 #include "core/explain/render.h"
 #include "core/explain/topology_note.h"
 #include "dialect/dialect.h"
@@ -129,8 +130,10 @@ void Extender::claimed(const CallPtr& call) {
   }
   // In single-node mode it was told when the cards were chosen.
   std::string warning;
+  std::string model_note;
   if (options_.mode == Mode::bind || options_.mode == Mode::choose) {
     warning = core::topology_note(call->spec, *node, *cards);
+    model_note = core::model_note(call->spec, *node, *cards);
   }
   ends_.shared.outbox.bind_guest({.ask = {.ns = call->object.ns,
                                           .name = call->object.name,
@@ -139,6 +142,7 @@ void Extender::claimed(const CallPtr& call) {
                                           .annotations = std::move(answer.annotations)},
                                   .labels = std::move(answer.labels),
                                   .warning = std::move(warning),
+                                  .model_note = std::move(model_note),
                                   .done = [this, alive = alive_, call](const std::string& error) {
                                     if (!*alive) return;
                                     if (error.empty()) guests_.forget(call->object.uid);

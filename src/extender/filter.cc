@@ -6,6 +6,8 @@
 
 #include "codec/kubernetes.h"
 #include "core/engine/engine.h"
+#include "core/explain/condition.h"
+#include "core/explain/model_note.h"
 #include "core/explain/render.h"
 #include "core/explain/topology_note.h"
 #include "dialect/dialect.h"
@@ -176,6 +178,12 @@ void Extender::filtered(const CallPtr& call) {
     if (call->answer.refusal.nodes > 0) {
       tell_refusal(call, core::sentence(call->answer.refusal));
     }
+    const bool unknown = std::any_of(call->answer.refused.begin(), call->answer.refused.end(),
+                                     [](const auto& refused) { return refused.unknown; });
+    if (options_.error_if_no_node_helps && !unknown && call->answer.refusal.nodes > 0 &&
+        core::condition(call->answer.refusal) != core::Condition::unschedulable) {
+      return filter_error(call, no_node_helps(call->dialect, call->answer.refusal));
+    }
     return answer_filter(call);
   }
   guest.told.clear();
@@ -206,16 +214,18 @@ void Extender::write_then_answer(const CallPtr& call) {
                                                   .cards = *cards,
                                                   .unix_nanos = unix_nanos()});
   std::string downgraded = core::topology_note(call->spec, *node, *cards);
+  std::string loose = core::model_note(call->spec, *node, *cards);
   const codec::MetadataAsk patch{
       .uid = call->object.uid, .annotations = answer.annotations, .labels = {}};
   ends_.shared.pods.write_fenced(
       {.ns = call->object.ns, .name = call->object.name}, patch,
-      [this, alive = alive_, call, downgraded,
+      [this, alive = alive_, call, downgraded, loose,
        written = answer.annotations](const std::string& error) {
         if (!*alive) return;
         if (error.empty()) {
           ends_.shared.roster.wrote(call->object.uid, written);
           if (!downgraded.empty()) warn(call, "TopologyDowngraded", downgraded);
+          if (!loose.empty()) warn(call, "ModelMatch", loose);
           return promise_written(call);
         }
         ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});

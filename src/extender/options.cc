@@ -90,9 +90,18 @@ ExtenderOptions nvidia() {
           .without_model_passes = true};
 }
 
+ExtenderOptions named(ExtenderOptions options, std::string kube_name) {
+  options.kube_names = {std::move(kube_name)};
+  return options;
+}
+
 std::vector<ExtenderOptions> presets() {
-  return {stowage_itself(),          elastic(), admission("gpu-admission"),
-          admission("vgpu-manager"), nvidia(),  alnair()};
+  return {stowage_itself(),
+          elastic(),
+          named(admission("gpu-admission"), "gpu-scheduler"),
+          named(admission("vgpu-manager"), "vgpu-scheduler"),
+          nvidia(),
+          alnair()};
 }
 
 }  // namespace

@@ -69,7 +69,14 @@ struct ExtenderOptions {
   dialect::ReadOptions reading;
   std::chrono::seconds hold{30};
   bool without_model_passes = false;  // pods that name no model are none of our business
-  bool cpu_nodes_first = false;       // prioritize prefers nodes without cards for pods without
+  // Where no node could help, not even a new one (core/explain/condition.h), filter answers with an
+  // error: kube-scheduler then writes SchedulerError, which autoscalers pass over. An extender that
+  // is `ignorable` would be passed over itself, and with it the quota.
+  bool error_if_no_node_helps = true;
+  bool cpu_nodes_first = false;  // prioritize prefers nodes without cards for pods without
+  // The names that kube-scheduler answers to in the configuration that ships for the preset
+  // (deploy/extender): they must not be profiles of the controller as well.
+  std::vector<std::string> kube_names = {"default-scheduler"};
   std::optional<TlsFiles> tls;
   ForwardTls forward;
 };

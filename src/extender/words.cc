@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/explain/condition.h"
 #include "core/explain/render.h"
 
 namespace stowage::extender {
@@ -48,6 +49,13 @@ std::string short_phrase(std::string_view dialect, ReasonCode code, const std::s
     return fmt::format("no enough resource to allocate: {}", ours);
   }
   return ours;
+}
+
+std::string no_node_helps(std::string_view dialect, const core::Refusal& refusal) {
+  const bool quota = core::condition(refusal) == core::Condition::quota_exceeded;
+  const std::string word =
+      quota && is_vcuda(dialect) ? "ExceedsGPUQuota" : core::to_word(core::condition(refusal));
+  return fmt::format("{}: {}", word, core::sentence(refusal));
 }
 
 std::string unknown_node_phrase(std::string_view dialect) {

@@ -13,6 +13,8 @@ namespace stowage::extender {
 // Why a node refuses a pod of this dialect, shortly.
 [[nodiscard]] std::string short_phrase(std::string_view dialect, core::ReasonCode code,
                                        const std::string& uid);
+// No node takes the pod, and none that is still to come would: the whole answer.
+[[nodiscard]] std::string no_node_helps(std::string_view dialect, const core::Refusal& refusal);
 // The node is not known to us.
 [[nodiscard]] std::string unknown_node_phrase(std::string_view dialect);
 // It would fit, but another node was chosen.

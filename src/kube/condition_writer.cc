@@ -19,13 +19,14 @@ constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json"
 
 // Stands for what a condition says, without keeping the text.
 struct Print {
-  UnscheduledReason reason = UnscheduledReason::unschedulable;
+  std::size_t reason = 0;
   std::size_t size = 0;
   std::size_t hash = 0;
   friend bool operator==(const Print&, const Print&) = default;
 };
 Print print_of(const ConditionAsk& ask) {
-  return {ask.reason, ask.message.size(), std::hash<std::string>{}(ask.message)};
+  const std::hash<std::string> hash;
+  return {hash(ask.reason), ask.message.size(), hash(ask.message)};
 }
 
 struct Waiting {
@@ -130,8 +131,7 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
     const bool was_false = ask.was_false || written.find(uid) != nullptr;
     codec::UnschedulableAsk patch;
     patch.uid = uid;
-    patch.reason =
-        ask.reason == UnscheduledReason::unschedulable ? "Unschedulable" : "SchedulerError";
+    patch.reason = ask.reason;
     patch.message = ask.message;
     patch.unix_seconds = was_false ? 0 : unix_seconds(options.wall_clock());
     ApiCall call;

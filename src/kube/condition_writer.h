@@ -15,16 +15,11 @@
 
 namespace stowage::kube {
 
-enum class UnscheduledReason : std::uint8_t {
-  unschedulable,    // "Unschedulable": no room; autoscalers act on it
-  scheduler_error,  // "SchedulerError": we could not judge
-};
-
 struct ConditionAsk {
   std::string ns;
   std::string name;
   std::string uid;
-  UnscheduledReason reason = UnscheduledReason::unschedulable;
+  std::string reason = "Unschedulable";  // autoscalers act on this one (docs/contract.md)
   std::string message;
   // The pod has PodScheduled=False already: the time of the transition is then left as it is.
   bool was_false = false;

@@ -71,7 +71,7 @@ TEST_F(ConditionWriterTest, TheTimeOfTheTransitionIsWrittenOnce) {
   start().write(ask("p", "one"));
   ASSERT_TRUE(written(1));
   ConditionAsk second = ask("p", "two");
-  second.reason = UnscheduledReason::scheduler_error;
+  second.reason = "QuotaExceeded";
   writer_->write(second);
   ASSERT_TRUE(written(2));
   ConditionAsk known = ask("q", "three");
@@ -80,7 +80,7 @@ TEST_F(ConditionWriterTest, TheTimeOfTheTransitionIsWrittenOnce) {
   ASSERT_TRUE(written(3));
   EXPECT_EQ(server_.seen().at(1).body,
             R"({"metadata":{"uid":"u-p"},"status":{"conditions":[{"type":"PodScheduled",)"
-            R"("status":"False","reason":"SchedulerError","message":"two"}]}})");
+            R"("status":"False","reason":"QuotaExceeded","message":"two"}]}})");
   EXPECT_EQ(server_.seen().at(2).body.find("lastTransitionTime"), std::string::npos);
 }
 

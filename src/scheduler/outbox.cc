@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "codec/picker.h"
+#include "core/explain/model_note.h"
 #include "core/explain/render.h"
 #include "core/explain/topology_note.h"
 #include "dialect/dialect.h"
@@ -151,7 +152,8 @@ void Outbox::bind_pod(const core::Bind& bind_command) {
   ends_.conditions.forget(ask.uid);
   bind({.ask = std::move(ask),
         .labels = std::move(answer.labels),
-        .warning = core::topology_note(pod->spec, *node, *cards)});
+        .warning = core::topology_note(pod->spec, *node, *cards),
+        .model_note = core::model_note(pod->spec, *node, *cards)});
 }
 
 void Outbox::bind_guest(GuestBind guest) {
@@ -164,6 +166,7 @@ void Outbox::bind_guest(GuestBind guest) {
   bind({.ask = std::move(guest.ask),
         .labels = std::move(guest.labels),
         .warning = std::move(guest.warning),
+        .model_note = std::move(guest.model_note),
         .tell_guest = std::move(guest.done)});
 }
 
@@ -215,6 +218,9 @@ void Outbox::bind_ended(Errand& errand, const kube::BindOutcome& outcome) {
       if (!errand.warning.empty()) {
         record(pod, kube::EventType::warning, "TopologyDowngraded", errand.warning);
       }
+      if (!errand.model_note.empty()) {
+        record(pod, kube::EventType::warning, "ModelMatch", errand.model_note);
+      }
       if (guest) return;  // its scheduler says so itself
       return record(pod, kube::EventType::normal, "Scheduled",
                     fmt::format("Successfully assigned {} to {}", pod.text(), ask.node));
@@ -261,8 +267,10 @@ void Outbox::carry_out(const core::Refuse& command) {
     ++counters_.refused_by[core::to_word(command.refusal.counts.front().code)];
   }
   const dialect::PodObject& object = pod->object;
-  refuse({.ns = object.ns, .name = object.name, .uid = object.uid},
-         !object.unscheduled_reason.empty(), core::sentence(command.refusal));
+  refuse({.pod = {.ns = object.ns, .name = object.name, .uid = object.uid},
+          .was_false = !object.unscheduled_reason.empty(),
+          .condition = core::condition(command.refusal),
+          .message = core::sentence(command.refusal)});
 }
 
 void Outbox::carry_out(const core::Reject& command) {
@@ -272,22 +280,24 @@ void Outbox::carry_out(const core::Reject& command) {
   }
   ++counters_.refused_by["rejected"];
   const dialect::PodObject& object = pod->object;
-  refuse({.ns = object.ns, .name = object.name, .uid = object.uid},
-         !object.unscheduled_reason.empty(), command.why);
+  refuse({.pod = {.ns = object.ns, .name = object.name, .uid = object.uid},
+          .was_false = !object.unscheduled_reason.empty(),
+          .condition = core::Condition::invalid_request,
+          .message = command.why});
 }
 
-void Outbox::refuse(const Name& pod, bool was_false, const std::string& message) {
+void Outbox::refuse(const Refused& refused) {
   ++counters_.refused;
   if (ends_.log.enabled(base::LogLevel::debug)) {
-    ends_.log.debug("pod refused", {{"pod", pod.text()}, {"why", message}});
+    ends_.log.debug("pod refused", {{"pod", refused.pod.text()}, {"why", refused.message}});
   }
-  ends_.conditions.write({.ns = pod.ns,
-                          .name = pod.name,
-                          .uid = pod.uid,
-                          .reason = kube::UnscheduledReason::unschedulable,
-                          .message = message,
-                          .was_false = was_false});
-  record(pod, kube::EventType::warning, "FailedScheduling", message);
+  ends_.conditions.write({.ns = refused.pod.ns,
+                          .name = refused.pod.name,
+                          .uid = refused.pod.uid,
+                          .reason = core::to_word(refused.condition),
+                          .message = refused.message,
+                          .was_false = refused.was_false});
+  record(refused.pod, kube::EventType::warning, "FailedScheduling", refused.message);
 }
 
 void Outbox::record(const Name& pod, kube::EventType type, std::string reason, std::string note) {
@@ -314,13 +324,24 @@ Outbox::Counters Outbox::counters() const {
 void Outbox::tell(const Notice& notice) {
   const Name pod{.ns = notice.ns, .name = notice.name, .uid = notice.uid};
   using Kind = Notice::Kind;
-  const bool to_people = notice.kind == Kind::refused || notice.kind == Kind::forged ||
-                         notice.kind == Kind::drift || notice.kind == Kind::astray;
+  const bool to_people = notice.kind == Kind::refused || notice.kind == Kind::unsupported ||
+                         notice.kind == Kind::forged || notice.kind == Kind::drift ||
+                         notice.kind == Kind::astray || notice.kind == Kind::unknown_key ||
+                         notice.kind == Kind::unlooked;
   if (to_people && !leads_) return;  // the leader says so
   switch (notice.kind) {
     case Notice::Kind::refused:
+    case Notice::Kind::unsupported:
       ++counters_.refused_by["rejected"];
-      return refuse(pod, notice.was_false, notice.text);
+      return refuse({.pod = pod,
+                     .was_false = notice.was_false,
+                     .condition = notice.kind == Kind::refused ? core::Condition::invalid_request
+                                                               : core::Condition::unsupported_rule,
+                     .message = notice.text});
+    case Notice::Kind::unknown_key:
+      return record(pod, kube::EventType::warning, "UnknownAnnotation", notice.text);
+    case Notice::Kind::unlooked:
+      return record(pod, kube::EventType::warning, "NoScheduler", notice.text);
     case Notice::Kind::forged:
       ends_.log.warn("forged annotation ignored", {{"pod", pod.text()}});
       return record(pod, kube::EventType::warning, "ForgedAnnotation", notice.text);

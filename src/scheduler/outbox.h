@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "core/explain/condition.h"
 #include "core/model/event.h"
 #include "kube/binder.h"
 #include "kube/condition_writer.h"
@@ -59,7 +60,8 @@ class Outbox {
   struct GuestBind {
     kube::BindAsk ask;
     dialect::Annotations labels;
-    std::string warning;  // told in an event once the pod is bound
+    std::string warning;     // told in an event once the pod is bound
+    std::string model_note;  // the same
     std::function<void(const std::string& error)> done;
   };
   void bind_guest(GuestBind guest);
@@ -105,6 +107,7 @@ class Outbox {
     kube::BindAsk ask;
     dialect::Annotations labels;
     std::string warning;
+    std::string model_note;
     std::function<void(const std::string&)> tell_guest;
     bool guest_told = false;
   };
@@ -113,7 +116,13 @@ class Outbox {
   void send(Errand errand);
   void bind_ended(Errand& errand, const kube::BindOutcome& outcome);
   void bind_again(Errand errand);
-  void refuse(const Name& pod, bool was_false, const std::string& message);
+  struct Refused {
+    Name pod;
+    bool was_false = false;
+    core::Condition condition = core::Condition::unschedulable;
+    std::string message;
+  };
+  void refuse(const Refused& refused);
   void record(const Name& pod, kube::EventType type, std::string reason, std::string note);
 
   Ends ends_;

@@ -72,8 +72,7 @@ std::string event_text(const core::Event& event) {
   return "other";
 }
 
-// An outbox with everything behind it, an API server that says what its script says, and claims
-// that are as the test has them.
+// An outbox with everything behind it, a scripted API server, and claims as the test has them.
 class OutboxTest : public ::testing::Test {
  protected:
   OutboxTest() {
@@ -172,6 +171,14 @@ class OutboxTest : public ::testing::Test {
   std::size_t claims_waiting_ = 0;
   std::unique_ptr<Outbox> outbox_;
 };
+
+TEST_F(OutboxTest, TheConditionSaysThatNoNodeCouldHelp) {
+  start();
+  const core::ReasonCount spent{.code = core::ReasonCode::quota, .nodes = 1};
+  carry_out(core::Refuse{.uid = "uid-p", .refusal = {.nodes = 1, .counts = {spent}}});
+  ASSERT_TRUE(called("PATCH", kPodStatus));
+  EXPECT_NE(server_.seen("PATCH", kPodStatus)[0].body.find("QuotaExceeded"), std::string::npos);
+}
 
 const core::Evict kEvict{.uid = "uid-victim", .by = "uid-p", .node = "n1"};
 

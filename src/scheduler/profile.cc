@@ -29,8 +29,11 @@ std::vector<Profile> built_in_profiles() {
   std::vector<Profile> profiles{
       make("stowage", "dual-price"),         make("toyscheduler", "most-used"),
       make("alnair-cost-saving", "binpack"), make("alnair-high-performance", "spread"),
-      make("gpu-scheduler", "tightest"),
+      make("gpu-scheduler", "tightest"),     make("vgpu-scheduler", "first"),
   };
+  // As vgpu-manager has it: nothing is preferred unless a pod says so, and then weighed by its own
+  // request.
+  profiles.back().policy.profile_weights = true;
   return profiles;
 }
 

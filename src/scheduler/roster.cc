@@ -210,6 +210,7 @@ void Roster::see_pod(dialect::PodObject object) {
   entry.seen_in = pod_list_;
   if (!object.node.empty()) return see_bound(entry, std::move(object));
   tell_forged(entry, object);
+  tell_unknown_keys(entry, object);
   entry.unplaced = true;
   std::uint32_t number = 0;
   if (object.deleting) {
@@ -227,7 +228,7 @@ void Roster::see_pod(dialect::PodObject object) {
 void Roster::tell_forged(PodEntry& entry, const dialect::PodObject& object) {
   std::uint32_t number = 0;
   const bool guest = profile_named(object.scheduler, number) == nullptr;
-  const bool created = !entry.unplaced && !listing_pods_;
+  const bool created = !entry.unplaced && !listing_pods_ && !from_dump_;
   std::vector<std::string> keys = dialect::scheduler_annotations(object);
   std::erase_if(keys, [&](const std::string& key) {
     if (key != dialect::kGpusAnnotation) return entry.unplaced || (guest && !created);
@@ -246,6 +247,7 @@ void Roster::see_guest(PodEntry& entry, const dialect::PodObject& object) {
   entry.told = true;
   if (promise_profile_) see_promise(entry, object);
   if (!entry.promised) see_nomination(entry, object);
+  watch_unlooked(object);
 }
 
 // Its scheduler has made room for it on a node, or is about to bind it there: others keep off.
@@ -261,15 +263,16 @@ void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
   std::uint32_t number = 0;
   const Profile* profile = profile_named(object.scheduler, number);
   Result<core::PodSpec> spec = dialect::to_spec(object, reading(profile->reading));
-  if (spec && !object.unsupported.empty()) {
-    spec =
-        fail(fmt::format("the pod uses {}, which Stowage does not support yet: remove it, or "
-                         "give the pod to another scheduler",
-                         joined(object.unsupported, ", ")));
-  }
   if (!spec) {
     forget(entry, object.uid);
     return notify(Notice::Kind::refused, object, spec.error().message);
+  }
+  if (!object.unsupported.empty()) {
+    forget(entry, object.uid);
+    return notify(Notice::Kind::unsupported, object,
+                  fmt::format("the pod uses {}, which Stowage does not support yet: remove it, or "
+                              "give the pod to another scheduler",
+                              joined(object.unsupported, ", ")));
   }
   spec->profile = number;
   strip(object);
@@ -313,6 +316,7 @@ void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   if (entry.wanting && entry.node.empty()) --wanting_;
   entry.wanting.reset();
   untold_.erase(object.uid);
+  forget_unlooked(object.uid);
   drop(unheard_, entry.node, object.uid);
   if (entry.node != object.node) drop(on_node_, entry.node, object.uid);
   entry.node = object.node;
@@ -325,11 +329,12 @@ Testimony::Word Roster::hear(PodEntry& entry, const dialect::PodObject& object,
                              const core::PodSpec& spec) {
   using Trouble = Testimony::Word::Trouble;
   const bool drifted = entry.testimony.drifted();
-  Testimony::Word word = entry.testimony.hear({.object = object,
-                                               .pod = spec,
-                                               .node = node(object.node),
-                                               .born_bound = !entry.unplaced && !listing_pods_},
-                                              hash_key_);
+  Testimony::Word word =
+      entry.testimony.hear({.object = object,
+                            .pod = spec,
+                            .node = node(object.node),
+                            .born_bound = !entry.unplaced && !listing_pods_ && !from_dump_},
+                           hash_key_);
   if (drifted) --drifted_;
   if (entry.testimony.drifted()) ++drifted_;
   if (word.trouble == Trouble::unread) {
@@ -365,6 +370,7 @@ void Roster::forget(PodEntry& entry, const std::string& uid) {
   if (entry.wanting && entry.node.empty()) --wanting_;
   entry.wanting.reset();
   untold_.erase(uid);
+  forget_unlooked(uid);
   if (entry.told) mailbox_.put_pod_gone(uid);
   entry.told = false;
   entry.promised = false;

@@ -44,6 +44,9 @@ struct Notice {
     unread_pod,    // a pod on a node that makes no sense: charged by what can be read
     node,          // a node with sources that disagree, or that cannot be read
     astray,        // a bound pod whose kubelet has given it other cards than it has here
+    unsupported,   // a pod of ours that uses a rule that nobody here knows
+    unlooked,      // a pod that asks for cards, of a scheduler that does not look at it
+    unknown_key,   // a pod with an annotation under our name that means nothing
   };
   Kind kind = Kind::refused;
   std::string ns;
@@ -62,6 +65,9 @@ class Roster {
   };
   Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice on_notice, Clock clock);
 
+  // The objects come from a dump of the API, not from a watch: what pods carry was written by
+  // whoever may write it, and is believed as after a restart.
+  void believe_dump() { from_dump_ = true; }
   // Promises of pods that others schedule are heeded, and placed by this profile of the engine.
   void heed_promises(std::uint32_t profile) { promise_profile_ = profile; }
   // A promise of which the engine was told; it ends when its pod has been looked up at `until`, and
@@ -119,6 +125,10 @@ class Roster {
   // A pod of another scheduler (by "namespace/name") is being bound through us, perhaps before we
   // have seen it. It may go unseen as well: a list that does not name it tells that it has gone.
   void expect_pod(const std::string& uid, const std::string& name);
+
+  // To be called every second or so: pods of other schedulers that ask for cards and that nobody
+  // has looked at for a minute are told of, each once.
+  void tell_unlooked();
 
   // Tells the engine of every pod that wants a place, as if it had come just now, by name.
   void tell_wanting_again();
@@ -219,6 +229,11 @@ class Roster {
   void see_bound(PodEntry& entry, dialect::PodObject object);
   void tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec);
   void tell_forged(PodEntry& entry, const dialect::PodObject& object);
+  // ---- hints (roster_hints.cc)
+  void tell_unknown_keys(const PodEntry& entry, const dialect::PodObject& object) const;
+  void watch_unlooked(const dialect::PodObject& object);
+  void forget_unlooked(const std::string& uid);
+  // ----
   [[nodiscard]] Testimony::Word hear(PodEntry& entry, const dialect::PodObject& object,
                                      const core::PodSpec& spec);
   // ---- what kubelets say
@@ -246,10 +261,17 @@ class Roster {
   std::function<void(const Promised&)> on_promise_;
   OnCards on_cards_;
   bool leads_ = true;
+  bool from_dump_ = false;
   // By uid: unbound pods with a promise that was not told. We do not lead, or it does not count:
   // perhaps it will when its node comes, or has the cards again.
   std::map<std::string, dialect::PodObject> untold_;
   std::map<std::int32_t, std::size_t> memory_units_;  // how many nodes have it
+  struct Unlooked {
+    base::Instant due;
+    std::string scheduler;
+  };
+  std::unordered_map<std::string, Unlooked> unlooked_;  // by uid
+  std::set<std::pair<base::Instant, std::string>> unlooked_due_;
   std::uint64_t node_list_ = 0;
   std::uint64_t pod_list_ = 0;
   bool nodes_unnamed_ = false;  // the list has one that may be any

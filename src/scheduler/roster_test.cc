@@ -317,7 +317,7 @@ TEST_F(RosterTest, APodThatCannotBePlacedAsItIsWrittenIsTold) {
   roster_.see_pod(odd);
   EXPECT_EQ(events(), "");
   ASSERT_EQ(notices_.size(), 1U);
-  EXPECT_EQ(notices_[0].kind, Notice::Kind::refused);
+  EXPECT_EQ(notices_[0].kind, Notice::Kind::unsupported);
   EXPECT_NE(notices_[0].text.find("resource claims"), std::string::npos);
   notices_.clear();
   roster_.see_pod(pod_object("absurd", "1e30"));

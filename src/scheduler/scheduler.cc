@@ -331,6 +331,7 @@ std::string Scheduler::trouble() const {
 void Scheduler::tick() {
   if (stopping_) return;
   if (leads_ && !opened_) open_if_ready();
+  if (opened_) roster_.tell_unlooked();
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
   // Also for rooms that run out, for loads that do, and for pods whose patience does: only those

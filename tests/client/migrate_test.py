@@ -63,6 +63,23 @@ class MigrateTest(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (0, ""))
             self.assertIn("kubescheduler.config.k8s.io/v1\n", path.read_text(encoding="utf-8"))
 
+    def test_the_controller_takes_its_configuration(self):
+        for file in sorted(FOLDER.glob("*.in.*")):
+            with self.subTest(file.name), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "controller.yaml"
+                result = migrate(file.name, "--controller-config", str(path))
+                if not path.exists():
+                    self.assertIn("nothing to write for the controller", result.stderr)
+                    continue
+                self.assertEqual(result.returncode, 0, result.stderr)
+                check = subprocess.run(
+                    [PROGRAM, "controller", "--config", str(path), "--check"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
+                    check=False)
+                self.assertEqual(check.returncode, 0, check.stderr)
+                self.assertIn("/stowage/filter", check.stdout)
+                self.assertNotIn("warning", check.stdout)
+
     def test_other_files_are_refused(self):
         for text, words in (
             ("", "no Policy and no KubeSchedulerConfiguration"),

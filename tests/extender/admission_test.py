@@ -373,6 +373,7 @@ class Quota(Case):
                 wait_until("the quota counts", lambda: self.kept(value, nodes) == kept)
                 answer = self.extender.filter(value, nodes, FILTER)
                 self.assertEqual(len(answer.nodes), min(1, len(kept)))
+                self.assertEqual(answer["Error"].startswith("ExceedsGPUQuota: "), not kept)
                 for on, why in answer.failed.items():
                     if on[-2:] not in kept:
                         self.assertEqual(why, "ExceedsGPUQuota")
@@ -398,7 +399,9 @@ class Quota(Case):
         self.assertEqual(len(self.extender.filter(first, nodes, FILTER).nodes), 1)
         answer = self.extender.filter(second, nodes, FILTER)
         self.assertEqual(answer.nodes, [])
-        self.assertEqual(set(answer.failed.values()), {"ExceedsGPUQuota"})
+        # An error, so that kube-scheduler does not write Unschedulable: no node would help.
+        self.assertRegex(answer["Error"],
+                         "^ExceedsGPUQuota: .*asked 600 milli of M40, used 600 of 1000")
 
     def test_broken_and_changed_and_gone(self):
         nodes = self.nodes()

@@ -138,7 +138,7 @@ class Judge:
         if state.get("status") == "False":
             if state["reason"] == "SchedulingGated":
                 return Verdict("gated")
-            if state["reason"] in ("Unschedulable", "SchedulerError"):
+            if state["reason"]:
                 return Verdict("refused", message=state["message"])
         return None
 

@@ -303,9 +303,10 @@ class Quotas(ExtenderCase):
         self.add(vcuda("a", 100))
         self.assertEqual(node_of(self.bound("a")), "q1")
         self.add(vcuda("b", 100))
-        self.assertIn("3 ExceedsGPUQuota", self.refused("b"))
+        # Not Unschedulable: an autoscaler would add a node that the quota refuses as well.
+        self.assertIn("ExceedsGPUQuota", self.refused("b", ("SchedulerError",)))
         self.add(vcuda("ours", 100, scheduler="stowage"))
-        self.assertIn("quota", self.refused("ours"))
+        self.assertIn("used 1000 of 1000", self.refused("ours", ("QuotaExceeded",)))
         # A broken one changes nothing.
         self.write("gpuquota", "gpu_quota", "{")
         wait_until("the metric tells", lambda: self.metric("stowage_quota_broken") == 1)
@@ -316,7 +317,7 @@ class Quotas(ExtenderCase):
         self.assertEqual(node_of(self.bound("b")), "q1")
         self.assertEqual(self.metric("stowage_quota_broken"), 0)
         self.add(vcuda("c", 100))
-        self.refused("c")
+        self.refused("c", ("SchedulerError",))
         self.remove("gpuquota")
         wait_until("the quota is gone", lambda: self.metric("stowage_quota_namespaces") == 0)
         self.bound("c")
@@ -332,8 +333,9 @@ class Quotas(ExtenderCase):
         self.add(share("b", 40, 1000, scheduler="stowage"))
         self.bound("b")
         self.add(share("c", 20, 1000), share("d", 20, 1000, scheduler="stowage"))
-        self.assertIn("1 GPU quota of the namespace exceeded", self.refused("c"))
-        self.assertIn("quota", self.refused("d"))
+        self.assertIn("1 GPU quota of the namespace exceeded (asked 200 milli, used 900 of 1000)",
+                      self.refused("c", ("SchedulerError",)))
+        self.assertIn("quota", self.refused("d", ("QuotaExceeded",)))
         self.add(share("e", 10, 1000))
         self.bound("e")
 

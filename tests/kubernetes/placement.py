@@ -328,7 +328,7 @@ class Amounts(Case):
         self.check_cards([self.bound("sane")])
         for name in absurd:
             with self.subTest(name):
-                self.assertRegex(self.refused(name, ("Unschedulable", "SchedulerError")), r"\d")
+                self.assertRegex(self.refused(name, ("InvalidRequest",)), r"\d")
         self.add(pod("sane-too"))
         self.bound("sane-too")
 

@@ -58,6 +58,8 @@ ReasonCode Beyond::check(NodeIndex node) const {
   return volumes != ReasonCode::none ? volumes : neighbours;
 }
 
+bool Beyond::claim_taken() const { return needs_.any() && world_.volumes->claim_taken(needs_); }
+
 std::vector<ClaimStep> Beyond::claims_on(NodeIndex node) const {
   if (!needs_.any()) return {};
   return world_.volumes->plan(needs_, world_.ledger->spec(node));

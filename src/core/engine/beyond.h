@@ -28,6 +28,8 @@ class Beyond {
   // Set: no node will do, whatever it has; why, in words.
   [[nodiscard]] const std::string& trouble() const { return needs_.trouble; }
   [[nodiscard]] ReasonCode check(NodeIndex node) const;
+  // A claim of the pod is for one pod alone, and another one has it: wherever the pod goes.
+  [[nodiscard]] bool claim_taken() const;
   // Do events about volumes and claims make a difference to this pod?
   [[nodiscard]] bool uses_volumes() const { return needs_.any(); }
   [[nodiscard]] std::vector<ClaimStep> claims_on(NodeIndex node) const;

@@ -100,6 +100,11 @@ class Engine::Body {
   void settle(Attempt& attempt, NodeIndex node);
   void refuse(Attempt& attempt, bool held_back);
   [[nodiscard]] Refusal refusal_of(Attempt& attempt, bool held_back);
+  // ---- what is told with a refusal (refusals.cc)
+  // What the quota has to say, and claims: with its numbers, and whether any node could help. The
+  // pod is bounded by its quota.
+  void add_bounds(const PodSpec& pod, const Beyond& more, Refusal& refusal) const;
+  void tell_twins(const Attempt& attempt, const Refusal& refusal);
   void park(const Attempt& attempt);
   [[nodiscard]] std::string group_key(const PodSpec& pod, bool beyond);
   void teach_others(const PodSpec& pod, PodIndex placed, Try which);

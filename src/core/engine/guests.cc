@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/engine/body.h"
+#include "core/engine/refusals.h"
 
 namespace stowage::core {
 namespace {
@@ -242,6 +243,8 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
     }
   } else {
     answer.refusal = tally.take();
+    add_card_names(ledger_, candidates.entry->shape, *candidates.ranking, answer.refusal);
+    add_bounds(candidates.pod, beyond(candidates.pod), answer.refusal);
     if (!dry && !known) candidates.planner->refused(candidates.kind);
   }
   candidates.planner->work();

@@ -151,6 +151,8 @@ void Engine::Body::teach_others(const PodSpec& pod, PodIndex placed, Try which) 
 void Engine::Body::refuse(Attempt& attempt, bool held_back) {
   const bool first = attempt.which == Try::first;
   if (first) refused_at_.emplace(attempt.asked.uid, now_);
+  // The reason may become another one while the pod waits: others give up quota or a claim.
+  const bool may_change = quotas_.limits(attempt.pod.name) || attempt.beyond.uses_volumes();
   Refusal refusal = first ? refusal_of(attempt, held_back) : Refusal{};
   if (make_way(attempt, refusal)) return;
   const PodSpec& asked = attempt.asked;
@@ -164,16 +166,20 @@ void Engine::Body::refuse(Attempt& attempt, bool held_back) {
       anew.victims = refusal.victims;
       refusal = std::move(anew);
     }
-    out_.emplace_back(Refuse{.uid = attempt.pod.uid, .refusal = std::move(refusal)});
+    out_.emplace_back(Refuse{.uid = attempt.pod.uid, .refusal = refusal});
+  } else if (may_change) {
+    refusal = refusal_of(attempt, held_back);
   }
   if (first) attempt.planner.refused(attempt.kind);
   teach_others(attempt.pod, {}, attempt.which);
   attempt.planner.work();
   park(attempt);
+  if (may_change) tell_twins(attempt, refusal);
 }
 
 Refusal Engine::Body::refusal_of(Attempt& attempt, bool held_back) {
   Refusal refusal = attempt.planner.refusal(attempt.entry, held_back);
+  add_bounds(attempt.pod, attempt.beyond, refusal);
   const Ranking& ranking = attempt.entry.ranking;
   if (!attempt.beyond.trouble().empty()) {
     refusal.nodes = static_cast<std::int64_t>(ledger_.node_count());

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "core/engine/refusals.h"
 
 namespace stowage::core {
 namespace {
@@ -138,6 +139,7 @@ Refusal Planner::refusal(Entry& entry, bool held_back) const {
       count.what += (count.what.empty() ? "" : ", ") + ledger_.extended_names()[resource];
     }
   }
+  add_card_names(ledger_, entry.shape, entry.ranking, refusal);
   if (!held_back) return refusal;
   const auto nodes = static_cast<std::int64_t>(entry.ranking.feasible());
   const ReasonCount kept{.code = ReasonCode::held_back, .nodes = nodes, .asked = entry.shape.cards};

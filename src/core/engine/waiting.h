@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "core/explain/condition.h"
 #include "core/model/pod.h"
 #include "core/place/shape.h"
 
@@ -39,6 +40,7 @@ class Waiting {
     std::uint64_t epoch_seen = 0;  // and of nodes' labels, namespaces and volumes
     base::Instant due;
     std::uint32_t tries = 0;
+    std::optional<Condition> told;  // where it can change while the pods wait
     std::size_t row = 0;
 
     [[nodiscard]] const PodSpec& first() const { return pods.begin()->second; }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/explain/details.h"
+
 namespace stowage::core {
 namespace {
 
@@ -22,6 +24,22 @@ std::string numbers(ReasonCode code, std::int64_t best, std::int64_t asked) {
     case ReasonCode::extended: return fmt::format(" (most free {}, asked {})", best, asked);
     default: return {};
   }
+}
+
+// The reason with the names that belong to it.
+std::string with_names(const ReasonCount& count, const std::vector<QuotaExcess>& quota) {
+  std::string names = count.what;
+  switch (count.code) {
+    case ReasonCode::extended: return names.empty() ? phrase(count.code) : "insufficient " + names;
+    case ReasonCode::claim: return names.empty() ? phrase(count.code) : names;
+    case ReasonCode::quota:
+      for (const QuotaExcess& excess : quota) {
+        names += (names.empty() ? "" : "; ") + describe(excess);
+      }
+      break;
+    default: break;
+  }
+  return names.empty() ? phrase(count.code) : fmt::format("{} ({})", phrase(count.code), names);
 }
 
 }  // namespace
@@ -72,11 +90,7 @@ std::string render(const Refusal& refusal) {
   std::string text = fmt::format("0/{} nodes are available: ", refusal.nodes);
   const char* separator = "";
   for (const auto& count : refusal.counts) {
-    std::string what = phrase(count.code);
-    if (!count.what.empty()) {
-      what = count.code == ReasonCode::extended ? "insufficient " + count.what : count.what;
-    }
-    text += fmt::format("{}{} {}{}", separator, count.nodes, what,
+    text += fmt::format("{}{} {}{}", separator, count.nodes, with_names(count, refusal.quota),
                         numbers(count.code, count.best, count.asked));
     separator = ", ";
   }

@@ -222,6 +222,8 @@ TEST(RenderFromEngine, EachReasonByItself) {
     std::string told = row.reason;
     const auto generic = told.find("extended resource");
     if (generic != std::string::npos) told.replace(generic, 17, "nic");  // a refusal names it
+    if (told == "GPU id mismatch") told += " (no node has card elsewhere)";
+    if (told == "GPU model mismatch") told += " (asked for A100; there are 3 T4)";
     EXPECT_EQ(refusal_of(engine, row.spec), "0/1 nodes are available: 1 " + told + ".");
     EXPECT_EQ(hint_of(engine, row.spec), row.hint);
     const auto verdicts = engine.explain(row.spec);
@@ -252,9 +254,9 @@ TEST(RenderFromEngine, PromisesNothingThatWouldNotFit) {
 TEST(RenderFromEngine, NodesThatTakeNothing) {
   Engine engine = engine_with(
       "binpack", {node("a").cards(1).cordoned(), node("b"), node("c").cards(1).sick(), node("d")});
-  EXPECT_EQ(
-      refusal_of(engine, pod("p").gpus(1)),
-      "0/4 nodes are available: 2 node has no GPU, 1 node is unschedulable, 1 GPU unhealthy.");
+  EXPECT_EQ(refusal_of(engine, pod("p").gpus(1)),
+            "0/4 nodes are available: 2 node has no GPU, 1 node is unschedulable, 1 GPU unhealthy "
+            "(c/0 on c).");
   EXPECT_EQ(hint_of(engine, pod("p").gpus(1)), "");
 }
 

@@ -62,11 +62,23 @@ struct ReasonCount {
   ReasonCode code = ReasonCode::none;
   std::int64_t nodes = 0;
   std::int64_t asked = 0;
-  std::int64_t best = 0;  // largest `found` over these nodes
-  std::int64_t best_only =
-      -1;            // the same over nodes where nothing else stands in the way; -1: none
-  std::string what;  // the resources that `extended` speaks of, or what is wrong with a claim
+  std::int64_t best = 0;        // largest `found` over these nodes
+  std::int64_t best_only = -1;  // the same over nodes where nothing else is in the way; -1: none
+  // The resources that `extended` speaks of, or what is wrong with a claim; of other codes the
+  // names that belong to them: models, cards, nodes.
+  std::string what;
   friend bool operator==(const ReasonCount&, const ReasonCount&) = default;
+};
+
+// A limit of the namespace's quota that the pod would exceed.
+struct QuotaExcess {
+  enum class Unit : std::uint8_t { cards, milli, memory_mib };
+  std::string model;  // as the quota names it; "*": all models together
+  Unit unit = Unit::cards;
+  std::int64_t asked = 0;  // by the pod
+  std::int64_t used = 0;   // by the other pods of the namespace
+  std::int64_t allowed = 0;
+  friend bool operator==(const QuotaExcess&, const QuotaExcess&) = default;
 };
 
 // Why no node takes the pod. `counts` is ordered: most nodes first, then by code; its first entry
@@ -74,6 +86,9 @@ struct ReasonCount {
 struct Refusal {
   std::int64_t nodes = 0;
   std::vector<ReasonCount> counts;
+  // Set: the pod would be refused for this by every node, also by one that is not there yet.
+  ReasonCode on_any_node = ReasonCode::none;
+  std::vector<QuotaExcess> quota;  // where the quota is among the reasons
   // Room that is held for other pods, which wait longer or are more important.
   std::int64_t kept_cards = 0;
   std::string kept_for;  // one of them, "namespace/name"

@@ -273,7 +273,8 @@ TEST(Refusal, NamesTheCommonestReasonFirst) {
   const std::vector<Row> rows{
       {"three reasons",
        {.wrong_model = 5, .too_small = 3, .sick = 1},
-       "0/9 nodes are available: 5 GPU model mismatch, 3" + memory + ", 1 GPU unhealthy."},
+       "0/9 nodes are available: 5 GPU model mismatch, 3" + memory +
+           ", 1 GPU unhealthy (/0 on sick0)."},
       {"equally common reasons go in the order of their codes",
        {.wrong_model = 2, .too_small = 2},
        "0/4 nodes are available: 2 GPU model mismatch, 2" + memory + "."},

@@ -137,15 +137,45 @@ void QuotaBook::node_changed(NodeIndex node, const Ledger& ledger) {
   for (const PodIndex pod : ledger.pods_on(node)) charge(pod, ledger);
 }
 
-bool QuotaBook::exceeds(const ModelLimit& limit, const Held& held, const PodSpec& pod) const {
+void QuotaBook::add_excesses(const ModelLimit& limit, const Held& held, const PodSpec& pod,
+                             std::vector<QuotaExcess>& out) const {
   const std::string model = small(limit.model);
   const auto memory = card_memory_.find(model);
   const Needs needs = needs_of(pod, memory == card_memory_.end() ? 0 : memory->second);
   const auto used = held.models.find(model);
   const Use use = used == held.models.end() ? Use{} : used->second;
-  return (limit.cards && use.cards + needs.cards > *limit.cards) ||
-         (limit.milli && use.milli + needs.milli > *limit.milli) ||
-         (limit.memory_mib && use.memory_mib + needs.memory_mib > *limit.memory_mib);
+  using Unit = QuotaExcess::Unit;
+  const auto check = [&](Unit unit, std::int64_t asked, std::int64_t held_now,
+                         const std::optional<std::int64_t>& most) {
+    if (!most || held_now + asked <= *most) return;
+    out.push_back(
+        {.model = limit.model, .unit = unit, .asked = asked, .used = held_now, .allowed = *most});
+  };
+  check(Unit::cards, needs.cards, use.cards, limit.cards);
+  check(Unit::milli, needs.milli, use.milli, limit.milli);
+  check(Unit::memory_mib, needs.memory_mib, use.memory_mib, limit.memory_mib);
+}
+
+std::vector<QuotaExcess> QuotaBook::excesses(const PodSpec& pod) const {
+  std::vector<QuotaExcess> out;
+  const std::string ns(namespace_of(pod.name));
+  const auto quota = quotas_.namespaces.find(ns);
+  if (quota == quotas_.namespaces.end() || !asks_for_cards(pod)) return out;
+  const auto held_here = held_.find(ns);
+  const Held held = held_here == held_.end() ? Held{} : held_here->second;
+  for (const auto& limit : quota->second.limits) add_excesses(limit, held, pod, out);
+  if (!quota->second.by_node) return out;
+  const std::int64_t asked = needs_of(pod, 0).milli;
+  for (const auto& [model, limit] : quota->second.by_node->milli) {
+    const std::int64_t used = used_on_nodes(ns, model);
+    if (used + asked <= limit) continue;
+    out.push_back({.model = model,
+                   .unit = QuotaExcess::Unit::milli,
+                   .asked = asked,
+                   .used = used,
+                   .allowed = limit});
+  }
+  return out;
 }
 
 QuotaBounds QuotaBook::bounds(const PodSpec& pod) const {
@@ -156,7 +186,9 @@ QuotaBounds QuotaBook::bounds(const PodSpec& pod) const {
   const auto held_here = held_.find(ns);
   const Held held = held_here == held_.end() ? Held{} : held_here->second;
   for (const auto& limit : quota->second.limits) {
-    if (exceeds(limit, held, pod)) bounds.spent.push_back(small(limit.model));
+    std::vector<QuotaExcess> over;
+    add_excesses(limit, held, pod, over);
+    if (!over.empty()) bounds.spent.push_back(small(limit.model));
   }
   std::sort(bounds.spent.begin(), bounds.spent.end());
   if (!quota->second.by_node) return bounds;

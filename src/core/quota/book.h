@@ -14,6 +14,7 @@
 #include "core/ledger/ledger.h"
 #include "core/model/pod.h"
 #include "core/model/quota.h"
+#include "core/model/reason.h"
 
 namespace stowage::core {
 
@@ -31,6 +32,9 @@ class QuotaBook {
 
   // What is left for a pod that holds nothing yet.
   [[nodiscard]] QuotaBounds bounds(const PodSpec& pod) const;
+
+  // The limits that such a pod would exceed, in the order of the quota.
+  [[nodiscard]] std::vector<QuotaExcess> excesses(const PodSpec& pod) const;
 
   struct Use {
     std::int64_t cards = 0;
@@ -53,7 +57,8 @@ class QuotaBook {
   };
   void add(const Charge& charge, std::int64_t sign);
   [[nodiscard]] Charge charge_of(const PodRecord& pod, const Ledger& ledger) const;
-  [[nodiscard]] bool exceeds(const ModelLimit& limit, const Held& held, const PodSpec& pod) const;
+  void add_excesses(const ModelLimit& limit, const Held& held, const PodSpec& pod,
+                    std::vector<QuotaExcess>& out) const;
 
   Quotas quotas_;
   std::map<std::string, Held, std::less<>> held_;                 // by namespace

@@ -133,8 +133,13 @@ void fields(Archive& a, ReasonCount& c) {
   a(c.code, c.nodes, c.asked, c.best, c.best_only, c.what);
 }
 template <typename Archive>
+void fields(Archive& a, QuotaExcess& e) {
+  a(e.model, e.unit, e.asked, e.used, e.allowed);
+}
+template <typename Archive>
 void fields(Archive& a, Refusal& r) {
-  a(r.nodes, r.counts, r.kept_cards, r.kept_for, r.making_room_on, r.victims);
+  a(r.nodes, r.counts, r.on_any_node, r.quota, r.kept_cards, r.kept_for, r.making_room_on,
+    r.victims);
 }
 
 namespace {

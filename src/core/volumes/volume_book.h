@@ -62,6 +62,8 @@ class VolumeBook {
   // Requires: no trouble. none, volume_in_use, volume_limit, volume_node or volume_none, in this
   // order.
   [[nodiscard]] ReasonCode check(const Needs& needs, const NodeSpec& node) const;
+  // Is a ReadWriteOncePod claim of the pod in use by another one? Then no node will do.
+  [[nodiscard]] bool claim_taken(const Needs& needs) const;
   // What has to be bound before the pod can be. Requires: check() gave none.
   [[nodiscard]] std::vector<ClaimStep> plan(const Needs& needs, const NodeSpec& node) const;
 

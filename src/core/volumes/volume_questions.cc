@@ -188,13 +188,18 @@ std::vector<ClaimStep> VolumeBook::plan(const Needs& needs, const NodeSpec& node
   return steps;
 }
 
-bool VolumeBook::in_use(const Needs& needs, const NodeSpec& node) const {
+bool VolumeBook::claim_taken(const Needs& needs) const {
   for (const auto& claim : needs.exclusive) {
     const auto use = uses_.find(claim);
     if (use == uses_.end()) continue;
     const auto& direct = use->second.direct;
     if (direct.size() > (direct.contains(needs.pod->uid) ? 1U : 0U)) return true;
   }
+  return false;
+}
+
+bool VolumeBook::in_use(const Needs& needs, const NodeSpec& node) const {
+  if (claim_taken(needs)) return true;
   const auto& mine = needs.pod->around.disks;
   if (mine.empty()) return false;
   const auto load = loads_.find(node.name);

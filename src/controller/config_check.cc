@@ -1,0 +1,79 @@
+#include "controller/config_check.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "net/address.h"
+
+namespace stowage::controller {
+namespace {
+
+struct Listener {
+  std::string who;
+  std::string text;
+  net::ListenAddress address;
+};
+
+bool clash(const net::ListenAddress& a, const net::ListenAddress& b) {
+  if (a.port != b.port || a.port == 0) return false;
+  return a.host == b.host || net::is_any_address(a.host) || net::is_any_address(b.host);
+}
+
+bool kube_has(const extender::ExtenderOptions& extender, const std::string& name) {
+  const auto& names = extender.kube_names;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::string listeners_clash(const Config& config) {
+  std::vector<Listener> all;
+  const auto add = [&](std::string who, const std::string& text) {
+    auto address = net::parse_listen(text);
+    if (address) all.push_back({std::move(who), text, std::move(*address)});
+  };
+  add("health and metrics (listen)", config.listen);
+  if (!config.agents.listen.empty()) add("agents (agents.listen)", config.agents.listen);
+  for (const auto& extender : config.extenders) {
+    add(fmt::format("the extender {}", extender.name), extender.listen);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!clash(all[i].address, all[j].address)) continue;
+      return fmt::format(
+          "{} and {} are both to listen on {}; give one of them another port{}", all[j].who,
+          all[i].who, all[i].text,
+          all[i].who.starts_with("the extender") && all[j].who.starts_with("the extender")
+              ? ", or leave one out: every extender serves all dialects"
+              : "");
+    }
+  }
+  return {};
+}
+
+void leave_to_kube_scheduler(Config& config) {
+  std::erase_if(config.profiles, [&](const scheduler::Profile& profile) {
+    return std::any_of(config.extenders.begin(), config.extenders.end(),
+                       [&](const auto& extender) { return kube_has(extender, profile.name); });
+  });
+}
+
+std::vector<std::string> warnings_of(const Config& config) {
+  std::vector<std::string> warnings;
+  for (const auto& profile : config.profiles) {
+    for (const auto& extender : config.extenders) {
+      if (!kube_has(extender, profile.name)) continue;
+      warnings.push_back(fmt::format(
+          "the profile {0} is a name that kube-scheduler answers to where the extender {1} is used "
+          "(deploy/extender): two schedulers with one name bind the same pods. List the profiles "
+          "that you need, without {0}, or give kube-scheduler another name",
+          profile.name, extender.name));
+      break;
+    }
+  }
+  return warnings;
+}
+
+}  // namespace stowage::controller

@@ -1,0 +1,182 @@
+// What is told with a refusal besides the counts: whether any node could help, and names.
+#include "core/engine/refusals.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/engine/body.h"
+#include "core/explain/details.h"
+
+namespace stowage::core {
+namespace {
+
+constexpr std::size_t kTwinsTold = 1000;  // at most, in one event
+
+// As models are compared in quotas: "NVIDIA-A100" is the label of "NVIDIA A100".
+std::string plain(std::string text) {
+  for (char& c : text) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (c == '-') c = ' ';
+  }
+  return text;
+}
+
+bool spent(const QuotaBounds& bounds, const std::string& model) {
+  return std::any_of(bounds.spent.begin(), bounds.spent.end(), [&](const std::string& entry) {
+    return entry == "*" || plain(entry) == plain(model);
+  });
+}
+
+// Is every model that the filter asks for one that the quota is used up of?
+bool asks_for_spent(const CardFilter& filter, const QuotaBounds& bounds) {
+  const bool part = filter.model_match == CardFilter::Match::contains;
+  return !filter.models_any.empty() &&
+         std::all_of(filter.models_any.begin(), filter.models_any.end(),
+                     [&](const std::string& asked) {
+                       return std::any_of(
+                           bounds.spent.begin(), bounds.spent.end(), [&](const std::string& entry) {
+                             return part ? plain(entry).find(plain(asked)) != std::string::npos
+                                         : plain(entry) == plain(asked);
+                           });
+                     });
+}
+
+// Is there a card that the filter accepts and the quota leaves?
+bool accepts_unspent(const CardFilter& filter, const QuotaBounds& bounds, const Ledger& ledger) {
+  for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
+    if (!ledger.present(NodeIndex(n))) continue;
+    for (const Card& card : ledger.spec(NodeIndex(n)).cards) {
+      if (accepts_model(filter, card.model) && !spent(bounds, card.model)) return true;
+    }
+  }
+  return false;
+}
+
+bool quota_shuts_out(const PodSpec& pod, const Ledger& ledger) {
+  const QuotaBounds& bounds = pod.bounds;
+  if (bounds.by_node && bounds.models.empty()) return true;
+  if (bounds.spent.empty()) return false;
+  if (bounds.spent.front() == "*") return true;  // sorted: nothing comes before it
+  return std::any_of(pod.containers.begin(), pod.containers.end(), [&](const auto& container) {
+    const CardFilter& filter = container.gpu.filter;
+    return container.gpu.count > 0 && asks_for_spent(filter, bounds) &&
+           !accepts_unspent(filter, bounds, ledger);
+  });
+}
+
+ReasonCount* find(Refusal& refusal, ReasonCode code) {
+  const auto found = std::find_if(refusal.counts.begin(), refusal.counts.end(),
+                                  [&](const ReasonCount& count) { return count.code == code; });
+  return found == refusal.counts.end() ? nullptr : &*found;
+}
+
+// Do the counts leave it open whether there is a card of an accepted model? A node that fails for
+// anything about such a card has one.
+bool all_before_models(const Refusal& refusal) {
+  return std::all_of(refusal.counts.begin(), refusal.counts.end(),
+                     [](const ReasonCount& count) { return count.code <= ReasonCode::quota; });
+}
+
+std::string models_there(const Ledger& ledger, const GpuPart& part) {
+  if (part.filter.models_any.empty()) return {};
+  std::map<std::string, std::int64_t> cards;
+  for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
+    if (!ledger.present(NodeIndex(n))) continue;
+    for (const Card& card : ledger.spec(NodeIndex(n)).cards) ++cards[card.model];
+  }
+  std::vector<ModelCards> known;
+  for (const auto& [model, count] : cards) {
+    if (accepts_model(part.filter, model)) return {};
+    if (!model.empty()) known.push_back({.model = model, .cards = count});
+  }
+  return unknown_models(part.filter.models_any, std::move(known));
+}
+
+std::string where_named(const Ledger& ledger, const GpuPart& part) {
+  std::vector<CardPlace> places;
+  for (const std::string& id : part.filter.ids_any) {
+    if (!id.empty() && places.size() < kNamesShown) places.push_back({.id = id});
+  }
+  for (std::size_t n = 0; n < ledger.node_slots() && !places.empty(); ++n) {
+    if (!ledger.present(NodeIndex(n))) continue;
+    for (const Card& card : ledger.spec(NodeIndex(n)).cards) {
+      for (CardPlace& place : places) {
+        const std::string& name = ledger.spec(NodeIndex(n)).name;
+        if (place.id != card.id) continue;
+        if (place.node.empty() || name < place.node) place.node = name;
+      }
+    }
+  }
+  return named_cards(places);
+}
+
+std::string which_are_sick(const Ledger& ledger, const GpuPart& part, const Ranking& ranking) {
+  std::vector<CardPlace> places;
+  for (std::size_t n = 0; n < std::min(ledger.node_slots(), ranking.slots()); ++n) {
+    const NodeIndex node(n);
+    if (!ledger.present(node) || ranking.feasible(node)) continue;
+    if (ranking.reason(node).code != ReasonCode::unhealthy) continue;
+    for (const Card& card : ledger.spec(node).cards) {
+      const bool wanted =
+          accepts_model(part.filter, card.model) && accepts_id(part.filter, card.id);
+      if (!card.healthy && wanted) places.push_back({.id = card.id, .node = ledger.name(node)});
+    }
+  }
+  // By name, not in the order in which the nodes came.
+  const auto all = static_cast<std::int64_t>(places.size());
+  std::stable_sort(places.begin(), places.end(),
+                   [](const CardPlace& a, const CardPlace& b) { return a.node < b.node; });
+  places.resize(std::min(places.size(), kNamesShown));
+  return sick_cards(places, all);
+}
+
+}  // namespace
+
+void add_card_names(const Ledger& ledger, const Shape& shape, const Ranking& ranking,
+                    Refusal& refusal) {
+  if (shape.parts.empty()) return;
+  if (std::any_of(shape.parts.begin(), shape.parts.end(),
+                  [](const GpuPart& part) { return !part.filter.ids_any.empty(); })) {
+    refusal.on_any_node = ReasonCode::id_mismatch;  // a new node has other cards
+  }
+  const GpuPart& part = shape.parts.front();
+  ReasonCount* const mismatch = find(refusal, ReasonCode::model_mismatch);
+  if (mismatch != nullptr && all_before_models(refusal)) {
+    mismatch->what = models_there(ledger, part);
+  }
+  if (ReasonCount* count = find(refusal, ReasonCode::id_mismatch)) {
+    count->what = where_named(ledger, part);
+  }
+  if (ReasonCount* count = find(refusal, ReasonCode::unhealthy)) {
+    count->what = which_are_sick(ledger, part, ranking);
+  }
+}
+
+void Engine::Body::add_bounds(const PodSpec& pod, const Beyond& more, Refusal& refusal) const {
+  if (more.claim_taken()) refusal.on_any_node = ReasonCode::volume_in_use;
+  if (quota_shuts_out(pod, ledger_)) refusal.on_any_node = ReasonCode::quota;
+  if (!more.trouble().empty()) refusal.on_any_node = ReasonCode::claim;
+  if (!pod.bounds.any()) return;
+  ReasonCount* count = find(refusal, ReasonCode::quota);
+  if (count == nullptr && refusal.on_any_node != ReasonCode::quota) return;
+  refusal.quota = quotas_.excesses(pod);
+  if (count != nullptr && refusal.quota.empty()) count->what = describe(pod.bounds);
+}
+
+// A refusal is told once; but autoscalers look at the condition, so it is told again when another
+// one holds: to all twins, since it holds for them as well.
+void Engine::Body::tell_twins(const Attempt& attempt, const Refusal& refusal) {
+  Waiting::Group* group = waiting_.find(group_key(attempt.asked, attempt.beyond.any()));
+  if (group == nullptr) return;
+  const Condition now = condition(refusal);
+  const std::optional<Condition> before = std::exchange(group->told, now);
+  if (!before || *before == now) return;
+  std::size_t told = 0;
+  for (const auto& [place, pod] : group->pods) {
+    if (pod.uid == attempt.asked.uid && attempt.which == Try::first) continue;  // it was told
+    if (++told > kTwinsTold) break;
+    out_.emplace_back(Refuse{.uid = pod.uid, .refusal = refusal});
+  }
+}
+
+}  // namespace stowage::core

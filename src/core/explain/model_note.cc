@@ -1,0 +1,65 @@
+#include "core/explain/model_note.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace stowage::core {
+namespace {
+
+std::string small(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+bool letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// Does the word stand in the model, and only as a part of longer words?
+bool part_of_words(const std::string& word, const std::string& model) {
+  bool found = false;
+  for (std::size_t at = model.find(word); at != std::string::npos; at = model.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool before = at > 0 && letter_or_digit(model[at - 1]) && letter_or_digit(word.front());
+    const bool after =
+        end < model.size() && letter_or_digit(model[end]) && letter_or_digit(word.back());
+    if (!before && !after) return false;
+    found = true;
+  }
+  return found;
+}
+
+// The word of the filter that the card was accepted by; empty: by one that names it well.
+std::string loose_word(const CardFilter& filter, const std::string& model) {
+  std::string loose;
+  const std::string name = small(model);
+  for (const std::string& asked : filter.models_any) {
+    const std::string word = small(asked);
+    if (word.empty() || name.find(word) == std::string::npos) continue;
+    if (!part_of_words(word, name)) return {};
+    if (loose.empty()) loose = asked;
+  }
+  return loose;
+}
+
+}  // namespace
+
+std::string model_note(const PodSpec& pod, const NodeSpec& node, const Assignment& cards) {
+  for (std::size_t i = 0; i < std::min(cards.containers.size(), pod.containers.size()); ++i) {
+    const CardFilter& filter = pod.containers[i].gpu.filter;
+    if (filter.model_match != CardFilter::Match::contains) continue;
+    for (const CardShare& share : cards.containers[i]) {
+      if (share.card >= node.cards.size()) continue;
+      const std::string& model = node.cards[share.card].model;
+      const std::string word = loose_word(filter, model);
+      if (word.empty()) continue;
+      return fmt::format(
+          "the pod asked for a GPU of type \"{}\" and got \"{}\", which has these letters in its "
+          "name; write more of the name, or exclude that type",
+          word.substr(0, 64), model.substr(0, 64));
+    }
+  }
+  return {};
+}
+
+}  // namespace stowage::core
