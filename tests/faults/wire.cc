@@ -139,6 +139,10 @@ struct Wire::Body : std::enable_shared_from_this<Wire::Body> {
         wrong->headers.emplace_back("Retry-After", "1");
         break;
       case Fault::internal: wrong = status_reply(500, "InternalError"); break;
+      case Fault::not_found:  // not from the API server: there is no Status in it
+        wrong = net::HttpResponse{.status = 404, .headers = {}, .body = "404 page not found"};
+        wrong->headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
+        break;
       case Fault::unavailable:
         wrong = status_reply(503, "ServiceUnavailable");
         if (rng.below(2) == 0) wrong->headers.emplace_back("Retry-After", "1");
