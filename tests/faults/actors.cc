@@ -114,10 +114,19 @@ void Actors::edit_cards(const Step& step) {
 void Actors::write_config(const std::string& name, const std::string& key,
                           const std::string& text) {
   const local::ObjectName full{"kube-system", name};
-  if (side_.store().get(Kind::config_map, full) != nullptr) {
-    (void)side_.api().remove(Kind::config_map, full);
+  const bool there = side_.store().get(Kind::config_map, full) != nullptr;
+  if (text.empty()) {
+    if (there) (void)side_.api().remove(Kind::config_map, full);
+    return;
   }
-  if (text.empty()) return;
+  if (there) {
+    (void)side_.api().update(Kind::config_map, full, Part::main,
+                             [&](json::object& tree) -> local::ApiResult<bool> {
+                               local::make_object(tree, "data")[key] = text;
+                               return true;
+                             });
+    return;
+  }
   const auto made = side_.api().create(
       Kind::config_map, full.ns,
       {{"metadata", json::object{{"name", name}}}, {"data", json::object{{key, text}}}});

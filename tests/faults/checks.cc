@@ -155,25 +155,38 @@ void Checks::check_number(const Gift& gift, const PodView& pod) {
   if (object == nullptr) return;
   const NodeView node = view_of(plan_, *object);
   if (!node.counted || witness_.disturbed_since(pod.node, gift.known_until)) return;
-  std::int64_t devices = 0;
-  std::int64_t unnamed = 0;  // the most of a single pod: two may share
-  std::set<std::string> named;
+  struct Sum {
+    std::int64_t devices = 0;
+    std::int64_t unnamed = 0;  // the most of a single pod: two may share
+    std::set<std::string> named;
+    [[nodiscard]] std::int64_t cards() const {
+      return devices + std::max<std::int64_t>(unnamed, std::ssize(named));
+    }
+  };
+  Sum before;
+  Sum after;
+  std::string who;
+  const auto add = [&](Sum& sum, const PodView& each) {
+    if (each.devices() > 0) {
+      sum.devices += each.devices();
+    } else if (each.shares.empty() || edited_.contains(each.uid)) {
+      sum.unnamed = std::max<std::int64_t>(sum.unnamed, shape_of(plan_, each.number).cards);
+    } else {
+      for (const Share& share : each.shares) sum.named.insert(share.card);
+    }
+  };
   for (const PodView* each : views_.pods()) {
     if (each->node != pod.node || each->ended()) continue;
-    const PodShape shape = shape_of(plan_, each->number);
-    if (each->devices() > 0) {
-      devices += each->devices();
-    } else if (each->shares.empty() || edited_.contains(each->uid)) {
-      unnamed = std::max<std::int64_t>(unnamed, shape.cards);
-    } else {
-      for (const Share& share : each->shares) named.insert(share.card);
-    }
+    add(after, *each);
+    if (each->uid != pod.uid) add(before, *each);
+    who += fmt::format(" {} ({}{})", each->name.name, each->devices() > 0 ? "devices, " : "",
+                       shape_of(plan_, each->number).cards);
   }
-  const std::int64_t taken = devices + std::max<std::int64_t>(unnamed, std::ssize(named));
-  if (taken <= std::ssize(node.cards)) return;
+  // A share of a card that is in use already makes no difference.
+  if (after.cards() <= std::ssize(node.cards) || after.cards() == before.cards()) return;
   violate("more cards than the node has",
-          fmt::format("{} was bound to {} by {}: its pods have {} cards, and it has {}",
-                      pod.name.name, pod.node, gift.by, taken, node.cards.size()));
+          fmt::format("{} was bound to {} by {}: its pods have {} cards of {}:{}", pod.name.name,
+                      pod.node, gift.by, after.cards(), node.cards.size(), who));
 }
 
 void Checks::refused(const PodView& pod, const std::string& resource) {
@@ -221,7 +234,7 @@ void Checks::removed(const std::string& sender, const local::ObjectName& name) {
   if (pod == nullptr) return;
   const json::object tree = pod->tree();
   const json::array* conditions = local::array_at(tree, "status.conditions");
-  std::string why = "no reason";
+  std::string why = "preempted, it seems: the condition could not be written";
   for (const json::value& each : conditions == nullptr ? json::array() : *conditions) {
     const json::object& condition = each.get_object();
     if (local::text_at(condition, "type") != "DisruptionTarget") continue;

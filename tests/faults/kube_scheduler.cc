@@ -125,8 +125,9 @@ void KubeScheduler::call(const TurnPtr& turn, extender::Verb verb, std::string b
                             const bool good = response.status == 200 && value &&
                                               (value->is_object() || value->is_array());
                             if (!good) return failed(turn);
-                            // Scores come as a list: it is of no use here which node is best.
-                            then(value->is_object() ? value->get_object() : json::object());
+                            // Scores come as a list.
+                            then(value->is_object() ? value->get_object()
+                                                    : json::object{{"list", value->get_array()}});
                           });
             });
 }
@@ -137,14 +138,33 @@ void KubeScheduler::filtered(const TurnPtr& turn, const json::object& answer) {
   const std::vector<std::string> names = names_in(answer);
   if (names.empty()) return refused(turn);
   const std::string node = names[rng_.below(names.size())];
-  if (turn->door != Door::bind) return bind(turn, node);
+  if (turn->door != Door::bind && turn->door != Door::count) return bind(turn, node);
   std::string list;
   for (const std::string& each : names) {
     list += fmt::format("{}\"{}\"", list.empty() ? "" : ",", each);
   }
   call(turn, extender::Verb::prioritize,
        fmt::format(R"({{"Pod":{},"NodeNames":[{}]}})", turn->object->bytes, list),
-       [this, turn, node](const json::object& /*scores*/) { bind(turn, node); });
+       [this, turn, node](const json::object& scores) { scored(turn, node, scores); });
+}
+
+// Mostly the node that we like best; now and then other scores outweigh ours.
+void KubeScheduler::scored(const TurnPtr& turn, const std::string& any,
+                           const json::object& scores) {
+  std::string best;
+  std::int64_t highest = -1;
+  const json::array* list = local::array_at(scores, "list");
+  for (const json::value& each : list == nullptr ? json::array() : *list) {
+    const std::int64_t score = local::int_at(each.get_object(), "Score").value_or(0);
+    if (score <= highest) continue;
+    highest = score;
+    best = local::text_at(each.get_object(), "Host");
+  }
+  if (best.empty() || rng_.below(10) == 0) {
+    turn->strayed = any != best;
+    best = any;
+  }
+  bind(turn, best);
 }
 
 void KubeScheduler::bind(const TurnPtr& turn, const std::string& node) {
@@ -189,6 +209,7 @@ void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
                     pod.name.name, pod.uid, node);
     const auto response = side_.act("kube-scheduler", request);
     if (response.status != 201) return failed(turn);
+    if (turn->strayed) ends_.strayed(node);
     assumed_.erase(pod.uid);
     pods_[pod.uid].busy = false;
   });

@@ -29,6 +29,8 @@ class KubeScheduler {
     std::function<void(Door, extender::Verb, std::string, Answer)> ask;
     // It has heard the filter's answer about this pod.
     std::function<void(const std::string& uid)> filtered;
+    // It has bound a pod to this node on which nothing was held for it.
+    std::function<void(const std::string& node)> strayed;
   };
   KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Ends ends);
   ~KubeScheduler();
@@ -49,6 +51,7 @@ class KubeScheduler {
     local::ObjectPtr object;
     Door door = Door::choose;
     Moment begun;
+    bool strayed = false;  // to another node than we hold for it
   };
   using TurnPtr = std::shared_ptr<Turn>;
 
@@ -58,6 +61,7 @@ class KubeScheduler {
   void call(const TurnPtr& turn, extender::Verb verb, std::string body,
             std::function<void(const json::object&)> then);
   void filtered(const TurnPtr& turn, const json::object& answer);
+  void scored(const TurnPtr& turn, const std::string& any, const json::object& scores);
   void bind(const TurnPtr& turn, const std::string& node);
   void bind_myself(const TurnPtr& turn, const std::string& node);
   void refused(const TurnPtr& turn);

@@ -237,6 +237,7 @@ class Simulation {
         slot.replica->filter_answered(uid);
       }
     };
+    ends.strayed = [this](const std::string& node) { witness_.disturbed(node); };
     return ends;
   }
 
@@ -298,7 +299,7 @@ class Simulation {
 
   void audit(Replica& replica, More more) {
     if (world_.paused(replica.process()) || !all_heard(replica)) return;
-    witness_.heard(replica.name());
+    if (replica.wire().hears_all()) witness_.heard(replica.name());
     const std::uint64_t arrivals = replica.wire().arrivals();
     replica.scheduler().shared().mailbox.ask([this, &replica, arrivals, more = std::move(more)](
                                                  const scheduler::Mailbox::Hearing& hearing) {
