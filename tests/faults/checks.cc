@@ -182,6 +182,8 @@ void Checks::check_number(const Gift& gift, const PodView& pod) {
     who += fmt::format(" {} ({}{})", each->name.name, each->devices() > 0 ? "devices, " : "",
                        shape_of(plan_, each->number).cards);
   }
+  // That is for the kubelet to say.
+  if (pod.devices() > 0 && after.devices > std::ssize(node.cards)) return;
   // A share of a card that is in use already makes no difference.
   if (after.cards() <= std::ssize(node.cards) || after.cards() == before.cards()) return;
   violate("more cards than the node has",

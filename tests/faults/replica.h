@@ -51,6 +51,8 @@ class Replica {
   [[nodiscard]] kube::Elector& elector() { return *elector_; }
   [[nodiscard]] Wire& wire() { return *wire_; }
   [[nodiscard]] bool stopping() const { return stopping_; }
+  // The next configuration is being read, or takes over: whose watches are whose is not known.
+  [[nodiscard]] bool exchanging() const { return exchanging_ || next_ != nullptr; }
   [[nodiscard]] bool deciding() const { return now_->scheduler->deciding() && !stopping_; }
   void set_clock_error(Duration error) { settings_.clock_error = error; }
   [[nodiscard]] Duration clock_error() const { return settings_.clock_error; }

@@ -292,7 +292,8 @@ class Simulation {
 
   using More = std::function<std::string(core::Engine&)>;
   static bool all_heard(Replica& replica) {
-    if (!replica.scheduler().ready() || replica.stopping() || !replica.wire().quiet()) return false;
+    if (!replica.scheduler().ready() || replica.stopping() || replica.exchanging()) return false;
+    if (!replica.wire().quiet()) return false;
     const auto waiting = replica.scheduler().picture().mailbox;
     return waiting.objects == 0 && waiting.replies == 0;
   }
@@ -337,8 +338,11 @@ class Simulation {
       // Who still waits for several cards may have some kept, and who is nominated by others, too.
       const bool rooms_may = plan_.features.has(Feature::waits);
       if (now.binding + now.held + (rooms_may ? 0 : now.rooms) == 0) return {};
-      return fmt::format("{} binds, {} holds and {} rooms are left", now.binding, now.held,
-                         now.rooms);
+      const bool forged = plan_.features.has(Feature::forged) && now.held > 0;
+      checks_.violate(forged ? "forged promise holds a card" : "no rest",
+                      fmt::format("{} binds, {} holds and {} rooms are left", now.binding,
+                                  now.held, now.rooms));
+      return {};
     };
     const Duration last = world_.elapsed() + kLastQuiet;
     while (!done && world_.elapsed() < last && checks_.violation().empty()) {
