@@ -58,11 +58,11 @@ void Actors::create_pod(std::uint32_t pod) {
   STOWAGE_CHECK(made.has_value());
 }
 
-// Whoever goes by it cannot know at once.
 void Actors::write_node(std::uint32_t node) {
   NodeNow& now = nodes_[node];
   const local::ObjectName name{"", node_name(node)};
   witness_.disturbed(name.name);
+  witness_.resized(name.name);
   witness_.changed("");
   if (!now.there) {
     (void)side_.api().remove(Kind::node, name);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t kPrime = 0x100000001b3ULL;
 // Room for a pod that others nominate is kept for 120 s (replica.cc).
 constexpr std::chrono::seconds kNominationCounts{110};
+constexpr std::chrono::seconds kNominationBegins{30};  // to be heeded, at the latest
 
 }  // namespace
 
@@ -211,7 +212,8 @@ void Checks::check_nominations(const Gift& gift, const PodView& pod) {
     if (each->node == pod.node) taken += each->devices();
     const auto since = nominated_.find(each->uid);
     if (since == nominated_.end() || since->second >= gift.known_until ||
-        since->second + kNominationCounts < side_.world().now()) {
+        since->second + kNominationCounts < side_.world().now() ||
+        witness_.resized_since(pod.node, since->second - kNominationBegins)) {
       continue;
     }
     if (each->nominated != pod.node || !each->node.empty() || each->priority < pod.priority) {
@@ -223,7 +225,7 @@ void Checks::check_nominations(const Gift& gift, const PodView& pod) {
   const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", pod.node});
   if (kept == 0 || object == nullptr) return;
   const std::int64_t offered = view_of(plan_, *object).offers["nvidia.com/gpu"];
-  if (witness_.disturbed_since(pod.node, gift.known_until) || taken + kept <= offered) return;
+  if (kept > offered || taken + kept <= offered) return;
   violate("room of a nominated pod taken",
           fmt::format("{} was bound to {} by {}: {} cards are taken, {} are promised to{}, and it "
                       "has {}",

@@ -91,6 +91,8 @@ struct NodeView {
   std::vector<CardView> cards;
 };
 [[nodiscard]] NodeView view_of(const Plan& plan, const local::StoredObject& node);
+// In the order of its inventory; empty: it has none.
+[[nodiscard]] std::vector<std::string> inventory_ids(const local::StoredObject& node);
 
 // What the API has now. Everybody looks at it all the time, so each object is read once.
 class Views {

@@ -59,15 +59,12 @@ Replica::Replica(ApiSide& side, Settings settings)
       loop_(time_),
       log_(log_options(settings_, side.world(), name_)),
       extender_options_(all_extenders()) {
-  const auto tell = [this](core::Event event, Duration delay) {
-    tell_engine(std::move(event), delay);
-  };
-  wire_ =
-      std::make_unique<Wire>(side_, Wire::Options{.replica = settings_.number,
-                                                  .name = name_,
-                                                  .client = process_,
-                                                  .seed = settings_.seed,
-                                                  .defects = wire_defects(settings_.defect, tell)});
+  wire_ = std::make_unique<Wire>(
+      side_, Wire::Options{.replica = settings_.number,
+                           .name = name_,
+                           .client = process_,
+                           .seed = settings_.seed,
+                           .defects = wire_defects(settings_.defect, defect_ends())});
   kube::ApiClientOptions options;
   options.seed = settings_.seed;
   options.caller = [this] { return wire_->caller(); };
@@ -172,6 +169,16 @@ void Replica::make_extenders(Generation& generation) {
                                           .log = log_}));
     profile += static_cast<std::uint32_t>(options.policies.size());
   }
+}
+
+DefectEnds Replica::defect_ends() {
+  return {.tell_engine =
+              [this](core::Event event, Duration delay) { tell_engine(std::move(event), delay); },
+          .inventory =
+              [this](const std::string& node) {
+                const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", node});
+                return object == nullptr ? std::vector<std::string>() : inventory_ids(*object);
+              }};
 }
 
 void Replica::tell_engine(core::Event event, Duration delay) {

@@ -77,6 +77,7 @@ class Replica {
   void exchange_when_ready();
   void stop_when_kept(Moment until);
   void take_over();
+  [[nodiscard]] DefectEnds defect_ends();
   void tell_engine(core::Event event, Duration delay);
 
   ApiSide& side_;

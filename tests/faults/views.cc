@@ -92,6 +92,20 @@ PodView view_of(const local::StoredObject& pod) {
   return view;
 }
 
+std::vector<std::string> inventory_ids(const local::StoredObject& node) {
+  const json::object tree = node.tree();
+  const json::object* annotations = local::object_at(tree, "metadata.annotations");
+  const json::value* text =
+      annotations == nullptr ? nullptr : annotations->if_contains(kInventory);
+  if (text == nullptr) return {};
+  const auto said = local::parse_json(local::text_of(*text));
+  std::vector<std::string> ids;
+  for (const json::value& each : *local::array_at(said->get_object(), "cards")) {
+    ids.emplace_back(local::text_at(each.get_object(), "id"));
+  }
+  return ids;
+}
+
 NodeView view_of(const Plan& plan, const local::StoredObject& node) {
   const json::object tree = node.tree();
   NodeView view;

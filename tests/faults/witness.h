@@ -26,6 +26,12 @@ class Witness {
   // Somebody else has made this node fuller, or smaller.
   void disturbed(const std::string& node) { disturbed_[node] = world_.now(); }
 
+  // It has other cards, or another number of them.
+  void resized(const std::string& node) { resized_[node] = world_.now(); }
+  [[nodiscard]] bool resized_since(const std::string& node, Moment since) const {
+    const auto found = resized_.find(node);
+    return found != resized_.end() && found->second >= since;
+  }
   // Pods of this app have ended or gone; with an empty name: nodes came or went.
   void changed(const std::string& app) { changed_[app] = world_.now(); }
   [[nodiscard]] bool changed_since(const std::string& app, Moment since) const {
@@ -56,6 +62,7 @@ class Witness {
   std::map<std::string, Moment> heard_;      // by name of the replica
   std::map<std::string, Moment> decided_;    // by uid: what was known then
   std::map<std::string, Moment> disturbed_;  // by node
+  std::map<std::string, Moment> resized_;    // by node
   std::map<std::string, Moment> changed_;    // by app
 };
 
