@@ -1,5 +1,6 @@
 #include "actors.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,23 +12,26 @@ namespace {
 
 using local::Kind;
 using local::Part;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kKubeletEvery{500};
-constexpr seconds kStarts{1};
-constexpr seconds kGarbage{15};  // pods of a node that has gone
 constexpr std::uint32_t kNoQuota = 4;
 
 }  // namespace
 
-Actors::Actors(const Plan& plan, ApiSide& side, Views& views, Checks& checks)
-    : plan_(plan),
-      side_(side),
-      views_(views),
-      checks_(checks),
-      process_(side.world().start()),
-      rng_(plan.seed + 99) {
+Actors::Actors(const Kubelets::Ends& ends)
+    : plan_(ends.plan),
+      side_(ends.side),
+      views_(ends.views),
+      checks_(ends.checks),
+      witness_(ends.witness),
+      process_(side_.world().start()),
+      kubelets_(ends),
+      volumes_(plan_, side_),
+      other_({.plan = plan_,
+              .side = side_,
+              .views = views_,
+              .checks = checks_,
+              .witness = witness_}) {
   local::Api& api = side_.api();
   const auto must = [](const auto& made) { STOWAGE_CHECK(made.has_value()); };
   must(api.create(Kind::ns, "", {{"metadata", json::object{{"name", "limited"}}}}));
@@ -37,12 +41,10 @@ Actors::Actors(const Plan& plan, ApiSide& side, Views& views, Checks& checks)
                     {{"metadata", json::object{{"name", name}}}, {"value", value}}));
     value += 100;
   }
-  for (std::uint32_t node = 0; node < plan_.nodes; ++node) {
-    const std::uint32_t cards = node_shape(plan_, node).cards;
-    nodes_.push_back({.lost = std::vector<bool>(cards), .broken = std::vector<bool>(cards)});
+  for (std::uint32_t node = 0; node < plan_.all_nodes(); ++node) {
+    nodes_.push_back(first_state(plan_, node));
     must(api.create(Kind::node, "", node_object(plan_, node, nodes_.back())));
   }
-  kubelets();
 }
 
 Actors::~Actors() { side_.world().kill(process_); }
@@ -50,21 +52,18 @@ Actors::~Actors() { side_.world().kill(process_); }
 void Actors::create_pod(std::uint32_t pod) {
   const local::ObjectName name = pod_name(plan_, pod);
   if (side_.store().get(Kind::pod, name) != nullptr) return;
-  const auto made = side_.api().create(Kind::pod, name.ns, pod_object(plan_, pod));
+  if (shape_of(plan_, pod).claim) volumes_.create_claim(pod);
+  const auto made =
+      side_.api().create(Kind::pod, name.ns, pod_object(plan_, pod, side_.unix_nanos()));
   STOWAGE_CHECK(made.has_value());
-}
-
-void Actors::finish(const local::ObjectName& pod) {
-  (void)side_.api().update(Kind::pod, pod, Part::status,
-                           [](json::object& tree) -> local::ApiResult<bool> {
-                             local::make_object(tree, "status")["phase"] = "Succeeded";
-                             return true;
-                           });
 }
 
 void Actors::write_node(std::uint32_t node) {
   NodeNow& now = nodes_[node];
   const local::ObjectName name{"", node_name(node)};
+  witness_.disturbed(name.name);
+  witness_.resized(name.name);
+  witness_.changed("");
   if (!now.there) {
     (void)side_.api().remove(Kind::node, name);
     return;
@@ -82,19 +81,6 @@ void Actors::write_node(std::uint32_t node) {
             wanted["metadata"].as_object()["annotations"].as_object();
         return true;
       });
-}
-
-void Actors::set_quota(std::uint32_t cards) {
-  const local::ObjectName name{"kube-system", "stowage-quota"};
-  if (side_.store().get(Kind::config_map, name) != nullptr) {
-    (void)side_.api().remove(Kind::config_map, name);
-  }
-  if (cards >= kNoQuota) return;
-  const std::string text = fmt::format("limited:\n- {{model: \"*\", cards: {}}}\n", cards);
-  const auto made = side_.api().create(
-      Kind::config_map, name.ns,
-      {{"metadata", json::object{{"name", name.name}}}, {"data", json::object{{"quota", text}}}});
-  STOWAGE_CHECK(made.has_value());
 }
 
 // Nothing, nonsense, or another card than it was.
@@ -124,94 +110,161 @@ void Actors::edit_cards(const Step& step) {
       });
 }
 
-void Actors::apply(const Step& step) {
-  const auto card = [&]() { return step.more % nodes_[step.subject].lost.size(); };
+
+void Actors::write_config(const std::string& name, const std::string& key,
+                          const std::string& text) {
+  const local::ObjectName full{"kube-system", name};
+  const bool there = side_.store().get(Kind::config_map, full) != nullptr;
+  if (text.empty()) {
+    if (there) (void)side_.api().remove(Kind::config_map, full);
+    return;
+  }
+  if (there) {
+    (void)side_.api().update(Kind::config_map, full, Part::main,
+                             [&](json::object& tree) -> local::ApiResult<bool> {
+                               local::make_object(tree, "data")[key] = text;
+                               return true;
+                             });
+    return;
+  }
+  const auto made = side_.api().create(
+      Kind::config_map, full.ns,
+      {{"metadata", json::object{{"name", name}}}, {"data", json::object{{key, text}}}});
+  STOWAGE_CHECK(made.has_value());
+}
+
+void Actors::set_quota(const Limits& limits) {
+  std::string parts;
+  const auto add = [&](const char* what, const std::optional<std::int64_t>& limit) {
+    if (limit) parts += fmt::format(", {}: {}", what, *limit);
+  };
+  add("cards", limits.cards);
+  add("milli", limits.milli);
+  add("memoryMiB", limits.memory_mib);
+  write_config("stowage-quota", "quota",
+               parts.empty() ? "" : fmt::format("limited:\n- {{model: \"*\"{}}}\n", parts));
+  write_config("gpuquota", "gpu_quota",
+               limits.node_cards ? fmt::format(R"({{"limited":{{"quota":{{"Model":{}}}}}}})",
+                                               *limits.node_cards)
+                                 : "");
+  checks_.quotas().set(limits);
+}
+
+void Actors::set_limits(std::uint32_t how) {
+  Limits limits;
+  switch (how % 5) {
+    case 0: limits.cards = 1 + how % 3; break;
+    case 1:
+    case 2: limits.milli = 500 * (1 + how % 4); break;
+    case 3: limits.memory_mib = 8192 * (1 + how % 4); break;
+    default: limits.node_cards = 1 + how % 2; break;
+  }
+  set_quota(limits);
+}
+
+// The first that runs there, by name.
+void Actors::end_one_on(std::uint32_t node) {
+  for (const PodView* pod : views_.pods()) {
+    if (pod->node != node_name(node) || pod->ended() || pod->devices() == 0) continue;
+    return kubelets_.finish(local::ObjectName(pod->name));
+  }
+}
+
+void Actors::apply_to_pod(const Step& step) {
+  const local::ObjectName name = pod_name(plan_, step.subject);
+  const local::ObjectPtr pod = side_.store().get(Kind::pod, name);
   switch (step.kind) {
     case StepKind::create_pod: return create_pod(step.subject);
-    case StepKind::delete_pod:
-      (void)side_.api().remove(Kind::pod, pod_name(plan_, step.subject));
-      return;
+    case StepKind::delete_pod: (void)side_.api().remove(Kind::pod, name); return;
     case StepKind::replace_pod: {
-      const local::ObjectName name = pod_name(plan_, step.subject);
-      if (side_.store().get(Kind::pod, name) == nullptr) return;
+      if (pod == nullptr) return;
+      witness_.changed(view_of(*pod).app);
       local::DeleteOptions now;
       now.grace_seconds = 0;
       (void)side_.api().remove(Kind::pod, name, now);
       return create_pod(step.subject);
     }
-    case StepKind::finish_pod: {
-      const local::ObjectName name = pod_name(plan_, step.subject);
-      const local::ObjectPtr pod = side_.store().get(Kind::pod, name);
-      if (pod != nullptr && !pod->field("spec.nodeName").empty()) finish(name);
+    case StepKind::finish_pod:
+      if (pod != nullptr && !pod->field("spec.nodeName").empty()) kubelets_.finish(name);
       return;
-    }
-    case StepKind::delete_node: nodes_[step.subject].there = false; break;
-    case StepKind::restore_node: nodes_[step.subject].there = true; break;
-    case StepKind::lose_card: nodes_[step.subject].lost[card()] = true; break;
-    case StepKind::break_card: nodes_[step.subject].broken[card()] = true; break;
-    case StepKind::return_cards: {
-      NodeNow& node = nodes_[step.subject];
-      node.lost.assign(node.lost.size(), false);
-      node.broken.assign(node.broken.size(), false);
+    case StepKind::bind_elsewhere: return other_.bind(name, node_name(step.more));
+    case StepKind::nominate: return other_.nominate(name, node_name(step.more));
+    default: return;
+  }
+}
+
+void Actors::apply_to_node(const Step& step) {
+  NodeNow& node = nodes_[step.subject];
+  const auto card = [&]() -> CardNow& { return node.cards[step.more % node.cards.size()]; };
+  const bool inventory = node_shape(plan_, step.subject).inventory;
+  switch (step.kind) {
+    case StepKind::delete_node: node.there = false; break;
+    case StepKind::restore_node: node.there = true; break;
+    case StepKind::lose_card: card().lost = true; break;
+    case StepKind::break_card: card().broken = true; break;
+    case StepKind::return_cards:
+      for (CardNow& each : node.cards) each.lost = each.broken = false;
       break;
-    }
-    case StepKind::cordon:
-      nodes_[step.subject].cordoned = true;
-      side_.world().after(process_, step.lasts, [this, node = step.subject] {
-        nodes_[node].cordoned = false;
-        write_node(node);
+    case StepKind::resize_node:
+      node.cards.resize(step.more);
+      for (std::uint32_t i = 0; i < step.more; ++i) node.cards[i].index = i;
+      break;
+    case StepKind::restart_plugin:
+      node.plugin_away = true;
+      side_.world().after(process_, step.lasts, [this, number = step.subject] {
+        nodes_[number].plugin_away = false;
+        write_node(number);
       });
       break;
-    case StepKind::bind_elsewhere:
-      (void)side_.api().bind({.pod = pod_name(plan_, step.subject), .node = node_name(step.more)});
-      return;
-    case StepKind::edit_cards:
-    case StepKind::forge_cards: return edit_cards(step);
-    case StepKind::set_quota: return set_quota(step.more);
+    case StepKind::reorder_cards:
+      if (!inventory) return;
+      std::rotate(node.cards.begin(), node.cards.begin() + step.more % std::ssize(node.cards),
+                  node.cards.end());
+      if (step.more % 2 == 0) std::reverse(node.cards.begin(), node.cards.end());
+      break;
+    case StepKind::replace_card:
+      if (!inventory) return;
+      card().id = fmt::format("GPU-{}-new-{}", step.subject, ++node.replaced);
+      break;
+    case StepKind::cordon:
+      node.cordoned = true;
+      side_.world().after(process_, step.lasts, [this, number = step.subject] {
+        nodes_[number].cordoned = false;
+        write_node(number);
+      });
+      break;
     default: return;
   }
   write_node(step.subject);
 }
 
-void Actors::calm() { set_quota(kNoQuota); }
-
-void Actors::kubelets() {
-  for (const PodView* pod : views_.pods()) {
-    if (pod->node.empty()) continue;
-    const bool there = side_.store().get(Kind::node, {"", pod->node}) != nullptr;
-    look_after(*pod, there);
+void Actors::apply(const Step& step) {
+  switch (step.kind) {
+    case StepKind::edit_cards:
+    case StepKind::forge_cards: return edit_cards(step);
+    case StepKind::set_quota: {
+      Limits limits;
+      if (step.more < kNoQuota) limits.cards = step.more;
+      return set_quota(limits);
+    }
+    case StepKind::set_limits: return set_limits(step.more);
+    case StepKind::end_one_on: return end_one_on(step.subject);
+    case StepKind::delete_lease:
+      (void)side_.api().remove(Kind::lease, {"kube-system", "stowage"});
+      return;
+    case StepKind::create_pod:
+    case StepKind::delete_pod:
+    case StepKind::replace_pod:
+    case StepKind::finish_pod:
+    case StepKind::bind_elsewhere:
+    case StepKind::nominate: return apply_to_pod(step);
+    default: return apply_to_node(step);
   }
-  side_.world().after(process_, kKubeletEvery, [this] { kubelets(); });
 }
 
-void Actors::look_after(const PodView& pod, bool node_there) {
-  const Moment now = side_.world().now();
-  Known& known = known_[pod.uid];
-  if (known.since == Moment{}) known.since = now;
-  local::DeleteOptions at_once;
-  at_once.grace_seconds = 0;
-  if (!node_there) {
-    if (known.lost == Moment{}) known.lost = now;
-    if (now - known.lost > kGarbage) (void)side_.api().remove(Kind::pod, pod.name, at_once);
-    return;
-  }
-  known.lost = {};
-  if (pod.deleting) {
-    if (known.leaving == Moment{}) known.leaving = now + draw_millis(rng_, 200, 5000);
-    if (now >= known.leaving) (void)side_.api().remove(Kind::pod, pod.name, at_once);
-    return;
-  }
-  if (pod.ended()) return;
-  const Duration life = shape_of(plan_, pod.number).life;
-  if (pod.phase != "Running" && now - known.since > kStarts) {
-    (void)side_.api().update(Kind::pod, pod.name, Part::status,
-                             [](json::object& tree) -> local::ApiResult<bool> {
-                               local::make_object(tree, "status")["phase"] = "Running";
-                               return true;
-                             });
-  } else if (life > Duration::zero() && now - known.since > life) {
-    finish(pod.name);
-  }
+void Actors::calm() {
+  set_quota({});
+  volumes_.calm();
 }
 
 }  // namespace stowage::faults

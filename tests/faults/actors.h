@@ -1,22 +1,24 @@
-// Everybody else in the cluster: users, nodes, kubelets, the pod garbage collector, other
-// schedulers. They write to the API directly; what they do is not disturbed.
+// Users, tenants and nodes. They write to the API directly; what they do is not disturbed.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "api_side.h"
 #include "checks.h"
+#include "kubelet.h"
 #include "objects.h"
+#include "other_scheduler.h"
 #include "plan.h"
+#include "volumes.h"
+#include "witness.h"
 
 namespace stowage::faults {
 
 class Actors {
  public:
-  Actors(const Plan& plan, ApiSide& side, Views& views, Checks& checks);
+  explicit Actors(const Kubelets::Ends& ends);
   ~Actors();
   Actors(const Actors&) = delete;
   Actors& operator=(const Actors&) = delete;
@@ -27,28 +29,26 @@ class Actors {
   void calm();
 
  private:
-  struct Known {  // a pod on a node, as its kubelet sees it
-    Moment since{};
-    Moment leaving{};  // set: since when it has been told to go
-    Moment lost{};     // set: since when its node has been gone
-  };
-
   void create_pod(std::uint32_t pod);
-  void finish(const local::ObjectName& pod);
+  void apply_to_pod(const Step& step);
+  void apply_to_node(const Step& step);
   void write_node(std::uint32_t node);
   void edit_cards(const Step& step);
-  void set_quota(std::uint32_t cards);
-  void kubelets();
-  void look_after(const PodView& pod, bool node_there);
+  void set_quota(const Limits& limits);
+  void set_limits(std::uint32_t how);
+  void end_one_on(std::uint32_t node);
+  void write_config(const std::string& name, const std::string& key, const std::string& text);
 
   const Plan& plan_;
   ApiSide& side_;
   Views& views_;
   Checks& checks_;
+  Witness& witness_;
   World::Process process_;
-  base::Rng rng_;
   std::vector<NodeNow> nodes_;
-  std::map<std::string, Known> known_;  // by uid
+  Kubelets kubelets_;
+  Volumes volumes_;
+  OtherScheduler other_;
 };
 
 }  // namespace stowage::faults

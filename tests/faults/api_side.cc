@@ -63,6 +63,8 @@ Fault ApiSide::draw_fault(std::uint32_t replica, const net::HttpRequest& request
   for (const Window& window : windows_) {
     if (window.replica != replica || window.until <= world_.now()) continue;
     if (window.fault == Fault::lease_only && !lease) continue;
+    const bool binding = request.target.find("/binding") != std::string::npos;
+    if (window.fault == Fault::not_found && !binding) continue;
     if (rng.unit() < window.rate) return window.fault;
   }
   return Fault::none;

@@ -42,6 +42,10 @@ class ApiSide {
   [[nodiscard]] World::Process process() const { return process_; }
   // Since the clocks were set; what the server's wall clock says.
   [[nodiscard]] local::WallTime wall_time() const;
+  [[nodiscard]] std::int64_t unix_nanos() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(wall_time().time_since_epoch())
+        .count();
+  }
 
   // The server acts on a request, now.
   struct Acted {

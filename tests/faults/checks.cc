@@ -5,18 +5,23 @@
 #include <fmt/format.h>
 
 #include "local/call.h"
+#include "rule_checks.h"
 
 namespace stowage::faults {
 namespace {
 
 constexpr std::uint64_t kPrime = 0x100000001b3ULL;
+// Room for a pod that others nominate is kept for 120 s (replica.cc).
+constexpr std::chrono::seconds kNominationCounts{110};
+constexpr std::chrono::seconds kNominationBegins{30};  // to be heeded, at the latest
 
 }  // namespace
 
-void Checks::violate(std::string what) {
+void Checks::violate(std::string_view kind, const std::string& what) {
   if (!violation_.empty()) return;
-  violation_ = fmt::format("after {:.3f} s: {}",
-                           std::chrono::duration<double>(side_.world().elapsed()).count(), what);
+  violation_ =
+      fmt::format("{}: after {:.3f} s: {}", kind,
+                  std::chrono::duration<double>(side_.world().elapsed()).count(), what);
 }
 
 void Checks::acted(const ApiSide::Acted& acted) {
@@ -29,72 +34,218 @@ void Checks::acted(const ApiSide::Acted& acted) {
   mix(acted.request.target);
   mix(std::to_string(acted.response.status));
   mix(std::to_string(side_.world().elapsed().count()));
-  if (acted.request.method != "POST" || acted.response.status != 201) return;
+  const std::string& method = acted.request.method;
+  if (method == "GET" || acted.response.status < 200 || acted.response.status > 299) return;
   const auto call = local::parse_call(acted.request);
-  if (call && call->subresource == "binding") bound(acted.sender, call->object());
-}
-
-bool Checks::live(const std::string& uid, const Gift& gift) const {
-  const local::ObjectPtr pod = side_.store().get(local::Kind::pod, gift.pod);
-  if (pod == nullptr || pod->uid != uid) return false;
-  const std::string_view phase = pod->field("status.phase");
-  return phase != "Succeeded" && phase != "Failed";
+  if (!call || call->resource == nullptr) return;
+  const local::Kind kind = call->resource->kind_id;
+  if (kind == local::Kind::pod && method == "POST" && call->subresource == "binding") {
+    bound(acted.sender, call->object());
+  } else if (kind == local::Kind::pod && method == "DELETE") {
+    removed(acted.sender, call->object());
+  } else if (kind == local::Kind::persistent_volume_claim && method == "PATCH") {
+    // A node was chosen for the pod of this claim.
+    const std::uint32_t number = pod_number(call->object().name);
+    const local::ObjectPtr pod = side_.store().get(local::Kind::pod, pod_name(plan_, number));
+    if (pod != nullptr) witness_.decided(pod->uid, acted.sender);
+  }
 }
 
 void Checks::bound(const std::string& sender, const local::ObjectName& name) {
   const PodView pod = view_of(*side_.store().get(local::Kind::pod, name));
-  if (!bound_.insert(pod.uid).second) violate(fmt::format("pod {} is bound twice", name.name));
-  const bool ours = sender.starts_with("replica");
-  if (ours) {
+  if (!bound_.insert(pod.uid).second) violate("bound twice", fmt::format("pod {}", name.name));
+  const PodShape shape = shape_of(plan_, pod.number);
+  if (sender.starts_with("replica")) {
     ++counts_.bound;
     check_lease(sender, pod);
-    if (pod.shares.empty() || pod.cards_node != pod.node ||
-        !is_what_it_asks(shape_of(plan_, pod.number), pod.shares)) {
-      violate(fmt::format("{} bound pod {} to {} with the cards {}", sender, name.name, pod.node,
-                          pod.cards_text));
+    const bool named = !pod.shares.empty() && pod.cards_node == pod.node;
+    if ((!named && shape.asks != Asks::devices) || !is_what_it_asks(shape, pod.shares)) {
+      violate("bound without its cards", fmt::format("{} bound pod {} to {} with the cards {}",
+                                                     sender, name.name, pod.node, pod.cards_text));
     }
-  } else if (pod.cards_node == pod.node && !pod.shares.empty()) {
+  } else if (shape.door == Door::promise && pod.cards_node == pod.node && !pod.shares.empty()) {
     ++counts_.promised;
-  } else {
+  } else if (shape.door != Door::count) {
+    witness_.disturbed(pod.node);
     return;
   }
-  gifts_[pod.uid] = {.pod = name, .node = pod.node, .by = sender, .shares = pod.shares};
-  for (const Share& share : pod.shares) check_card(pod.node, share.card);
+  Gift gift{.by = sender, .known_until = witness_.known_until(sender, pod.uid)};
+  gifts_[pod.uid] = gift;
+  judge(gift, pod);
+}
+
+void Checks::judge(const Gift& gift, const PodView& pod) {
+  check_cards(pod);
+  check_number(gift, pod);
+  if (gift.by.starts_with("replica")) check_nominations(gift, pod);
+  std::vector<const PodView*> known;  // pods that the bind has to heed
+  for (const PodView* each : views_.pods()) {
+    if (each->node.empty() || each->ended()) continue;
+    if (gifts_.contains(each->uid) || !witness_.disturbed_since(each->node, gift.known_until)) {
+      known.push_back(each);
+    }
+  }
+  if (std::string why = quotas_.exceeded(pod, known, gift.known_until); !why.empty()) {
+    violate("quota exceeded", why);
+  }
+  if (!gift.by.starts_with("replica")) return;
+  const std::vector<const PodView*> pods = views_.pods();
+  const std::vector<const NodeView*> nodes = views_.nodes();
+  const RuleAsk ask{.pod = pod,
+                    .pods = pods,
+                    .nodes = nodes,
+                    .steady = !witness_.changed_since(pod.app, gift.known_until) &&
+                              !witness_.changed_since("", gift.known_until)};
+  if (std::string why = broken_rule(ask, [&](const PodView& other) {
+        return gifts_.contains(other.uid) ||
+               !witness_.disturbed_since(other.node, gift.known_until);
+      });
+      !why.empty()) {
+    violate("rule between pods broken", fmt::format("{} by {}", why, gift.by));
+  }
 }
 
 // Under the assumptions of api_side.h nothing that a leader sent is acted on once another has the
-// lease.
+// lease. A user may have deleted it.
 void Checks::check_lease(const std::string& sender, const PodView& pod) {
   const local::ObjectPtr lease = side_.store().get(local::Kind::lease, {"kube-system", "stowage"});
-  if (lease == nullptr) return violate(fmt::format("{} binds, but there is no lease", sender));
+  if (lease == nullptr) {
+    if (plan_.features.has(Feature::lease)) return;
+    return violate("two leaders", fmt::format("{} binds, but there is no lease", sender));
+  }
   const json::object tree = lease->tree();
   const std::string_view holder = local::text_at(tree, "spec.holderIdentity");
   if (holder == sender) return;
-  violate(fmt::format("pod {} is bound by {} while \"{}\" holds the lease", pod.name.name, sender,
-                      holder));
+  violate("two leaders", fmt::format("pod {} is bound by {} while \"{}\" holds the lease",
+                                     pod.name.name, sender, holder));
 }
 
-void Checks::check_card(const std::string& node, const std::string& card) {
-  const NodeShape shape = node_shape(plan_, pod_number(node));
+void Checks::check_cards(const PodView& pod) {
+  for (const Share& share : pod.shares) check_card(pod, share.card);
+}
+
+void Checks::check_card(const PodView& newest, const std::string& card) {
+  const NodeShape shape = node_shape(plan_, pod_number(newest.node));
   std::int64_t milli = 0;
   std::int64_t memory = 0;
   std::int64_t users = 0;
   std::string who;
-  for (const auto& [uid, gift] : gifts_) {
-    if (gift.node != node) continue;
-    for (const Share& share : gift.shares) {
-      if (share.card != card || !live(uid, gift)) continue;
+  for (const PodView* pod : views_.pods()) {
+    const auto gift = gifts_.find(pod->uid);
+    if (gift == gifts_.end() || edited_.contains(pod->uid) || pod->ended()) continue;
+    if (pod->node != newest.node || pod->cards_node != newest.node) continue;
+    for (const Share& share : pod->shares) {
+      if (share.card != card) continue;
       milli += share.milli;
       memory += share.memory_mib;
       ++users;
-      who += fmt::format(" {} ({} milli, {} MiB, by {})", gift.pod.name, share.milli,
-                         share.memory_mib, gift.by);
+      who += fmt::format(" {} ({} milli, {} MiB, by {})", pod->name.name, share.milli,
+                         share.memory_mib, gift->second.by);
     }
   }
   const bool shared = shape.inventory && shape.slots > 0;
   if (milli > 1000 || memory > shape.memory_mib || (shared && users > shape.slots)) {
-    violate(fmt::format("card {} of {} is given away twice:{}", card, node, who));
+    violate("two pods on one card", fmt::format("card {} of {}:{}", card, newest.node, who));
   }
+}
+
+// Whatever they ask for, and whoever names them: the least number of cards that the pods of a
+// counted node can have.
+void Checks::check_number(const Gift& gift, const PodView& pod) {
+  const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", pod.node});
+  if (object == nullptr) return;
+  const NodeView node = view_of(plan_, *object);
+  if (!node.counted || witness_.disturbed_since(pod.node, gift.known_until)) return;
+  struct Sum {
+    std::int64_t devices = 0;
+    std::int64_t unnamed = 0;  // the most of a single pod: two may share
+    std::set<std::string> named;
+    [[nodiscard]] std::int64_t cards() const {
+      return devices + std::max<std::int64_t>(unnamed, std::ssize(named));
+    }
+  };
+  Sum before;
+  Sum after;
+  std::string who;
+  const auto add = [&](Sum& sum, const PodView& each) {
+    if (each.devices() > 0) {
+      sum.devices += each.devices();
+    } else if (each.shares.empty() || edited_.contains(each.uid)) {
+      sum.unnamed = std::max<std::int64_t>(sum.unnamed, shape_of(plan_, each.number).cards);
+    } else {
+      for (const Share& share : each.shares) sum.named.insert(share.card);
+    }
+  };
+  for (const PodView* each : views_.pods()) {
+    if (each->node != pod.node || each->ended()) continue;
+    add(after, *each);
+    if (each->uid != pod.uid) add(before, *each);
+    who += fmt::format(" {} ({}{})", each->name.name, each->devices() > 0 ? "devices, " : "",
+                       shape_of(plan_, each->number).cards);
+  }
+  // That is for the kubelet to say.
+  if (pod.devices() > 0 && after.devices > std::ssize(node.cards)) return;
+  // A share of a card that is in use already makes no difference.
+  if (after.cards() <= std::ssize(node.cards) || after.cards() == before.cards()) return;
+  violate("more cards than the node has",
+          fmt::format("{} was bound to {} by {}: its pods have {} cards of {}:{}", pod.name.name,
+                      pod.node, gift.by, after.cards(), node.cards.size(), who));
+}
+
+void Checks::refused(const PodView& pod, const std::string& resource) {
+  const auto gift = gifts_.find(pod.uid);
+  if (gift == gifts_.end() || witness_.disturbed_since(pod.node, gift->second.known_until)) return;
+  violate("kubelet refused", fmt::format("pod {} on {} for want of {}; it was bound by {}",
+                                         pod.name.name, pod.node, resource, gift->second.by));
+}
+
+// Whoever nominates a pod for a node: what is free there is kept for it against those that matter
+// no more.
+void Checks::check_nominations(const Gift& gift, const PodView& pod) {
+  if (pod.devices() == 0) return;
+  const std::vector<const PodView*> pods = views_.pods();
+  std::int64_t taken = 0;
+  std::int64_t kept = 0;
+  std::string who;
+  for (const PodView* each : pods) {
+    if (each->ended()) continue;
+    if (each->node == pod.node) taken += each->devices();
+    const auto since = nominated_.find(each->uid);
+    if (since == nominated_.end() || since->second >= gift.known_until ||
+        since->second + kNominationCounts < side_.world().now() ||
+        witness_.resized_since(pod.node, since->second - kNominationBegins)) {
+      continue;
+    }
+    if (each->nominated != pod.node || !each->node.empty() || each->priority < pod.priority) {
+      continue;
+    }
+    kept += each->devices();
+    who += " " + each->name.name;
+  }
+  const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", pod.node});
+  if (kept == 0 || object == nullptr) return;
+  const std::int64_t offered = view_of(plan_, *object).offers["nvidia.com/gpu"];
+  if (kept > offered || taken + kept <= offered) return;
+  violate("room of a nominated pod taken",
+          fmt::format("{} was bound to {} by {}: {} cards are taken, {} are promised to{}, and it "
+                      "has {}",
+                      pod.name.name, pod.node, gift.by, taken, kept, who, offered));
+}
+
+void Checks::removed(const std::string& sender, const local::ObjectName& name) {
+  if (!sender.starts_with("replica")) return;
+  const local::ObjectPtr pod = side_.store().get(local::Kind::pod, name);
+  if (pod == nullptr) return;
+  const json::object tree = pod->tree();
+  const json::array* conditions = local::array_at(tree, "status.conditions");
+  std::string why = "preempted, it seems: the condition could not be written";
+  for (const json::value& each : conditions == nullptr ? json::array() : *conditions) {
+    const json::object& condition = each.get_object();
+    if (local::text_at(condition, "type") != "DisruptionTarget") continue;
+    why = local::text_at(condition, "message");
+  }
+  if (why.find("preempt") != std::string::npos) return;
+  violate("innocent evicted", fmt::format("{} deleted pod {}: {}", sender, name.name, why));
 }
 
 }  // namespace stowage::faults

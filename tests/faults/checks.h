@@ -1,12 +1,19 @@
 // What must hold whatever happens, judged by what the API server did and has; nothing in the
 // memory of the controller is asked here.
 //
-//   - of no card do we give away more than there is: the shares named in the bindings that replicas
-//     of ours sent, and in promises of ours that kube-scheduler bound by, summed over live pods
+//   - of no card do we give away more than there is: the shares that stand on live pods which
+//     replicas of ours bound, or kube-scheduler by a promise of ours, summed by the id of the card
+//   - on a node that only counts its cards we fill no more of them than it has, whatever asks for
+//     them, and its kubelet refuses none of our pods
 //   - no pod is bound twice, and none without the cards that it asks for
 //   - no binding of a replica is acted on while another replica holds the lease
+//   - no quota is exceeded by a pod that we bind (quota_recount.h)
+//   - required rules between pods hold for pods that we bind (rule_checks.h)
+//   - room that is kept for a nominated pod is not given to one that matters no more
+//   - nobody is evicted but by preemption
 //
-// What others do is theirs: pods that they bind, and cards that users write on pods by hand.
+// What others do is theirs: pods that they bind, and cards that users write on pods by hand. What a
+// replica could not know yet is no fault of its own (witness.h).
 #pragma once
 
 #include <cstdint>
@@ -19,22 +26,29 @@
 #include "api_side.h"
 #include "objects.h"
 #include "plan.h"
+#include "quota_recount.h"
+#include "witness.h"
 
 namespace stowage::faults {
 
 class Checks {
  public:
-  Checks(const Plan& plan, ApiSide& side) : plan_(plan), side_(side) {}
+  Checks(const Plan& plan, ApiSide& side, Views& views, Witness& witness)
+      : plan_(plan), side_(side), views_(views), witness_(witness), quotas_(plan, side.world()) {}
 
   void acted(const ApiSide::Acted& acted);
   // A user has written on this pod which cards it has: what we gave it does not count any more.
-  void disown(const std::string& uid) {
-    gifts_.erase(uid);
-    edited_.insert(uid);
-  }
+  void disown(const std::string& uid) { edited_.insert(uid); }
   [[nodiscard]] const std::set<std::string>& edited() const { return edited_; }
 
-  void violate(std::string what);
+  // The kubelet has refused this pod for want of a resource.
+  void refused(const PodView& pod, const std::string& resource);
+  // Another scheduler has nominated this pod for a node.
+  void nominated(const std::string& uid) { nominated_[uid] = side_.world().now(); }
+  [[nodiscard]] QuotaRecount& quotas() { return quotas_; }
+
+  // `kind`: one of a few words that stay the same from version to version.
+  void violate(std::string_view kind, const std::string& what);
   [[nodiscard]] const std::string& violation() const { return violation_; }  // the first
   // Of everything that the server did, in its order: equal for equal runs.
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
@@ -47,23 +61,29 @@ class Checks {
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
  private:
-  struct Gift {
-    local::ObjectName pod;
-    std::string node;
+  struct Gift {  // a pod that was bound by us, or as we answered
     std::string by;
-    std::vector<Share> shares;
+    Moment known_until{};
   };
 
   void bound(const std::string& sender, const local::ObjectName& pod);
+  void judge(const Gift& gift, const PodView& pod);
+  void removed(const std::string& sender, const local::ObjectName& pod);
   void check_lease(const std::string& sender, const PodView& pod);
-  void check_card(const std::string& node, const std::string& card);
-  [[nodiscard]] bool live(const std::string& uid, const Gift& gift) const;
+  void check_cards(const PodView& pod);
+  void check_card(const PodView& pod, const std::string& card);
+  void check_number(const Gift& gift, const PodView& pod);
+  void check_nominations(const Gift& gift, const PodView& pod);
 
   const Plan& plan_;
   ApiSide& side_;
+  Views& views_;
+  Witness& witness_;
+  QuotaRecount quotas_;
   std::map<std::string, Gift> gifts_;  // by uid
   std::set<std::string> bound_;        // uids
   std::set<std::string> edited_;       // uids
+  std::map<std::string, Moment> nominated_;  // by uid: since when
   Counts counts_;
   std::string violation_;
   std::uint64_t digest_ = 0xcbf29ce484222325ULL;

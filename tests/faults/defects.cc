@@ -1,11 +1,15 @@
 #include "defects.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include <fmt/format.h>
 
 namespace stowage::faults {
 namespace {
@@ -38,6 +42,16 @@ constexpr std::array kDefects{
                "what was promised to kube-scheduler is not held"},
     DefectInfo{Defect::promise_unseen, "promise-unseen",
                "a new leader does not heed the promises of the one before"},
+    DefectInfo{Defect::ledger_sum, "ledger-sum",
+               "shares of pods that are bound are charged with a tenth less"},
+    DefectInfo{Defect::quota_sum, "quota-sum",
+               "a quota lets one card, or half a card, pass that it should not"},
+    DefectInfo{Defect::by_number, "by-number",
+               "a pod whose cards nobody names counts as one card, however many it has"},
+    DefectInfo{Defect::position_for_id, "position-for-id",
+               "a binding names the card that is now where the chosen one once was"},
+    DefectInfo{Defect::believes_unsigned, "believes-unsigned",
+               "a promise counts whoever has signed it"},
 };
 
 std::string text_behind(std::string_view text, std::string_view key) {
@@ -64,7 +78,61 @@ void shorten_lease(net::HttpResponse& response) {
   response.body.replace(begin, end - begin, "2");
 }
 
+// The mailbox asks about an event of its own that it has not stored yet.
+core::Event& own(const core::Event& event) { return const_cast<core::Event&>(event); }
+
+void charge_less(core::PodSeenBound& pod) {
+  if (!pod.cards) return;
+  for (auto& shares : pod.cards->containers) {
+    for (auto& share : shares) share.milli -= share.milli / 10;
+  }
+}
+
+void count_one(core::PodSeenBound& pod) {
+  if (pod.cards) return;
+  for (auto& container : pod.pod.containers) {
+    if (container.gpu.count > 1) container.gpu.count = 1;
+  }
+}
+
+void allow_more(core::QuotaChanged& quota) {
+  for (auto& [name, each] : quota.quotas.namespaces) {
+    for (auto& limit : each.limits) {
+      if (limit.cards) ++*limit.cards;
+      if (limit.milli) *limit.milli += 500;
+      if (limit.memory_mib) *limit.memory_mib += 8192;
+    }
+  }
+}
+
+// Puts `now` in the place of `then` everywhere, without mistaking one for the other.
+void replace_ids(std::string& text, const std::vector<std::string>& then,
+                 const std::vector<std::string>& now) {
+  const auto replace_all = [&text](const std::string& from, const std::string& to) {
+    for (std::size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size())) {
+      text.replace(at, from.size(), to);
+    }
+  };
+  const std::size_t count = std::min(then.size(), now.size());
+  for (std::size_t i = 0; i < count; ++i) replace_all(then[i] + "\\\"", fmt::format("#{}#", i));
+  for (std::size_t i = 0; i < count; ++i) replace_all(fmt::format("#{}#", i), now[i] + "\\\"");
+}
+
+std::function<void(net::HttpRequest&)> name_by_position(const DefectEnds& ends) {
+  auto first = std::make_shared<std::map<std::string, std::vector<std::string>>>();
+  return [first, inventory = ends.inventory](net::HttpRequest& request) {
+    if (!is_binding(request)) return;
+    const std::string node = text_behind(request.body, R"("kind":"Node","name":")");
+    const std::vector<std::string> now = inventory(node);
+    const auto [then, fresh] = first->try_emplace(node, now);
+    if (!fresh) replace_ids(request.body, then->second, now);
+  };
+}
+
 }  // namespace
+
+bool can_be_planted(Defect defect) { return defect != Defect::believes_unsigned; }
 
 std::span<const DefectInfo> all_defects() { return kDefects; }
 
@@ -86,8 +154,9 @@ std::string bound_uid(const net::HttpRequest& request) {
   return is_binding(request) ? text_behind(request.body, "\"uid\":\"") : std::string();
 }
 
-WireDefects wire_defects(Defect defect, TellEngine tell) {
+WireDefects wire_defects(Defect defect, const DefectEnds& ends) {
   WireDefects made;
+  const auto& tell = ends.tell_engine;
   switch (defect) {
     case Defect::no_reservation:
       made.on_request = [tell](const net::HttpRequest& request) {
@@ -123,6 +192,7 @@ WireDefects wire_defects(Defect defect, TellEngine tell) {
         if (result && request.target.find("/leases") != std::string::npos) shorten_lease(*result);
       };
       break;
+    case Defect::position_for_id: made.on_request = name_by_position(ends); break;
     case Defect::stale_list:
       made.on_reply = [old = std::make_shared<std::string>()](
                           const net::HttpRequest& request,
@@ -170,6 +240,19 @@ std::function<bool(const core::Event&)> event_filter(Defect defect) {
       };
     case Defect::promise_unseen:
       return [](const core::Event& event) { return !std::holds_alternative<core::PodHeld>(event); };
+    case Defect::ledger_sum:
+    case Defect::by_number:
+      return [defect](const core::Event& event) {
+        auto* seen = std::get_if<core::PodSeenBound>(&own(event));
+        if (seen != nullptr) defect == Defect::ledger_sum ? charge_less(*seen) : count_one(*seen);
+        return true;
+      };
+    case Defect::quota_sum:
+      return [](const core::Event& event) {
+        auto* changed = std::get_if<core::QuotaChanged>(&own(event));
+        if (changed != nullptr) allow_more(*changed);
+        return true;
+      };
     default: return {};
   }
 }

@@ -7,7 +7,9 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/model/event.h"
 #include "wire.h"
@@ -32,6 +34,11 @@ enum class Defect : std::uint8_t {
   cards_stay,
   hold_not_kept,
   promise_unseen,
+  ledger_sum,
+  quota_sum,
+  by_number,
+  position_for_id,
+  believes_unsigned,
 };
 
 struct DefectInfo {
@@ -43,11 +50,19 @@ struct DefectInfo {
 [[nodiscard]] std::optional<Defect> defect_named(std::string_view name);
 [[nodiscard]] std::string_view name_of(Defect defect);
 
-// How a planted defect gets at the replica: events for its engine, now or after a moment.
-using TellEngine = std::function<void(core::Event, Duration)>;
-[[nodiscard]] WireDefects wire_defects(Defect defect, TellEngine tell);
+// Whether the code under test has what the defect breaks. `believes_unsigned` needs a controller
+// that signs what it writes on pods: until then every promise is believed.
+[[nodiscard]] bool can_be_planted(Defect defect);
 
-// Which events reach the engine; empty: all.
+// How a planted defect gets at the replica: events for its engine, now or after a moment, and the
+// ids of the cards of a node as the API lists them now.
+struct DefectEnds {
+  std::function<void(core::Event, Duration)> tell_engine;
+  std::function<std::vector<std::string>(const std::string& node)> inventory;
+};
+[[nodiscard]] WireDefects wire_defects(Defect defect, const DefectEnds& ends);
+
+// Which events reach the engine, and how; empty: all, as they are.
 [[nodiscard]] std::function<bool(const core::Event&)> event_filter(Defect defect);
 
 // The uid that a binding is for; empty if the request is none.

@@ -1,6 +1,7 @@
 #include "kube_scheduler.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,13 +16,14 @@ constexpr milliseconds kLookEvery{300};
 constexpr seconds kPatience{5};  // with one call: httpTimeout
 constexpr seconds kFlush{60};    // of pods that were refused
 constexpr seconds kPauseMax{10};
-// A node that was answered is bound within this time or not at all: less than a hold lasts.
+// Without volumes, a node that was answered is bound within this time or not at all.
 constexpr seconds kBindWithin{10};
 
 std::optional<Door> door_of(std::string_view scheduler) {
   if (scheduler == "kube-choose") return Door::choose;
   if (scheduler == "kube-bind") return Door::bind;
   if (scheduler == "kube-promise") return Door::promise;
+  if (scheduler == "kube-count") return Door::count;
   return std::nullopt;
 }
 
@@ -35,8 +37,13 @@ std::vector<std::string> names_in(const json::object& answer) {
 
 }  // namespace
 
-KubeScheduler::KubeScheduler(const Plan& plan, ApiSide& side, Ends ends)
-    : side_(side), ends_(std::move(ends)), process_(side.world().start()), rng_(plan.seed + 77) {
+KubeScheduler::KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Ends ends)
+    : plan_(plan),
+      side_(side),
+      views_(views),
+      ends_(std::move(ends)),
+      process_(side.world().start()),
+      rng_(plan.seed + 77) {
   look();
 }
 
@@ -70,14 +77,35 @@ void KubeScheduler::attempt(const local::ObjectPtr& object, Door door) {
   pod.busy = true;
   pod.seen = 0;
   std::string names;
-  side_.store().visit(local::Kind::node, "", [&](const local::ObjectPtr& node) {
-    if (node->bytes.find("\"unschedulable\":true") != std::string::npos) return;
-    names += fmt::format("{}\"{}\"", names.empty() ? "" : ",", node->name.name);
-  });
-  if (names.empty()) return failed(turn);
+  const PodView view = view_of(*object);
+  for (const NodeView* node : views_.nodes()) {
+    if (node->cordoned || !devices_fit(view, *node)) continue;
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ",", node->name);
+  }
+  if (names.empty()) return refused(turn);
   call(turn, extender::Verb::filter,
        fmt::format(R"({{"Pod":{},"NodeNames":[{}]}})", object->bytes, names),
        [this, turn](const json::object& answer) { filtered(turn, answer); });
+}
+
+bool KubeScheduler::devices_fit(const PodView& pod, const NodeView& node) {
+  return std::all_of(pod.asks.begin(), pod.asks.end(), [&](const auto& ask) {
+    const auto offered = node.offers.find(ask.first);
+    // What no node has as a resource is managed by the extender alone.
+    if (offered == node.offers.end()) return ask.first.starts_with("stowage.dev/");
+    std::int64_t sum = ask.second;
+    for (const PodView* other : views_.pods()) {
+      const auto assumed = assumed_.find(other->uid);
+      const bool here =
+          other->node.empty() ? assumed != assumed_.end() && assumed->second == node.name
+                              : other->node == node.name;
+      const auto has = other->asks.find(ask.first);
+      if (here && !other->ended() && other->uid != pod.uid && has != other->asks.end()) {
+        sum += has->second;
+      }
+    }
+    return sum <= offered->second;
+  });
 }
 
 void KubeScheduler::call(const TurnPtr& turn, extender::Verb verb, std::string body,
@@ -97,8 +125,9 @@ void KubeScheduler::call(const TurnPtr& turn, extender::Verb verb, std::string b
                             const bool good = response.status == 200 && value &&
                                               (value->is_object() || value->is_array());
                             if (!good) return failed(turn);
-                            // Scores come as a list: it is of no use here which node is best.
-                            then(value->is_object() ? value->get_object() : json::object());
+                            // Scores come as a list.
+                            then(value->is_object() ? value->get_object()
+                                                    : json::object{{"list", value->get_array()}});
                           });
             });
 }
@@ -109,34 +138,63 @@ void KubeScheduler::filtered(const TurnPtr& turn, const json::object& answer) {
   const std::vector<std::string> names = names_in(answer);
   if (names.empty()) return refused(turn);
   const std::string node = names[rng_.below(names.size())];
-  if (turn->door != Door::bind) return bind(turn, node);
+  if (turn->door != Door::bind && turn->door != Door::count) return bind(turn, node);
   std::string list;
   for (const std::string& each : names) {
     list += fmt::format("{}\"{}\"", list.empty() ? "" : ",", each);
   }
   call(turn, extender::Verb::prioritize,
        fmt::format(R"({{"Pod":{},"NodeNames":[{}]}})", turn->object->bytes, list),
-       [this, turn, node](const json::object& /*scores*/) { bind(turn, node); });
+       [this, turn, node](const json::object& scores) { scored(turn, node, scores); });
+}
+
+// Mostly the node that we like best; now and then other scores outweigh ours.
+void KubeScheduler::scored(const TurnPtr& turn, const std::string& any,
+                           const json::object& scores) {
+  std::string best;
+  std::int64_t highest = -1;
+  const json::array* list = local::array_at(scores, "list");
+  for (const json::value& each : list == nullptr ? json::array() : *list) {
+    const std::int64_t score = local::int_at(each.get_object(), "Score").value_or(0);
+    if (score <= highest) continue;
+    highest = score;
+    best = local::text_at(each.get_object(), "Host");
+  }
+  if (best.empty() || rng_.below(10) == 0) {
+    turn->strayed = any != best;
+    best = any;
+  }
+  bind(turn, best);
 }
 
 void KubeScheduler::bind(const TurnPtr& turn, const std::string& node) {
-  if (turn->door == Door::promise) return bind_myself(turn, node);
+  assumed_[turn->object->uid] = node;
+  if (turn->door == Door::promise || turn->door == Door::count) return bind_myself(turn, node);
   const local::StoredObject& pod = *turn->object;
   call(turn, extender::Verb::bind,
        fmt::format(R"({{"PodName":"{}","PodNamespace":"{}","PodUID":"{}","Node":"{}"}})",
                    pod.name.name, pod.name.ns, pod.uid, node),
        [this, turn](const json::object& answer) {
          if (!local::text_at(answer, "Error").empty()) return failed(turn);
+         assumed_.erase(turn->object->uid);
          pods_[turn->object->uid].busy = false;
        });
 }
 
+// Mostly at once; some pods wait for others of their group, and some for volumes.
+Duration KubeScheduler::draw_delay() {
+  if (!calm_ && plan_.features.has(Feature::late) && rng_.below(3) != 0) {
+    return draw_millis(rng_, 1'000, std::array{60'000.0, 200'000.0, 600'000.0}[rng_.below(3)]);
+  }
+  return draw_millis(rng_, 0.5, rng_.below(5) == 0 ? 9000 : 20);
+}
+
 void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
-  World& world = side_.world();
-  // Mostly at once; some pods wait for volumes or for others of their group.
-  const double most = rng_.below(5) == 0 ? 9000 : 20;
-  world.after(process_, draw_millis(rng_, 0.5, most), [this, turn, node] {
-    if (side_.world().now() > turn->begun + kBindWithin || side_.down()) {
+  const Duration delay = draw_delay();
+  const bool gives_up = delay > kBindWithin && rng_.below(6) == 0;
+  side_.world().after(process_, delay, [this, turn, node, delay, gives_up] {
+    const Duration most = std::max<Duration>(kBindWithin, delay + kBindWithin);
+    if (side_.world().now() > turn->begun + most || side_.down() || gives_up) {
       return failed(turn);
     }
     const local::StoredObject& pod = *turn->object;
@@ -151,20 +209,56 @@ void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
                     pod.name.name, pod.uid, node);
     const auto response = side_.act("kube-scheduler", request);
     if (response.status != 201) return failed(turn);
+    if (turn->strayed) ends_.strayed(node);
+    assumed_.erase(pod.uid);
     pods_[pod.uid].busy = false;
   });
 }
 
+std::uint64_t KubeScheduler::not_scheduled(const local::StoredObject& pod,
+                                           std::string_view reason) {
+  const auto now = std::chrono::floor<seconds>(side_.wall_time());
+  const auto done = side_.api().update(
+      local::Kind::pod, pod.name, local::Part::status,
+      [&](json::object& tree) -> local::ApiResult<bool> {
+        json::object& status = local::make_object(tree, "status");
+        if (local::text_at(tree, "metadata.uid") != pod.uid) return false;
+        json::array& conditions = local::make_array(status, "conditions");
+        json::object* found = nullptr;
+        for (json::value& each : conditions) {
+          if (local::text_at(each.get_object(), "type") == "PodScheduled") {
+            found = &each.get_object();
+          }
+        }
+        if (found == nullptr) {
+          conditions.push_back(json::object{{"type", "PodScheduled"}});
+          found = &conditions.back().get_object();
+        }
+        if (local::text_at(*found, "status") == "True") return false;
+        const bool known = local::text_at(*found, "status") == "False";
+        if (known && local::text_at(*found, "reason") == reason) return false;
+        if (!known) (*found)["lastTransitionTime"] = local::time_text(now);
+        (*found)["status"] = "False";
+        (*found)["reason"] = reason;
+        return true;
+      });
+  return done ? (*done)->version : 0;
+}
+
 void KubeScheduler::refused(const TurnPtr& turn) {
   Pod& pod = pods_[turn->object->uid];
+  assumed_.erase(turn->object->uid);
   pod.busy = false;
   pod.pause = seconds{1};
-  pod.seen = turn->object->version;
+  const std::uint64_t written = not_scheduled(*turn->object, "Unschedulable");
+  pod.seen = std::max(turn->object->version, written);
   pod.next = side_.world().now() + kFlush;
 }
 
 void KubeScheduler::failed(const TurnPtr& turn) {
   Pod& pod = pods_[turn->object->uid];
+  assumed_.erase(turn->object->uid);
+  (void)not_scheduled(*turn->object, "SchedulerError");
   pod.busy = false;
   pod.next = side_.world().now() + pod.pause;
   pod.pause = std::min<Duration>(2 * pod.pause, kPauseMax);

@@ -1,5 +1,8 @@
 // A small kube-scheduler: asks the extender about its pods one call after the other, lets it bind
 // or binds by itself, and forgets a pod that was refused until the pod changes or a minute is over.
+// As the real one it looks for free devices itself before it asks, counts pods that it is about to
+// bind, and says in a condition of the pod that it has not scheduled it. What comes between the
+// filter and the bind (volumes) may take it up to ten minutes.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +29,16 @@ class KubeScheduler {
     std::function<void(Door, extender::Verb, std::string, Answer)> ask;
     // It has heard the filter's answer about this pod.
     std::function<void(const std::string& uid)> filtered;
+    // It has bound a pod to this node on which nothing was held for it.
+    std::function<void(const std::string& node)> strayed;
   };
-  KubeScheduler(const Plan& plan, ApiSide& side, Ends ends);
+  KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Ends ends);
   ~KubeScheduler();
   KubeScheduler(const KubeScheduler&) = delete;
   KubeScheduler& operator=(const KubeScheduler&) = delete;
+
+  // It binds without delay from now on.
+  void calm() { calm_ = true; }
 
  private:
   struct Pod {
@@ -43,7 +51,7 @@ class KubeScheduler {
     local::ObjectPtr object;
     Door door = Door::choose;
     Moment begun;
-    bool answered = false;
+    bool strayed = false;  // to another node than we hold for it
   };
   using TurnPtr = std::shared_ptr<Turn>;
 
@@ -53,16 +61,26 @@ class KubeScheduler {
   void call(const TurnPtr& turn, extender::Verb verb, std::string body,
             std::function<void(const json::object&)> then);
   void filtered(const TurnPtr& turn, const json::object& answer);
+  void scored(const TurnPtr& turn, const std::string& any, const json::object& scores);
   void bind(const TurnPtr& turn, const std::string& node);
   void bind_myself(const TurnPtr& turn, const std::string& node);
   void refused(const TurnPtr& turn);
   void failed(const TurnPtr& turn);
+  // Writes the condition unless it says so already; the version of the pod afterwards.
+  std::uint64_t not_scheduled(const local::StoredObject& pod, std::string_view reason);
+  // Does the node offer the devices that the pod asks for?
+  [[nodiscard]] bool devices_fit(const PodView& pod, const NodeView& node);
+  [[nodiscard]] Duration draw_delay();
 
+  const Plan& plan_;
   ApiSide& side_;
+  Views& views_;
   Ends ends_;
   World::Process process_;
   base::Rng rng_;
-  std::map<std::string, Pod> pods_;  // by uid
+  std::map<std::string, Pod> pods_;             // by uid
+  std::map<std::string, std::string> assumed_;  // by uid: nodes of pods that are being bound
+  bool calm_ = false;
 };
 
 }  // namespace stowage::faults

@@ -1,13 +1,17 @@
 // The fault simulation: the whole controller against the API in memory, in virtual time.
 //
 //   stowage_faults --seeds 200 [--first 1] [--jobs 2]     many seeds; exit status 1 if one fails
+//   stowage_faults --fresh 100                            seeds that nobody has run yet
 //   stowage_faults --seed 7 [--verbose] [--shrink]        one of them, with all that happened
+//   stowage_faults --only NAMES | --without NAMES ...     with these features (features.h) only
 //   stowage_faults --defect NAME ...                      the same with a planted defect
 //   stowage_faults --self-test                            is each planted defect found?
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <map>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -32,6 +36,9 @@ struct Arguments {
   std::uint64_t seeds = 200;
   std::uint64_t first = 1;
   std::uint64_t seed = 0;
+  std::uint64_t fresh = 0;
+  FeatureChoice features;
+  std::string feature_words;  // as they were given, for the command that replays a run
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   Defect defect = Defect::none;
   bool verbose = false;
@@ -44,15 +51,31 @@ void print(const std::string& text) {
   std::fflush(stdout);
 }
 
-std::string replay_command(std::uint64_t seed, Defect defect) {
+std::string replay_command(std::uint64_t seed, const Arguments& arguments) {
   std::string text = fmt::format("stowage_faults --seed {}", seed);
-  if (defect != Defect::none) text += fmt::format(" --defect {}", name_of(defect));
-  return text;
+  if (arguments.defect != Defect::none) {
+    text += fmt::format(" --defect {}", name_of(arguments.defect));
+  }
+  return text + arguments.feature_words;
 }
 
-void print_small(std::uint64_t seed, Defect defect) {
-  const Plan small = shrink(draw_plan(seed), defect);
-  const Outcome outcome = run_apart(small, defect);
+// Violations begin with a word or a few that say of what kind they are.
+std::string kind_of(const std::string& violation) {
+  return violation.substr(0, violation.find(':'));
+}
+
+// Far from the seeds of the regression, and each time others.
+std::uint64_t fresh_seed() {
+  std::random_device device;
+  constexpr std::uint64_t kFirst = 1'000'000;
+  constexpr std::uint64_t kMost = 1'000'000'000'000;
+  const std::uint64_t drawn = (std::uint64_t{device()} << 32U) ^ device();
+  return kFirst + drawn % kMost;
+}
+
+void print_small(std::uint64_t seed, const Arguments& arguments) {
+  const Plan small = shrink(draw_plan(seed, arguments.features), arguments.defect);
+  const Outcome outcome = run_apart(small, arguments.defect);
   print(fmt::format("made small, it fails so: {}\n{}", outcome.violation, to_text(small)));
 }
 
@@ -61,10 +84,12 @@ int run_seeds(const Arguments& arguments) {
   Outcome sum;
   std::uint64_t done = 0;
   std::vector<std::pair<std::uint64_t, std::string>> failures;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kinds;  // how many, first seed
   run_batch({.first = arguments.first,
              .count = arguments.seeds,
              .jobs = arguments.jobs,
-             .defect = arguments.defect},
+             .defect = arguments.defect,
+             .features = arguments.features},
             [&](std::uint64_t seed, const Outcome& outcome) {
               ++done;
               sum.steps += outcome.steps;
@@ -74,6 +99,10 @@ int run_seeds(const Arguments& arguments) {
               sum.takeovers += outcome.takeovers;
               if (!outcome.violation.empty()) {
                 failures.emplace_back(seed, outcome.violation);
+                auto& [count, first] = kinds.try_emplace(kind_of(outcome.violation), 0, seed)
+                                           .first->second;
+                ++count;
+                first = std::min(first, seed);
                 print(fmt::format("seed {} fails {}\n", seed, outcome.violation));
               }
               return true;
@@ -84,18 +113,21 @@ int run_seeds(const Arguments& arguments) {
                   "{} by promise, {} takeovers, {} ledgers recounted\n",
                   done, took.count(), failures.size(), sum.steps, sum.bound, sum.promised,
                   sum.takeovers, sum.recounts));
+  for (const auto& [kind, found] : kinds) {
+    print(fmt::format("  {:>5} x {} (first: seed {})\n", found.first, kind, found.second));
+  }
   std::sort(failures.begin(), failures.end());
   for (std::size_t i = 0; i < failures.size() && i < kFailuresShown; ++i) {
     const auto& [seed, violation] = failures[i];
     print(fmt::format("\nseed {}: {}\nreplay: {} --verbose\n", seed, violation,
-                      replay_command(seed, arguments.defect)));
-    if (arguments.shrink || i == 0) print_small(seed, arguments.defect);
+                      replay_command(seed, arguments)));
+    if (arguments.shrink) print_small(seed, arguments);
   }
   return failures.empty() ? 0 : 1;
 }
 
 int run_one(const Arguments& arguments) {
-  const Plan plan = draw_plan(arguments.seed);
+  const Plan plan = draw_plan(arguments.seed, arguments.features);
   RunOptions options;
   options.defect = arguments.defect;
   if (arguments.verbose) {
@@ -115,16 +147,22 @@ int run_one(const Arguments& arguments) {
                   outcome.steps, outcome.digest, outcome.bound, outcome.promised, outcome.takeovers,
                   outcome.recounts));
   if (outcome.violation.empty()) return 0;
-  if (arguments.shrink) print_small(arguments.seed, arguments.defect);
+  if (arguments.shrink) print_small(arguments.seed, arguments);
   return 1;
 }
 
 // How many seeds it takes to find the defect; 0: not found.
-std::uint64_t seeds_to_find(Defect defect, unsigned jobs, std::string& how) {
+std::uint64_t seeds_to_find(Defect defect, const Arguments& arguments, std::string& how) {
   std::uint64_t found = 0;
-  run_batch({.count = kSeedsPerDefect, .jobs = jobs, .defect = defect},
+  run_batch({.count = kSeedsPerDefect,
+             .jobs = arguments.jobs,
+             .defect = defect,
+             .features = arguments.features},
             [&](std::uint64_t seed, const Outcome& outcome) {
               if (outcome.violation.empty()) return true;
+              // What fails without the defect does not show it.
+              const Plan plan = draw_plan(seed, arguments.features);
+              if (!run_apart(plan, Defect::none).violation.empty()) return true;
               if (found == 0 || seed < found) {
                 found = seed;
                 how = outcome.violation;
@@ -137,7 +175,7 @@ std::uint64_t seeds_to_find(Defect defect, unsigned jobs, std::string& how) {
 int self_test(const Arguments& arguments) {
   int wrong = 0;
   for (std::uint64_t seed = 1; seed <= kRepeated; ++seed) {
-    const Plan plan = draw_plan(seed);
+    const Plan plan = draw_plan(seed, arguments.features);
     const Outcome once = run_apart(plan, Defect::none);
     const Outcome again = run_apart(plan, Defect::none);
     if (once.digest == again.digest && once.steps == again.steps) continue;
@@ -147,8 +185,12 @@ int self_test(const Arguments& arguments) {
   }
   for (const DefectInfo& each : all_defects()) {
     if (arguments.defect != Defect::none && each.defect != arguments.defect) continue;
+    if (!can_be_planted(each.defect)) {
+      print(fmt::format("{:<22} cannot be planted: nothing is signed\n", each.name));
+      continue;
+    }
     std::string how;
-    const std::uint64_t seeds = seeds_to_find(each.defect, arguments.jobs, how);
+    const std::uint64_t seeds = seeds_to_find(each.defect, arguments, how);
     if (seeds == 0) ++wrong;
     print(seeds == 0 ? fmt::format("{:<22} NOT FOUND within {} seeds\n", each.name, kSeedsPerDefect)
                      : fmt::format("{:<22} found by seed {:>3}: {}\n", each.name, seeds, how));
@@ -177,11 +219,22 @@ bool parse(const std::vector<std::string_view>& words, Arguments& arguments) {
       if (!defect) return false;
       arguments.defect = *defect;
       ++i;
+    } else if (word == "--only" || word == "--without") {
+      const auto features = parse_features(value);
+      if (!features) return false;
+      if (word == "--only") {
+        arguments.features.only = features;
+      } else {
+        arguments.features.without = *features;
+      }
+      arguments.feature_words += fmt::format(" {} {}", word, value);
+      ++i;
     } else if (word == "--jobs" && number(value, jobs) && jobs > 0) {
       arguments.jobs = static_cast<unsigned>(jobs);
       ++i;
     } else if ((word == "--seeds" && number(value, arguments.seeds)) ||
                (word == "--first" && number(value, arguments.first)) ||
+               (word == "--fresh" && number(value, arguments.fresh)) ||
                (word == "--seed" && number(value, arguments.seed))) {
       ++i;
     } else {
@@ -191,22 +244,36 @@ bool parse(const std::vector<std::string_view>& words, Arguments& arguments) {
   return true;
 }
 
+void print_usage() {
+  std::string text =
+      "usage: stowage_faults [--seeds N] [--first S] [--jobs N] [--fresh N] [--seed S] [--verbose]\n"
+      "                      [--shrink] [--only FEATURES] [--without FEATURES] [--defect NAME]\n"
+      "                      [--self-test]\nfeatures, with commas between them, or none:\n ";
+  for (std::uint32_t i = 0; i < kFeatures; ++i) {
+    text += fmt::format(" {}", name_of(static_cast<Feature>(i)));
+  }
+  text += "\ndefects:\n";
+  for (const DefectInfo& each : all_defects()) {
+    text += fmt::format("  {:<22} {}\n", each.name, each.what);
+  }
+  std::fputs(text.c_str(), stderr);
+}
+
 int run(const std::vector<std::string_view>& words) {
   Arguments arguments;
   if (!parse(words, arguments)) {
-    std::string defects;
-    for (const DefectInfo& each : all_defects()) {
-      defects += fmt::format("  {:<22} {}\n", each.name, each.what);
-    }
-    std::fputs(("usage: stowage_faults [--seeds N] [--first S] [--jobs N] [--seed S] [--verbose]\n"
-                "                      [--shrink] [--defect NAME] [--self-test]\ndefects:\n" +
-                defects)
-                   .c_str(),
-               stderr);
+    print_usage();
     return kUsage;
   }
   if (arguments.self_test) return self_test(arguments);
-  return arguments.seed != 0 ? run_one(arguments) : run_seeds(arguments);
+  if (arguments.seed != 0) return run_one(arguments);
+  if (arguments.fresh != 0) {
+    arguments.seeds = arguments.fresh;
+    arguments.first = fresh_seed();
+    print(fmt::format("fresh seeds; the same again: stowage_faults --seeds {} --first {}{}\n",
+                      arguments.seeds, arguments.first, arguments.feature_words));
+  }
+  return run_seeds(arguments);
 }
 
 }  // namespace

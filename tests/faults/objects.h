@@ -20,16 +20,28 @@ namespace json = local::json;
 [[nodiscard]] std::string node_name(std::uint32_t node);
 [[nodiscard]] std::string card_id(const Plan& plan, std::uint32_t node, std::uint32_t card);
 
+struct CardNow {
+  std::string id;
+  std::uint32_t index = 0;
+  bool lost = false;
+  bool broken = false;  // unhealthy
+};
 struct NodeNow {
   bool there = true;
   bool cordoned = false;
-  std::vector<bool> lost;    // by card
-  std::vector<bool> broken;  // unhealthy
+  bool plugin_away = false;    // a counted node offers no card
+  std::uint32_t replaced = 0;  // cards so far
+  std::vector<CardNow> cards;  // as its inventory lists them
+
+  [[nodiscard]] std::uint32_t left() const;  // cards that it offers
 };
+[[nodiscard]] NodeNow first_state(const Plan& plan, std::uint32_t node);
 [[nodiscard]] json::object node_object(const Plan& plan, std::uint32_t node, const NodeNow& now);
 
 [[nodiscard]] local::ObjectName pod_name(const Plan& plan, std::uint32_t pod);
-[[nodiscard]] json::object pod_object(const Plan& plan, std::uint32_t pod);
+// `unix_nanos`: when it is made.
+[[nodiscard]] json::object pod_object(const Plan& plan, std::uint32_t pod, std::int64_t unix_nanos);
+[[nodiscard]] std::string claim_name(std::uint32_t pod);
 // The number in such a name.
 [[nodiscard]] std::uint32_t pod_number(const std::string& name);
 
@@ -42,6 +54,8 @@ struct Share {
   friend bool operator==(const Share&, const Share&) = default;
 };
 
+using Amounts = std::map<std::string, std::int64_t>;
+
 struct PodView {
   local::ObjectName name;
   std::uint32_t number = 0;
@@ -50,10 +64,17 @@ struct PodView {
   std::string scheduler;
   std::string phase;
   bool deleting = false;
+  std::int64_t priority = 0;
+  std::string nominated;   // for this node
+  std::string app;         // its label
+  Rule rule = Rule::none;  // as its affinity and constraints say
+  Amounts asks;            // for devices of any kind, all containers together
+  bool promised = false;   // it says that it was
   std::string cards_text;     // the annotation; empty: none
   std::string cards_node;     // the node that it speaks of
   std::vector<Share> shares;  // what it says, sorted by card; empty if it makes no sense
   [[nodiscard]] bool ended() const { return phase == "Succeeded" || phase == "Failed"; }
+  [[nodiscard]] std::int64_t devices() const;  // of nvidia.com/gpu
 };
 [[nodiscard]] PodView view_of(const local::StoredObject& pod);
 struct CardView {
@@ -65,9 +86,13 @@ struct CardView {
 struct NodeView {
   std::string name;
   bool cordoned = false;
+  bool counted = false;  // no inventory
+  Amounts offers;        // allocatable, whole numbers of devices
   std::vector<CardView> cards;
 };
 [[nodiscard]] NodeView view_of(const Plan& plan, const local::StoredObject& node);
+// In the order of its inventory; empty: it has none.
+[[nodiscard]] std::vector<std::string> inventory_ids(const local::StoredObject& node);
 
 // What the API has now. Everybody looks at it all the time, so each object is read once.
 class Views {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "chapters.h"
+
 namespace stowage::faults {
 namespace {
 
@@ -16,10 +18,13 @@ constexpr std::array kStepWords{"create pod",  "delete pod",   "replace pod",   
                                 "break card",  "cordon",       "bind elsewhere", "edit cards",
                                 "forge cards", "set quota",    "crash",          "stop",
                                 "pause",       "jump clock",   "calls fail",     "server down",
-                                "cut watches", "hang watches", "expire watches", "delay watches"};
+                                "cut watches", "hang watches", "expire watches", "delay watches",
+                                "resize node", "restart plugin", "reorder cards", "replace card",
+                                "reload",      "delete lease",   "nominate",      "set limits",
+                                "end one on"};
 constexpr std::array kFaultWords{"none",      "refused",  "cut",         "conflict",
                                  "throttled", "internal", "unavailable", "reply lost",
-                                 "slow",      "late",     "lease only"};
+                                 "slow",      "late",     "lease only",  "not found"};
 
 // How often each kind of step is drawn, besides the creation of pods.
 struct Weight {
@@ -40,10 +45,6 @@ constexpr std::array kWeights{
     Weight{StepKind::hang_watches, 2},  Weight{StepKind::expire_watches, 2},
     Weight{StepKind::delay_watches, 6},
 };
-
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  return base::Rng(a * 0x9E3779B97F4A7C15ULL + b).next();
-}
 
 StepKind draw_kind(base::Rng& rng) {
   std::uint32_t all = 0;
@@ -136,10 +137,15 @@ void add_company(Plan& plan) {
 
 }  // namespace
 
-Plan draw_plan(std::uint64_t seed) {
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  return base::Rng(a * 0x9E3779B97F4A7C15ULL + b).next();
+}
+
+Plan draw_plan(std::uint64_t seed, const FeatureChoice& choice) {
   base::Rng rng(mixed(seed, 1));
   Plan plan;
   plan.seed = seed;
+  plan.features = draw_features(seed, choice);
   plan.replicas = 2 + static_cast<std::uint32_t>(rng.below(2));
   plan.nodes = 2 + static_cast<std::uint32_t>(rng.below(4));
   plan.pods = 20 + static_cast<std::uint32_t>(rng.below(40));
@@ -163,12 +169,14 @@ Plan draw_plan(std::uint64_t seed) {
     plan.steps.push_back(step);
   }
   add_company(plan);
+  add_chapters(plan);
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const Step& a, const Step& b) { return a.at < b.at; });
   return plan;
 }
 
 PodShape shape_of(const Plan& plan, std::uint32_t pod) {
+  if (pod >= kExtraPods) return plan.extra.at(pod - kExtraPods);
   base::Rng rng(mixed(plan.seed, 1000 + pod));
   PodShape shape;
   const std::uint64_t door = rng.below(10);
@@ -182,6 +190,7 @@ PodShape shape_of(const Plan& plan, std::uint32_t pod) {
     if (rng.below(6) == 0) shape.cards = 2;
   }
   if (shape.door == Door::promise) {  // their dialect has one card, or whole ones
+    shape.asks = Asks::vcuda;
     if (shape.percent != 0) shape.cards = 1;
   }
   shape.priority = static_cast<std::uint32_t>(rng.below(3));
@@ -193,6 +202,12 @@ PodShape shape_of(const Plan& plan, std::uint32_t pod) {
 NodeShape node_shape(const Plan& plan, std::uint32_t node) {
   base::Rng rng(mixed(plan.seed, 500 + node));
   NodeShape shape;
+  if (node >= plan.nodes) {
+    return {.cards = 3 + static_cast<std::uint32_t>(rng.below(2)),
+            .memory_mib = 16'384,
+            .slots = 0,
+            .inventory = false};
+  }
   shape.cards = 1 + static_cast<std::uint32_t>(rng.below(4));
   shape.memory_mib = rng.below(2) == 0 ? 16'384 : 24'576;
   shape.slots = rng.below(3) == 0 ? 2 : 0;
@@ -217,8 +232,9 @@ std::string to_text(const Step& step) {
 }
 
 std::string to_text(const Plan& plan) {
-  std::string text = fmt::format("{} replicas, {} nodes, {} steps\n", plan.replicas, plan.nodes,
-                                 plan.steps.size());
+  std::string text = fmt::format("{} replicas, {} nodes, {} steps, features: {}\n",
+                                 plan.replicas, plan.all_nodes(), plan.steps.size(),
+                                 to_text(plan.features));
   for (const Step& step : plan.steps) text += "  " + to_text(step) + "\n";
   return text;
 }

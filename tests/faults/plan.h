@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "features.h"
 #include "world.h"
 
 namespace stowage::faults {
@@ -35,6 +36,16 @@ enum class StepKind : std::uint8_t {
   hang_watches,    // they go silent; subject: the replica
   expire_watches,  // the server says 410 to them
   delay_watches,   // by up to `lasts`, for 10 s
+  // ---- of features (chapters.cc)
+  resize_node,     // a counted node; more: how many cards it has now
+  restart_plugin,  // a counted node offers no card for `lasts`
+  reorder_cards,   // the inventory of a node; more: how
+  replace_card,    // one card of a node by another; more: which
+  reload,          // subject: the replica
+  delete_lease,    // by a user
+  nominate,        // another scheduler names a node for a pod; subject: the pod; more: the node
+  set_limits,      // quotas of other kinds; more: which and how much
+  end_one_on,      // a pod of nvidia.com/gpu on this node ends; subject: the node
 };
 
 enum class Fault : std::uint8_t {
@@ -49,8 +60,9 @@ enum class Fault : std::uint8_t {
   slow,         // the server takes its time
   late,         // the network does
   lease_only,   // calls about leases alone get no answer
+  not_found,    // 404 from something on the way, to binds alone
 };
-inline constexpr std::uint32_t kFaults = 11;
+inline constexpr std::uint32_t kFaults = 11;  // that any step may draw: all but the last
 inline constexpr std::uint32_t kClockZero = 10'000;
 
 struct Step {
@@ -62,32 +74,72 @@ struct Step {
   Duration lasts{};
 };
 
+enum class Door : std::uint8_t {
+  own,      // Stowage's own scheduler
+  choose,   // kube-scheduler with an extender, in three modes
+  bind,
+  promise,  // it binds by itself, to cards that we promised
+  count,    // it binds by itself, and cards are only counted
+  other,    // a scheduler that does not know of us
+  nobody,   // nobody schedules it
+};
+
+// How a pod asks for its cards.
+enum class Asks : std::uint8_t {
+  native,   // stowage.dev/gpu and its shares
+  vcuda,    // tencent.com/vcuda-core and -memory
+  devices,  // nvidia.com/gpu
+  mixed,    // nvidia.com/gpu and stowage.dev/gpu-core at once, which we cannot read
+};
+
+enum class Rule : std::uint8_t { none, apart, together, spread };
+enum class Excess : std::uint8_t { none, affinity_terms, spread_constraints, resources };
+
+struct PodShape {
+  Door door = Door::own;
+  Asks asks = Asks::native;
+  std::uint32_t cards = 1;
+  std::uint32_t percent = 0;     // of each card
+  std::uint32_t memory_mib = 0;  // of each card; both zero: whole ones
+  std::uint32_t priority = 0;    // position in kPriorities
+  bool limited = false;          // in the namespace that has a quota
+  Duration life{};               // once it runs; zero: until it is deleted
+  Rule rule = Rule::none;        // about pods of the same app
+  std::uint32_t app = 0;         // 0: none
+  bool claim = false;            // of a volume that waits for its first consumer
+  bool replaced = false;         // when it fails, as a Deployment does it
+  Excess excess = Excess::none;
+  std::uint32_t promised_node = 0;  // + 1: the node whose cards it says were promised to it
+
+  [[nodiscard]] bool whole() const { return percent == 0 && memory_mib == 0; }
+};
+
+// Pods of features have numbers from here on: those below are as they were without any.
+inline constexpr std::uint32_t kExtraPods = 1000;
+
 struct Plan {
   std::uint64_t seed = 0;
+  Features features;
   std::uint32_t replicas = 2;
   std::uint32_t nodes = 3;
+  std::uint32_t counted = 0;  // further nodes, which have numbers of cards only
   std::uint32_t pods = 0;
+  std::vector<PodShape> extra;  // pods from kExtraPods on
   bool promises = false;       // guests whose cards are promised before they are bound by others
   std::size_t history = 1000;  // events that the server keeps, per kind
   std::vector<Step> steps;     // by time
   Duration active{};           // then faults stop
+
+  [[nodiscard]] std::uint32_t all_nodes() const { return nodes + counted; }
 };
 
-[[nodiscard]] Plan draw_plan(std::uint64_t seed);
+[[nodiscard]] Plan draw_plan(std::uint64_t seed, const FeatureChoice& choice);
+// A number that two others make, as if drawn.
+[[nodiscard]] std::uint64_t mixed(std::uint64_t a, std::uint64_t b);
 [[nodiscard]] std::string to_text(const Step& step);
 [[nodiscard]] std::string to_text(const Plan& plan);
 
-// What a pod is like, from the seed and its number alone.
-enum class Door : std::uint8_t { own, choose, bind, promise };
-struct PodShape {
-  Door door = Door::own;
-  std::uint32_t cards = 1;
-  std::uint32_t percent = 0;  // of each card; 0: whole ones
-  std::uint32_t memory_mib = 0;
-  std::uint32_t priority = 0;  // position in kPriorities
-  bool limited = false;        // in the namespace that has a quota
-  Duration life{};             // once it runs; zero: until it is deleted
-};
+// What a pod is like, from the plan and its number alone.
 [[nodiscard]] PodShape shape_of(const Plan& plan, std::uint32_t pod);
 
 struct NodeShape {

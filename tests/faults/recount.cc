@@ -21,16 +21,6 @@ const NodeView* find_node(const std::vector<const NodeView*>& nodes, const std::
   return found == nodes.end() ? nullptr : *found;
 }
 
-// What the pod says of its cards counts: it speaks of its node, of cards that are there, and of
-// what the pod asks for.
-bool cards_known(const Truth& truth, const PodView& pod, const NodeView& node) {
-  if (truth.edited.contains(pod.uid)) return false;
-  if (pod.shares.empty() || pod.cards_node != node.name) return false;
-  if (!is_what_it_asks(shape_of(truth.plan, pod.number), pod.shares)) return false;
-  return std::all_of(pod.shares.begin(), pod.shares.end(),
-                     [&](const Share& share) { return find_card(node, share.card) != nullptr; });
-}
-
 std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const PodView& pod,
                         const NodeView& node) {
   const core::PodIndex index = ledger.find_pod(pod.uid);
@@ -90,6 +80,14 @@ std::string compare_nodes(const core::Ledger& ledger, const std::vector<const No
 
 }  // namespace
 
+bool cards_known(const Truth& truth, const PodView& pod, const NodeView& node) {
+  if (truth.edited.contains(pod.uid)) return false;
+  if (pod.shares.empty() || pod.cards_node != node.name) return false;
+  if (!is_what_it_asks(shape_of(truth.plan, pod.number), pod.shares)) return false;
+  return std::all_of(pod.shares.begin(), pod.shares.end(),
+                     [&](const Share& share) { return find_card(node, share.card) != nullptr; });
+}
+
 std::string recount(const Truth& truth, core::Engine& engine, const MayLinger& may_linger) {
   const core::Ledger& ledger = engine.ledger();
   const std::vector<const NodeView*> nodes = truth.views.nodes();
@@ -121,49 +119,6 @@ std::string recount(const Truth& truth, core::Engine& engine, const MayLinger& m
   }
   const auto wrong = engine.audit();
   return wrong.empty() ? std::string() : "the ledger differs from its own recount: " + wrong[0];
-}
-
-std::string waits_in_vain(const Truth& truth) {
-  struct Use {
-    std::int64_t milli = 0;
-    std::int64_t memory = 0;
-    std::int64_t users = 0;
-  };
-  const std::vector<const PodView*> pods = truth.views.pods();
-  for (const NodeView* node : truth.views.nodes()) {
-    if (node->cordoned) continue;
-    std::map<std::string, Use> used;
-    bool unclear = false;
-    for (const PodView* pod : pods) {
-      if (pod->node != node->name || pod->ended()) continue;
-      if (!cards_known(truth, *pod, *node)) unclear = true;
-      for (const Share& share : pod->shares) {
-        Use& use = used[share.card];
-        use.milli += share.milli;
-        use.memory += share.memory_mib;
-        ++use.users;
-      }
-    }
-    if (unclear) continue;
-    for (const PodView* pod : pods) {
-      if (!pod->node.empty() || pod->ended()) continue;
-      const PodShape shape = shape_of(truth.plan, pod->number);
-      const auto fits =
-          std::count_if(node->cards.begin(), node->cards.end(), [&](const CardView& card) {
-            const Use use = used[card.id];
-            if (!card.healthy) return false;
-            if (shape.percent == 0) return use.users == 0;
-            return use.milli + 10L * shape.percent <= 1000 &&
-                   use.memory + shape.memory_mib <= card.memory_mib &&
-                   (card.slots == 0 || use.users < card.slots);
-          });
-      if (fits >= shape.cards) {
-        return fmt::format("pod {} of {} waits, but {} has room for it", pod->name.name,
-                           pod->scheduler, node->name);
-      }
-    }
-  }
-  return {};
 }
 
 }  // namespace stowage::faults

@@ -17,7 +17,12 @@ struct Truth {
   const Plan& plan;
   Views& views;
   const std::set<std::string>& edited;
+  const local::Store& store;
 };
+
+// What the pod says of its cards counts: it speaks of its node, of cards that are there, and of
+// what the pod asks for.
+[[nodiscard]] bool cards_known(const Truth& truth, const PodView& pod, const NodeView& node);
 
 // Whether the hold of a pod (by uid) that has gone may still be there. A hold begins with a
 // question of kube-scheduler, and nobody promises that its pod is ever seen: it may come and go
@@ -28,8 +33,12 @@ using MayLinger = std::function<bool(const std::string& uid)>;
 [[nodiscard]] std::string recount(const Truth& truth, core::Engine& engine,
                                   const MayLinger& may_linger);
 
-// A pod that waits although it would fit, counted from the API's objects alone; empty: none. Nodes
-// with pods of unknown cards are passed over.
-[[nodiscard]] std::string waits_in_vain(const Truth& truth);
+// A pod that waits although it would fit, counted from the API's objects alone; an empty text:
+// none. Nodes with pods of unknown cards are passed over.
+struct Waiting {
+  std::string why;
+  bool forged = false;  // on that node, an unbound pod says that it was promised cards
+};
+[[nodiscard]] Waiting waits_in_vain(const Truth& truth);
 
 }  // namespace stowage::faults

@@ -14,6 +14,11 @@ using std::chrono::seconds;
 
 constexpr seconds kStopGrace{5};
 constexpr seconds kRoomTime{120};
+constexpr seconds kVolumeLimit{120};
+constexpr seconds kPatience{8};
+constexpr milliseconds kPromisesKept{1000};  // as in controller/generation
+constexpr milliseconds kLook{20};
+constexpr seconds kPastKept{5};
 constexpr kube::WallTime kBegin{std::chrono::sys_days{std::chrono::year{2026} / 1 / 2}};
 
 base::Log::Options log_options(const Replica::Settings& settings, const World& world,
@@ -31,7 +36,7 @@ base::Log::Options log_options(const Replica::Settings& settings, const World& w
 
 std::vector<extender::ExtenderOptions> all_extenders() {
   std::vector<extender::ExtenderOptions> all;
-  for (const char* name : {"stowage", "stowage", "gpu-admission"}) {
+  for (const char* name : {"stowage", "stowage", "gpu-admission", "nvidia-gpu-scheduler"}) {
     auto made = extender::preset(name);
     STOWAGE_CHECK(made.has_value());
     all.push_back(std::move(*made));
@@ -39,6 +44,7 @@ std::vector<extender::ExtenderOptions> all_extenders() {
   all[0].mode = extender::Mode::choose;
   all[1].mode = extender::Mode::bind;
   all[2].mode = extender::Mode::single_node;
+  all[3].without_model_passes = false;
   return all;
 }
 
@@ -53,15 +59,12 @@ Replica::Replica(ApiSide& side, Settings settings)
       loop_(time_),
       log_(log_options(settings_, side.world(), name_)),
       extender_options_(all_extenders()) {
-  const auto tell = [this](core::Event event, Duration delay) {
-    tell_engine(std::move(event), delay);
-  };
-  wire_ =
-      std::make_unique<Wire>(side_, Wire::Options{.replica = settings_.number,
-                                                  .name = name_,
-                                                  .client = process_,
-                                                  .seed = settings_.seed,
-                                                  .defects = wire_defects(settings_.defect, tell)});
+  wire_ = std::make_unique<Wire>(
+      side_, Wire::Options{.replica = settings_.number,
+                           .name = name_,
+                           .client = process_,
+                           .seed = settings_.seed,
+                           .defects = wire_defects(settings_.defect, defect_ends())});
   kube::ApiClientOptions options;
   options.seed = settings_.seed;
   options.caller = [this] { return wire_->caller(); };
@@ -69,24 +72,27 @@ Replica::Replica(ApiSide& side, Settings settings)
   auto client = kube::ApiClient::create(loop_, {}, std::move(options));
   STOWAGE_CHECK(client.has_value());
   client_ = std::move(*client);
-  make_scheduler();
   make_elector();
-  make_extenders();
+  now_ = make_generation();
   side_.world().at(process_, side_.world().now(), [this] {
-    scheduler_->start();
+    now_->scheduler->start();
     elector_->start();
   });
 }
 
 Replica::~Replica() {
   side_.world().kill(process_);
-  extenders_.clear();
+  for (GenerationPtr* each : {&past_, &next_, &now_}) {
+    if (*each) (*each)->extenders.clear();
+  }
   elector_.reset();
-  scheduler_.reset();
+  past_.reset();
+  next_.reset();
+  now_.reset();
   client_.reset();
 }
 
-void Replica::make_scheduler() {
+scheduler::SchedulerOptions Replica::scheduler_options() {
   scheduler::SchedulerOptions options;
   options.profiles = {{.name = "stowage"}};
   options.elected = true;
@@ -101,19 +107,31 @@ void Replica::make_scheduler() {
     options.binder.fence = [this] { return elector_->fence(); };
   }
   // The configuration changes from one life to the next.
-  base::Rng rng(settings_.seed);
+  base::Rng rng(settings_.seed + 1000 * generations_++);
   if (rng.below(3) == 0) options.binds_max = 2;
   if (rng.below(3) == 0) options.binder.in_flight_max = 2;
   options.engine.preemption = rng.below(4) != 0;
   // Ten minutes otherwise: rooms, too, have to end before the run does.
   options.engine.preempt_room_ns = std::chrono::nanoseconds(kRoomTime).count();
+  options.claims.limit = kVolumeLimit;
+  if (settings_.features.has(Feature::waits)) {
+    options.engine.patience_ns = std::chrono::nanoseconds(kPatience).count();
+    options.engine.room_ns = std::chrono::nanoseconds(kRoomTime).count();
+  }
   for (const auto& extender : extender_options_) {
     for (const auto& entry : extender.policies) options.guest_policies.push_back(entry.policy);
   }
-  scheduler_ = std::make_unique<scheduler::Scheduler>(*client_, std::move(options), log_);
+  return options;
+}
+
+Replica::GenerationPtr Replica::make_generation() {
+  auto made = std::make_unique<Generation>();
+  made->scheduler = std::make_unique<scheduler::Scheduler>(*client_, scheduler_options(), log_);
   if (auto filter = event_filter(settings_.defect)) {
-    scheduler_->shared().mailbox.lose_some(std::move(filter));
+    made->scheduler->shared().mailbox.lose_some(std::move(filter));
   }
+  make_extenders(*made);
+  return made;
 }
 
 void Replica::make_elector() {
@@ -126,20 +144,22 @@ void Replica::make_elector() {
   options.call_deadline = seconds{2};
   options.seed = settings_.seed;
   kube::Elector::Ends ends;
-  ends.on_leading = [this](const kube::Elector::Start& /*start*/) { scheduler_->lead(); };
+  ends.on_leading = [this](const kube::Elector::Start& /*start*/) {
+    if (!exchanging_) now_->scheduler->lead();
+  };
   ends.on_lost = [this](const std::string& why) {
     log_.info("lost the lease", {{"why", why}});
-    if (settings_.defect != Defect::goes_on) scheduler_->stand_down();
+    if (settings_.defect != Defect::goes_on && !exchanging_) now_->scheduler->stand_down();
   };
   elector_ = std::make_unique<kube::Elector>(*client_, std::move(options), std::move(ends));
 }
 
-void Replica::make_extenders() {
-  const auto shared = scheduler_->shared();
+void Replica::make_extenders(Generation& generation) {
+  const auto shared = generation.scheduler->shared();
   std::uint32_t profile = shared.first_guest_profile;
   for (const auto& options : extender_options_) {
     if (options.mode == extender::Mode::single_node) shared.roster.heed_promises(profile);
-    extenders_.push_back(std::make_unique<extender::Extender>(
+    generation.extenders.push_back(std::make_unique<extender::Extender>(
         options, extender::Extender::Ends{.shared = shared,
                                           .first_profile = profile,
                                           .not_ready = [this]() -> std::string {
@@ -151,9 +171,19 @@ void Replica::make_extenders() {
   }
 }
 
+DefectEnds Replica::defect_ends() {
+  return {.tell_engine =
+              [this](core::Event event, Duration delay) { tell_engine(std::move(event), delay); },
+          .inventory =
+              [this](const std::string& node) {
+                const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", node});
+                return object == nullptr ? std::vector<std::string>() : inventory_ids(*object);
+              }};
+}
+
 void Replica::tell_engine(core::Event event, Duration delay) {
   side_.world().after(process_, delay, [this, event = std::move(event)]() mutable {
-    scheduler_->shared().mailbox.put_reply(std::move(event));
+    now_->scheduler->shared().mailbox.put_reply(std::move(event));
   });
 }
 
@@ -162,8 +192,8 @@ void Replica::ask(Door door, extender::Verb verb, std::string body,
   net::ServerRequest request;
   request.http.method = "POST";
   request.http.body = std::move(body);
-  const std::size_t which = door == Door::choose ? 0 : door == Door::bind ? 1 : 2;
-  extenders_[which]->handle(verb, std::move(request), std::move(responder));
+  const std::size_t which = static_cast<std::size_t>(door) - 1;  // in the order of the doors
+  now_->extenders[which]->handle(verb, std::move(request), std::move(responder));
 }
 
 void Replica::filter_answered(const std::string& uid) {
@@ -172,12 +202,65 @@ void Replica::filter_answered(const std::string& uid) {
   }
 }
 
+// ---- a changed configuration
+
+void Replica::reload() {
+  if (stopping_ || exchanging_) return;
+  next_ = make_generation();
+  next_->scheduler->start();
+  exchange_when_ready();
+}
+
+void Replica::exchange_when_ready() {
+  if (!next_ || stopping_ || exchanging_) return;
+  if (!next_->scheduler->ready()) {
+    side_.world().after(process_, kLook, [this] { exchange_when_ready(); });
+    return;
+  }
+  exchanging_ = true;
+  stop_when_kept(loop_.now() + kPromisesKept);
+}
+
+// kube-scheduler comes back for what it was promised within milliseconds.
+void Replica::stop_when_kept(Moment until) {
+  const bool kept = now_->scheduler->picture().engine.counters.held == 0;
+  if (!kept && loop_.now() < until) {
+    side_.world().after(process_, kLook, [this, until] { stop_when_kept(until); });
+    return;
+  }
+  now_->scheduler->stop(kStopGrace, [this] { take_over(); });
+}
+
+// As one replica from another: nothing of the one before may arrive any more, and all pods are read
+// once more before anything is decided.
+void Replica::take_over() {
+  if (loop_.now() < now_->scheduler->picture().binder.open_until) {
+    side_.world().after(process_, kLook, [this] { take_over(); });
+    return;
+  }
+  exchanging_ = false;
+  if (stopping_) return elector_->release(gone_);
+  past_ = std::move(now_);
+  now_ = std::move(next_);
+  if (elector_->leading()) now_->scheduler->lead();
+  side_.world().after(process_, kPastKept, [this] {
+    if (!past_) return;
+    past_->extenders.clear();
+    past_.reset();
+  });
+}
+
 // The lease is given back only if nothing of ours can be acted on any more; else the next leader
 // has to wait until it has run out.
 void Replica::stop(std::function<void()> gone) {
   stopping_ = true;
+  if (exchanging_) {  // take_over() goes on with it
+    gone_ = std::move(gone);
+    return;
+  }
+  next_.reset();
   const Moment begun = loop_.now();
-  scheduler_->stop(kStopGrace, [this, begun, gone = std::move(gone)] {
+  now_->scheduler->stop(kStopGrace, [this, begun, gone = std::move(gone)] {
     if (loop_.now() >= begun + kStopGrace) return gone();
     elector_->release(gone);
   });

@@ -1,6 +1,9 @@
 // One process of the controller: elector, scheduler and extenders on a loop of their own, put
 // together as src/controller puts them together. Destroying it is a crash: whatever it was doing
 // ends there, and what it had sent goes on.
+//
+// A changed configuration makes a second scheduler with its extenders. It reads the cluster while
+// the first still decides, and then takes over from it, as in controller/generation.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +32,7 @@ class Replica {
     std::uint64_t seed = 1;
     Duration clock_error{};  // of the wall clock
     Defect defect = Defect::none;
+    Features features;
     std::function<void(std::string_view)> log;  // a line; empty: nobody wants to know
   };
   Replica(ApiSide& side, Settings settings);
@@ -38,14 +42,18 @@ class Replica {
 
   // Ends in good order; then `gone` (once, on the replica's process).
   void stop(std::function<void()> gone);
+  // The configuration has changed.
+  void reload();
 
   [[nodiscard]] World::Process process() const { return process_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] scheduler::Scheduler& scheduler() { return *scheduler_; }
+  [[nodiscard]] scheduler::Scheduler& scheduler() { return *now_->scheduler; }
   [[nodiscard]] kube::Elector& elector() { return *elector_; }
   [[nodiscard]] Wire& wire() { return *wire_; }
   [[nodiscard]] bool stopping() const { return stopping_; }
-  [[nodiscard]] bool deciding() const { return scheduler_->deciding() && !stopping_; }
+  // The next configuration is being read, or takes over: whose watches are whose is not known.
+  [[nodiscard]] bool exchanging() const { return exchanging_ || next_ != nullptr; }
+  [[nodiscard]] bool deciding() const { return now_->scheduler->deciding() && !stopping_; }
   void set_clock_error(Duration error) { settings_.clock_error = error; }
   [[nodiscard]] Duration clock_error() const { return settings_.clock_error; }
 
@@ -56,9 +64,20 @@ class Replica {
   void filter_answered(const std::string& uid);
 
  private:
-  void make_scheduler();
+  struct Generation {
+    std::unique_ptr<scheduler::Scheduler> scheduler;
+    std::vector<std::unique_ptr<extender::Extender>> extenders;
+  };
+  using GenerationPtr = std::unique_ptr<Generation>;
+
+  [[nodiscard]] scheduler::SchedulerOptions scheduler_options();
+  [[nodiscard]] GenerationPtr make_generation();
+  void make_extenders(Generation& generation);
   void make_elector();
-  void make_extenders();
+  void exchange_when_ready();
+  void stop_when_kept(Moment until);
+  void take_over();
+  [[nodiscard]] DefectEnds defect_ends();
   void tell_engine(core::Event event, Duration delay);
 
   ApiSide& side_;
@@ -71,10 +90,14 @@ class Replica {
   std::unique_ptr<Wire> wire_;
   std::unique_ptr<kube::ApiClient> client_;
   std::vector<extender::ExtenderOptions> extender_options_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::unique_ptr<kube::Elector> elector_;
-  std::vector<std::unique_ptr<extender::Extender>> extenders_;
+  GenerationPtr now_;
+  GenerationPtr next_;
+  GenerationPtr past_;
+  std::uint64_t generations_ = 0;
+  bool exchanging_ = false;
   bool stopping_ = false;
+  std::function<void()> gone_;
 };
 
 }  // namespace stowage::faults

@@ -53,8 +53,8 @@ Outcome decode(const std::string& text, int status) {
   const std::size_t line = text.find('\n');
   if (line == std::string::npos) {
     o.violation = WIFSIGNALED(status)
-                      ? fmt::format("the process died of signal {}", WTERMSIG(status))
-                      : std::string("the process ended without a result");
+                      ? fmt::format("died: the process died of signal {}", WTERMSIG(status))
+                      : std::string("died: the process ended without a result");
     return o;
   }
   std::array<std::uint64_t*, 6> fields{&o.digest,   &o.steps,    &o.bound,
@@ -107,7 +107,7 @@ void run_batch(const Batch& batch, const std::function<bool(std::uint64_t, const
   bool more = true;
   while (!running.empty() || (more && next < batch.count)) {
     while (more && next < batch.count && running.size() < batch.jobs) {
-      const Child child = begin(draw_plan(batch.first + next++), batch.defect);
+      const Child child = begin(draw_plan(batch.first + next++, batch.features), batch.defect);
       running.emplace(child.pid, child);
     }
     int status = 0;

@@ -18,6 +18,7 @@ struct Batch {
   std::uint64_t count = 200;
   unsigned jobs = 1;
   Defect defect = Defect::none;
+  FeatureChoice features;
 };
 // Calls `done` with each seed and its outcome, in any order; false from it: no more are begun.
 void run_batch(const Batch& batch, const std::function<bool(std::uint64_t, const Outcome&)>& done);

@@ -12,6 +12,7 @@
 #include "kube_scheduler.h"
 #include "recount.h"
 #include "replica.h"
+#include "witness.h"
 #include "world.h"
 
 namespace stowage::faults {
@@ -21,10 +22,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kCalm{400};      // longer than any pause that anybody makes
+constexpr seconds kLongCalm{800};  // and than what kube-scheduler may still have before it
 constexpr seconds kLastQuiet{60};  // within which there must be a moment without work
 constexpr milliseconds kAuditEvery{700};
 constexpr seconds kWatchesLag{10};
-constexpr seconds kHoldMax{65};  // they last 30 s, and a replica may stand still for as long
+// A hold whose pod was never seen lasts 30 s, and a replica may stand still for as long.
+constexpr seconds kHoldMax{65};
 
 // Takes the answer to one question of kube-scheduler.
 class Answerer final : public net::Responder {
@@ -51,14 +54,20 @@ class Simulation {
         world_(plan.seed),
         director_(world_.start()),
         side_(world_, {.seed = plan.seed, .history = plan.history}),
+        witness_(world_),
         views_(plan_, side_.store()),
-        checks_(plan_, side_),
-        actors_(plan_, side_, views_, checks_),
-        kube_scheduler_(plan_, side_, kube_ends()),
+        checks_(plan_, side_, views_, witness_),
+        actors_({.plan = plan_,
+                 .side = side_,
+                 .views = views_,
+                 .checks = checks_,
+                 .witness = witness_}),
+        kube_scheduler_(plan_, side_, views_, kube_ends()),
         rng_(plan.seed + 5) {
     side_.on_acted = [this](const ApiSide::Acted& acted) {
       log_acted(acted);
       checks_.acted(acted);
+      check_leaders(acted);
     };
   }
 
@@ -70,7 +79,7 @@ class Simulation {
     }
     world_.after(director_, plan_.active, [this] { calm(); });
     audit();
-    play(plan_.active + kCalm);
+    play(plan_.active + (plan_.features.has(Feature::late) ? kLongCalm : kCalm));
     if (checks_.violation().empty()) finish();
     Outcome outcome;
     outcome.violation = checks_.violation();
@@ -122,6 +131,7 @@ class Simulation {
     settings.seed = plan_.seed * 31 + number * 7 + settings.life;
     settings.clock_error = slot.clock_error;
     settings.defect = options_.defect;
+    settings.features = plan_.features;
     if (options_.log) {
       settings.log = [this](std::string_view line) { log(std::string(line)); };
     }
@@ -172,6 +182,11 @@ class Simulation {
       case StepKind::cut_watches: return trouble(replica, Wire::Trouble::cut);
       case StepKind::hang_watches: return trouble(replica, Wire::Trouble::hang);
       case StepKind::expire_watches: return trouble(replica, Wire::Trouble::expire);
+      case StepKind::reload:
+        if (replica != nullptr) {
+          world_.at(replica->process(), world_.now(), [replica] { replica->reload(); });
+        }
+        return;
       case StepKind::delay_watches:
         return side_.delay_watches(step.subject, step.lasts, kWatchesLag);
       default: return actors_.apply(step);
@@ -196,6 +211,7 @@ class Simulation {
     log("step: calm");
     side_.calm();
     actors_.calm();
+    kube_scheduler_.calm();
     for (std::uint32_t i = 0; i < slots_.size(); ++i) start_after({.subject = i});
   }
 
@@ -216,9 +232,12 @@ class Simulation {
     };
     ends.filtered = [this](const std::string& uid) {
       for (Slot& slot : slots_) {
-        if (slot.replica && slot.replica->deciding()) slot.replica->filter_answered(uid);
+        if (!slot.replica || !slot.replica->deciding()) continue;
+        witness_.decided(uid, slot.replica->name());
+        slot.replica->filter_answered(uid);
       }
     };
+    ends.strayed = [this](const std::string& node) { witness_.disturbed(node); };
     return ends;
   }
 
@@ -237,10 +256,31 @@ class Simulation {
     return all[rng_.below(all.size())];
   }
 
+  // ---- who leads
+
+  // Whoever writes the lease is, or becomes, the leader: what another sends must not be able to
+  // arrive any more.
+  void check_leaders(const ApiSide::Acted& acted) {
+    if (acted.request.method == "GET" || acted.response.status > 299) return;
+    if (acted.request.target.find("/leases") == std::string::npos) return;
+    for (Slot& slot : slots_) {
+      if (!slot.replica || slot.replica->name() == acted.sender) continue;
+      if (!slot.replica->deciding() || slot.replica->elector().fence() <= world_.now()) continue;
+      const auto left = slot.replica->elector().fence() - world_.now();
+      checks_.violate("two leaders",
+                      fmt::format("{} writes the lease, and {} may go on for {} ms", acted.sender,
+                                  slot.replica->name(),
+                                  std::chrono::duration_cast<milliseconds>(left).count()));
+    }
+  }
+
   // ---- the ledgers
 
   [[nodiscard]] Truth truth() {
-    return {.plan = plan_, .views = views_, .edited = checks_.edited()};
+    return {.plan = plan_,
+            .views = views_,
+            .edited = checks_.edited(),
+            .store = side_.store()};
   }
 
   void audit() {
@@ -252,13 +292,15 @@ class Simulation {
 
   using More = std::function<std::string(core::Engine&)>;
   static bool all_heard(Replica& replica) {
-    if (!replica.scheduler().ready() || replica.stopping() || !replica.wire().quiet()) return false;
+    if (!replica.scheduler().ready() || replica.stopping() || replica.exchanging()) return false;
+    if (!replica.wire().quiet()) return false;
     const auto waiting = replica.scheduler().picture().mailbox;
     return waiting.objects == 0 && waiting.replies == 0;
   }
 
   void audit(Replica& replica, More more) {
     if (world_.paused(replica.process()) || !all_heard(replica)) return;
+    if (replica.wire().hears_all()) witness_.heard(replica.name());
     const std::uint64_t arrivals = replica.wire().arrivals();
     replica.scheduler().shared().mailbox.ask([this, &replica, arrivals, more = std::move(more)](
                                                  const scheduler::Mailbox::Hearing& hearing) {
@@ -270,7 +312,7 @@ class Simulation {
       };
       std::string wrong = recount(truth(), hearing.engine, may_linger);
       if (wrong.empty()) wrong = more(hearing.engine);
-      if (!wrong.empty()) checks_.violate(replica.name() + ": " + wrong);
+      if (!wrong.empty()) checks_.violate("ledger differs", replica.name() + ": " + wrong);
     });
   }
 
@@ -282,25 +324,32 @@ class Simulation {
       if (slot.replica && slot.replica->deciding()) deciding.push_back(slot.replica.get());
     }
     if (deciding.size() != 1) {
-      return checks_.violate(fmt::format("{} replicas decide in the end", deciding.size()));
+      return checks_.violate("no rest",
+                             fmt::format("{} replicas decide in the end", deciding.size()));
     }
-    if (std::string why = waits_in_vain(truth()); !why.empty()) {
-      return checks_.violate(why);
+    if (const Waiting waiting = waits_in_vain(truth()); !waiting.why.empty()) {
+      return checks_.violate(
+          waiting.forged ? "forged promise holds a card" : "waits in vain", waiting.why);
     }
     bool done = false;
-    const More settled = [&done](core::Engine& engine) -> std::string {
+    const More settled = [this, &done](core::Engine& engine) -> std::string {
       done = true;
       const auto now = engine.counters();
-      if (now.binding + now.held + now.rooms == 0) return {};
-      return fmt::format("{} binds, {} holds and {} rooms are left", now.binding, now.held,
-                         now.rooms);
+      // Who still waits for several cards may have some kept, and who is nominated by others, too.
+      const bool rooms_may = plan_.features.has(Feature::waits);
+      if (now.binding + now.held + (rooms_may ? 0 : now.rooms) == 0) return {};
+      const bool forged = plan_.features.has(Feature::forged) && now.held > 0;
+      checks_.violate(forged ? "forged promise holds a card" : "no rest",
+                      fmt::format("{} binds, {} holds and {} rooms are left", now.binding,
+                                  now.held, now.rooms));
+      return {};
     };
     const Duration last = world_.elapsed() + kLastQuiet;
     while (!done && world_.elapsed() < last && checks_.violation().empty()) {
       audit(*deciding.front(), settled);
       play(world_.elapsed() + milliseconds{100});
     }
-    if (!done) checks_.violate("the leader does not come to rest");
+    if (!done) checks_.violate("no rest", "the leader does not come to rest");
   }
 
   const Plan& plan_;
@@ -308,6 +357,7 @@ class Simulation {
   World world_;
   World::Process director_;
   ApiSide side_;
+  Witness witness_;
   Views views_;
   Checks checks_;
   Actors actors_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -139,6 +140,10 @@ struct Wire::Body : std::enable_shared_from_this<Wire::Body> {
         wrong->headers.emplace_back("Retry-After", "1");
         break;
       case Fault::internal: wrong = status_reply(500, "InternalError"); break;
+      case Fault::not_found:  // not from the API server: there is no Status in it
+        wrong = net::HttpResponse{.status = 404, .headers = {}, .body = "404 page not found"};
+        wrong->headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
+        break;
       case Fault::unavailable:
         wrong = status_reply(503, "ServiceUnavailable");
         if (rng.below(2) == 0) wrong->headers.emplace_back("Retry-After", "1");
@@ -287,10 +292,21 @@ struct Wire::Body : std::enable_shared_from_this<Wire::Body> {
     return watched("/api/v1/pods") && watched("/api/v1/nodes");
   }
 
+  [[nodiscard]] bool hears_all() {
+    if (!quiet()) return false;
+    std::set<std::string> now;
+    for (const auto& flow : flows) {
+      if (flow->live && !flow->hung) now.insert(flow->path);
+    }
+    watched_paths.insert(now.begin(), now.end());
+    return now.size() == watched_paths.size();
+  }
+
   ApiSide& side;
   World& world;
   Options options;
   base::Rng rng;
+  std::set<std::string> watched_paths;
   bool connected = false;
   std::size_t in_flight = 0;
   std::size_t undelivered = 0;
@@ -386,6 +402,7 @@ Wire::~Wire() {
 std::unique_ptr<net::HttpCaller> Wire::caller() { return std::make_unique<Caller>(body_); }
 void Wire::trouble_watches(Trouble trouble) { body_->trouble_watches(trouble); }
 bool Wire::quiet() const { return body_->quiet(); }
+bool Wire::hears_all() const { return body_->hears_all(); }
 std::uint64_t Wire::arrivals() const { return body_->arrivals; }
 
 }  // namespace stowage::faults

@@ -45,6 +45,8 @@ class Wire {
   // Nothing is on its way in either direction, and nodes and pods are being watched: the replica
   // knows what the server knows.
   [[nodiscard]] bool quiet() const;
+  // The same for everything that it has ever watched.
+  [[nodiscard]] bool hears_all() const;
   // Grows whenever something reaches the replica.
   [[nodiscard]] std::uint64_t arrivals() const;
 

@@ -1,0 +1,58 @@
+// Parts of the simulation that can be switched on and off. A seed draws some of them; options of
+// the program can demand or forbid them, so that a finding can be traced to one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stowage::faults {
+
+enum class Feature : std::uint8_t {
+  devices,      // pods of nvidia.com/gpu, on nodes that only count their cards
+  resize,       // counted nodes lose and get cards; their device plugin restarts
+  unread,       // others bind pods whose cards nobody names, and such as we cannot read
+  reorder,      // inventories list their cards in another order, or with others in place of some
+  rules,        // affinity, anti-affinity and spread between pods
+  waits,        // pods that wait long have capacity kept for them
+  nominations,  // another scheduler nominates pods for nodes
+  reload,       // the configuration changes while a replica runs
+  volumes,      // claims that wait for their first consumer, and a slow provisioner
+  late,         // kube-scheduler binds up to 600 s after it has filtered
+  lease,        // a user deletes the Lease
+  forged,       // a tenant writes on his pods what only the controller writes
+  hostile,      // pods with very many terms, constraints and resources
+  quota,        // quotas in thousandths, in memory and by nodes; shares of memory alone
+  proxy,        // something between us and the API server answers 404
+};
+inline constexpr std::uint32_t kFeatures = 15;
+
+class Features {
+ public:
+  [[nodiscard]] bool has(Feature feature) const { return (bits_ & bit(feature)) != 0; }
+  void add(Feature feature) { bits_ |= bit(feature); }
+  void remove(Feature feature) { bits_ &= ~bit(feature); }
+  [[nodiscard]] bool empty() const { return bits_ == 0; }
+  friend bool operator==(const Features&, const Features&) = default;
+
+ private:
+  [[nodiscard]] static std::uint32_t bit(Feature feature) {
+    return std::uint32_t{1} << static_cast<std::uint32_t>(feature);
+  }
+  std::uint32_t bits_ = 0;
+};
+
+// What the command line says about them.
+struct FeatureChoice {
+  std::optional<Features> only;  // exactly these, in every run
+  Features without;              // never these
+};
+[[nodiscard]] Features draw_features(std::uint64_t seed, const FeatureChoice& choice);
+
+[[nodiscard]] std::string_view name_of(Feature feature);
+// "devices,resize"; "none": no feature. Unset: a name is not known.
+[[nodiscard]] std::optional<Features> parse_features(std::string_view text);
+[[nodiscard]] std::string to_text(const Features& features);
+
+}  // namespace stowage::faults

@@ -1,0 +1,71 @@
+#include "rule_checks.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace stowage::faults {
+namespace {
+
+// Required anti-affinity counts both ways: that of the pod, and that of those who are there.
+std::string broken_apart(const RuleAsk& ask, const MustKnow& must_know) {
+  for (const PodView* other : ask.pods) {
+    if (other->uid == ask.pod.uid || other->node != ask.pod.node || other->ended()) continue;
+    if (other->app != ask.pod.app || other->app.empty() || !must_know(*other)) continue;
+    if (ask.pod.rule != Rule::apart && other->rule != Rule::apart) continue;
+    return fmt::format("pods {} and {} of {} are both on {}, and must not", ask.pod.name.name,
+                       other->name.name, ask.pod.app, ask.pod.node);
+  }
+  return {};
+}
+
+// The first of an app may go anywhere; the others follow those that are somewhere.
+std::string broken_together(const RuleAsk& ask, const MustKnow& must_know) {
+  bool elsewhere = false;
+  for (const PodView* other : ask.pods) {
+    if (other->uid == ask.pod.uid || other->app != ask.pod.app || other->node.empty()) continue;
+    // One that has just ended was there when this was decided.
+    if (other->node == ask.pod.node) return {};
+    if (!other->ended() && !other->deleting && must_know(*other)) elsewhere = true;
+  }
+  if (!elsewhere) return {};
+  return fmt::format("pod {} is on {}, and no other of {} ever was", ask.pod.name.name,
+                     ask.pod.node, ask.pod.app);
+}
+
+// Pods that others bound just now may be unknown: they count where they do no harm.
+std::string broken_spread(const RuleAsk& ask, const MustKnow& must_know) {
+  std::map<std::string, int> most;   // with those that may be unknown
+  std::map<std::string, int> least;  // without them
+  for (const NodeView* node : ask.nodes) {
+    if (!node->cordoned) most[node->name] = least[node->name] = 0;
+  }
+  for (const PodView* other : ask.pods) {
+    if (other->app != ask.pod.app || other->node.empty() || other->ended()) continue;
+    if (most.contains(other->node)) ++most[other->node];
+    const bool counts = !other->deleting && must_know(*other);
+    if (counts && least.contains(other->node)) ++least[other->node];
+  }
+  int fewest = 1'000'000;
+  for (const auto& [node, count] : most) {
+    if (node != ask.pod.node) fewest = std::min(fewest, count);
+  }
+  const auto here = least.find(ask.pod.node);
+  if (here == least.end() || here->second - fewest <= 1) return {};
+  return fmt::format("pod {} makes {} of {} on {}, and another node has {}", ask.pod.name.name,
+                     here->second, ask.pod.app, ask.pod.node, fewest);
+}
+
+}  // namespace
+
+std::string broken_rule(const RuleAsk& ask, const MustKnow& must_know) {
+  if (ask.pod.app.empty()) return {};
+  if (std::string why = broken_apart(ask, must_know); !why.empty()) return why;
+  if (!ask.steady) return {};
+  if (ask.pod.rule == Rule::together) return broken_together(ask, must_know);
+  if (ask.pod.rule == Rule::spread) return broken_spread(ask, must_know);
+  return {};
+}
+
+}  // namespace stowage::faults
