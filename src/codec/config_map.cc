@@ -55,8 +55,16 @@ std::string config_map(const ConfigMap& map) {
 std::string config_map_patch(const std::map<std::string, std::string>& data) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
-  put_data(json, data);
-  json.end_object();
+  json.key("data").begin_object();
+  for (const auto& [key, text] : data) {
+    json.key(key);
+    if (text.empty()) {
+      json.null();
+    } else {
+      json.value(text);
+    }
+  }
+  json.end_object().end_object();
   return json.take();
 }
 

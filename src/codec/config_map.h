@@ -22,7 +22,8 @@ struct ConfigMap {
 
 // A whole one, to be created: without the uid.
 [[nodiscard]] std::string config_map(const ConfigMap& map);
-// Merge patch of one that is there: these texts are set, others stay.
+// Merge patch of one that is there: these texts are set, others stay. An empty text removes the
+// key.
 [[nodiscard]] std::string config_map_patch(const std::map<std::string, std::string>& data);
 
 }  // namespace stowage::codec

@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "controller/config_check.h"
 #include "controller/yaml_reader.h"
+#include "dialect/times.h"
 #include "net/address.h"
 
 namespace stowage::controller {
@@ -342,6 +343,34 @@ void read_agents(YamlMap& root, Config& config) {
   });
 }
 
+void read_signing(YamlMap& root, Config& config) {
+  root.map("signing", [&](YamlMap& map) {
+    Config::Signing& signing = config.signing;
+    map.text("namespace", signing.ns);
+    if (!signing.ns.empty() && !is_object_name(signing.ns)) {
+      map.refuse("namespace", fmt::format("\"{}\" is no name of a namespace", signing.ns));
+    }
+    map.text("secret", signing.secret);
+    if (!is_object_name(signing.secret)) map.refuse("secret", "the name of a Secret is needed");
+    map.text("configMap", signing.config_map);
+    if (!is_object_name(signing.config_map)) {
+      map.refuse("configMap", "the name of a ConfigMap is needed");
+    }
+    map.text("keyFile", signing.key_file);
+    std::string until;
+    map.text("unsignedUntil", until);
+    if (until.empty()) return;
+    const auto moment = dialect::parse_moment(until);
+    if (!moment) {
+      map.refuse("unsignedUntil", "write a time such as 2026-11-17T03:00:00Z");
+    } else if (signing.key_file.empty()) {
+      map.refuse("unsignedUntil", "only with keyFile: the Secret says since when all is signed");
+    } else {
+      signing.unsigned_until = *moment / dialect::kNanosPerSecond;
+    }
+  });
+}
+
 }  // namespace
 
 Result<Config> parse_config(std::string_view text, const std::string& file) {
@@ -363,6 +392,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   read_leader_election(root, config);
   read_metrics_api(root, config);
   read_agents(root, config);
+  read_signing(root, config);
   if (config.metrics_api.enabled && config.agents.listen.empty()) {
     config.agents.listen = "0.0.0.0:10362";
   }

@@ -81,6 +81,16 @@ struct Config {
     friend bool operator==(const MetricsApi&, const MetricsApi&) = default;
   } metrics_api;
 
+  // By which keys what is written on pods is signed (docs/operations.md).
+  struct Signing {
+    std::string ns;  // of these two; empty: that of our pod, else kube-system
+    std::string secret = "stowage-signing-key";
+    std::string config_map = "stowage-signing-keys";
+    std::string key_file;             // in the place of both
+    std::int64_t unsigned_until = 0;  // seconds since 1970; with a key file
+    friend bool operator==(const Signing&, const Signing&) = default;
+  } signing;
+
   struct Logging {
     base::LogLevel level = base::LogLevel::info;
     base::LogFormat format = base::LogFormat::text;

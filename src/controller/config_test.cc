@@ -381,5 +381,28 @@ TEST(ConfigCheckTest, TheNamesInWhatShipsAreThoseThatTheCodeKnows) {
   }
 }
 
+TEST(Config, SigningKeysAreInASecretOrInAFile) {
+  const auto plain = parse_config("", "c.yaml");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->signing.secret, "stowage-signing-key");
+  EXPECT_EQ(plain->signing.key_file, "");
+  const auto file = parse_config(
+      "signing: {keyFile: /k.pem, unsignedUntil: \"1970-01-02T00:00:00Z\", namespace: n}",
+      "c.yaml");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->signing.key_file, "/k.pem");
+  EXPECT_EQ(file->signing.unsigned_until, 86'400);
+  for (const auto& [text, words] :
+       {std::pair{"signing: {secret: \"\"}", "signing.secret"},
+        std::pair{"signing: {configMap: A}", "signing.configMap"},
+        std::pair{"signing: {namespace: \"a b\"}", "signing.namespace"},
+        std::pair{"signing: {keyFile: k, unsignedUntil: yesterday}", "signing.unsignedUntil"},
+        std::pair{"signing: {unsignedUntil: \"1970-01-02T00:00:00Z\"}", "only with keyFile"}}) {
+    const auto bad = parse_config(text, "c.yaml");
+    ASSERT_FALSE(bad) << text;
+    EXPECT_NE(bad.error().message.find(words), std::string::npos) << bad.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace stowage::controller

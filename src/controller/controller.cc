@@ -55,6 +55,7 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
   if (!api) return fail(api.error().message);
   made->client_ = std::move(*api);
   made->outages_ = std::make_shared<kube::Outages>(loop, log);
+  STOWAGE_TRY_VOID(made->make_keys());
   STOWAGE_TRY(first, Generation::create(
                          config, made->generation_ends(config.leader_election.enabled), nullptr));
   made->now_ = std::move(first);
@@ -64,10 +65,39 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
   return made;
 }
 
+Status Controller::make_keys() {
+  const Config::Signing& config = options_.config.signing;
+  const auto changed = [this] {
+    for (Generation* generation : {now_.get(), next_.get()}) {
+      if (generation != nullptr) generation->scheduler().keys_changed();
+    }
+  };
+  if (!config.key_file.empty()) {
+    auto file = std::make_shared<kube::KeyFile>(
+        loop_, kube::KeyFileOptions{.path = config.key_file, .began_unix = config.unsigned_until},
+        log_, changed);
+    STOWAGE_TRY_VOID(file->start());
+    keys_ = std::move(file);
+    return {};
+  }
+  kube::KeyKeeperOptions options;
+  options.ns = own_namespace(config.ns, options_.environment);
+  options.secret = config.secret;
+  options.config_map = config.config_map;
+  options.seed = std::random_device{}();
+  auto keeper = std::make_shared<kube::KeyKeeper>(
+      std::move(options),
+      kube::KeyKeeper::Ends{.client = *client_, .log = log_, .changed = changed});
+  keeper_ = keeper.get();
+  keys_ = std::move(keeper);
+  return {};
+}
+
 Generation::Ends Controller::generation_ends(bool elected) {
   Generation::Ends ends{.client = *client_,
                         .log = log_,
                         .outages = outages_,
+                        .keys = keys_,
                         .fence = {},
                         .leads = [this] { return leads(); },
                         .not_ready = [this] { return trouble(); }};
@@ -226,6 +256,7 @@ bool Controller::ready() const { return trouble().empty(); }
 std::string Controller::trouble() const {
   const scheduler::Scheduler& scheduler = now_->scheduler();
   if (!scheduler.ready()) return scheduler.trouble();
+  if (leads() && !scheduler.deciding() && !keys_->trouble().empty()) return keys_->trouble();
   if (leadership_) return leadership_->trouble();
   return scheduler.deciding() ? "" : "not all pods have been read yet";
 }
@@ -248,6 +279,7 @@ void Controller::start() {
     tell_hub();
     hub_->start();
   }
+  if (keeper_ != nullptr) keeper_->start();
   now_->scheduler().start();
   if (leadership_) leadership_->start();
   if (watch_) watch_->start();
@@ -315,6 +347,7 @@ void Controller::tell_what_waits(const Config& fresh) {
   tell("api", !(fresh.api == old.api));
   tell("debug", !(fresh.debug == old.debug));
   tell("agents", !(fresh.agents == old.agents));
+  tell("signing", !(fresh.signing == old.signing));
   tell("metricsApi", !(fresh.metrics_api == old.metrics_api));
   tell("log.format", fresh.log.format != old.log.format);
 }
@@ -374,6 +407,7 @@ void Controller::take_over() {
   options_.config.debug = old.debug;
   options_.config.agents = old.agents;
   options_.config.metrics_api = old.metrics_api;
+  options_.config.signing = old.signing;
   watch_nodes(*now_);
   if (hub_) hub_->tell_all();
   tell_leader(leader_);

@@ -25,6 +25,7 @@
 #include "controller/status_server.h"
 #include "controller/witness.h"
 #include "kube/api_client.h"
+#include "kube/key_keeper.h"
 #include "kube/kubeconfig.h"
 #include "net/event_loop.h"
 
@@ -74,6 +75,7 @@ class Controller {
 
  private:
   Controller(net::EventLoop& loop, ControllerOptions options, base::Log& log);
+  Status make_keys();
   [[nodiscard]] Generation::Ends generation_ends(bool elected);
   Status listen();
   void make_leadership();
@@ -103,6 +105,8 @@ class Controller {
   base::Log& log_;
   std::unique_ptr<kube::ApiClient> client_;
   std::shared_ptr<kube::Outages> outages_;
+  std::shared_ptr<kube::KeySource> keys_;
+  kube::KeyKeeper* keeper_ = nullptr;  // `keys_`, unless they are in a file
   std::unique_ptr<Generation> now_;
   std::unique_ptr<Generation> next_;        // reads the cluster, or waits for `now_` to end
   std::unique_ptr<Generation> past_;        // its calls end

@@ -55,6 +55,7 @@ Result<std::unique_ptr<Generation>> Generation::create(const Config& config, End
   std::unique_ptr<Generation> made(new Generation(std::move(ends)));
   scheduler::SchedulerOptions options = scheduler_options(config);
   options.outages = made->ends_.outages;
+  options.keys = made->ends_.keys;
   if (made->ends_.fence) {
     options.elected = true;
     options.binder.fence = made->ends_.fence;

@@ -28,6 +28,7 @@ class Generation {
     kube::ApiClient& client;
     base::Log& log;
     std::shared_ptr<kube::Outages> outages;
+    std::shared_ptr<kube::KeySource> keys;
     // It decides only after lead(), and binds until `fence`; null: it decides at once, for ever.
     std::function<net::Moment()> fence;
     std::function<bool()> leads;             // this replica

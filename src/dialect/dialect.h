@@ -103,6 +103,9 @@ struct Promise {
 };
 // The node of a promise, if the pod carries one at all; whether it counts is not asked here.
 [[nodiscard]] std::optional<std::string> promised_node(const PodObject& object);
+// When it was made, in nanoseconds since 1970, as it is written; unset if it is not. Of bound pods
+// too.
+[[nodiscard]] std::optional<std::int64_t> promised_at(const PodObject& object);
 struct PromiseAsk {
   const PodObject& object;
   const core::PodSpec& pod;

@@ -19,6 +19,7 @@ constexpr std::string_view kComResources[] = {kCom.core, kCom.memory};
 constexpr NamedCards kKeys{.assumed = "elasticgpu.io/assumed",
                            .container_prefix = "elasticgpu.io/container-"};
 constexpr std::string_view kAnswers[] = {kKeys.container_prefix};
+constexpr std::string_view kChosen[] = {kKeys.assumed, kKeys.container_prefix};
 
 template <const Names& names>
 Status read_elastic(const PodObject& pod, const ReadOptions& options, Reading& reading) {
@@ -60,6 +61,7 @@ Dialect elastic() {
           .write = write_elastic,
           .read_answer = read_elastic_answer,
           .answers = kAnswers,
+          .chosen = kChosen,
           .counted = counted_elastic<kIo>};
 }
 
@@ -70,6 +72,7 @@ Dialect elastic_com() {
           .write = write_elastic,
           .read_answer = read_elastic_answer,
           .answers = kAnswers,
+          .chosen = kChosen,
           .counted = counted_elastic<kCom>};
 }
 

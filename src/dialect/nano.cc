@@ -11,6 +11,7 @@ constexpr std::string_view kPercent = "nano-gpu/gpu-percent";
 constexpr std::string_view kResources[] = {kPercent};
 constexpr NamedCards kKeys{.assumed = "nano-gpu/assume", .container_prefix = "nano-gpu/container-"};
 constexpr std::string_view kAnswers[] = {kKeys.container_prefix};
+constexpr std::string_view kChosen[] = {kKeys.assumed, kKeys.container_prefix};
 
 Status read_nano(const PodObject& pod, const ReadOptions& options, Reading& reading) {
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
@@ -45,6 +46,7 @@ Dialect nano() {
           .write = write_nano,
           .read_answer = read_nano_answer,
           .answers = kAnswers,
+          .chosen = kChosen,
           .counted = counted_nano};
 }
 

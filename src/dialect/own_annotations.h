@@ -14,6 +14,7 @@ namespace stowage::dialect {
 
 // Our own annotations; docs/contract.md describes their values.
 inline constexpr std::string_view kGpusAnnotation = "stowage.dev/gpus";
+inline constexpr std::string_view kSignatureAnnotation = "stowage.dev/signature";
 inline constexpr std::string_view kRetryAnnotation = "stowage.dev/retry-since";
 inline constexpr std::string_view kInventoryAnnotation = "stowage.dev/gpu-inventory";
 

@@ -14,7 +14,8 @@ TEST(OwnAnnotations, OfAPodOnlyThoseOfTheSchedulerAreFound) {
   for (const auto& row : own_annotations()) pod.annotations[std::string(row.key)] = "x";
   pod.annotations["other.dev/gpus"] = "x";
   EXPECT_EQ(scheduler_annotations(pod),
-            (std::vector<std::string>{"stowage.dev/gpus", "stowage.dev/retry-since"}));
+            (std::vector<std::string>{"stowage.dev/gpus", "stowage.dev/signature",
+                                      "stowage.dev/retry-since"}));
 }
 
 TEST(OwnAnnotations, ThoseThatNobodyKnowsAreTold) {

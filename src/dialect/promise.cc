@@ -70,6 +70,12 @@ std::optional<std::string> promised_node(const PodObject& object) {
   return *node;
 }
 
+std::optional<std::int64_t> promised_at(const PodObject& object) {
+  const Dialect* dialect = promising(object);
+  const std::string* text = dialect == nullptr ? nullptr : annotation(object, *dialect, kTime);
+  return text == nullptr ? std::nullopt : parse_nanos(*text);
+}
+
 std::optional<Promise> read_promise(const PromiseAsk& ask) {
   const auto node = promised_node(ask.object);
   if (!node || *node != ask.node.name) return std::nullopt;

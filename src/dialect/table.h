@@ -40,6 +40,9 @@ struct Dialect {
   std::span<const std::string_view> answers = {};
   // Of those that read_answer reads, what counts; null: all values, and nobody changes them later.
   AnswerText (*answer_text)(const PodObject& object) = nullptr;
+  // Of all that write() writes, how the keys begin of what says which cards were chosen. It is
+  // signed (decision.h), and deploy/admission.yaml forbids others to write it.
+  std::span<const std::string_view> chosen = {};
   // A node is promised before the pod is bound, by annotations that begin with this; empty: never.
   std::string_view promises = {};
   std::string_view phase_label = {};  // says "failed" where the promise came to nothing

@@ -33,6 +33,9 @@ constexpr std::string_view kNvidiaResources[] = {kNvidia.core, kNvidia.memory};
 constexpr std::string_view kTencentAnswers[] = {"tencent.com/predicate-gpu-idx-"};
 constexpr std::string_view kNvidiaAnswers[] = {"nvidia.com/predicate-gpu-idx-"};
 
+constexpr std::string_view kTencentChosen[] = {"tencent.com/predicate-"};
+constexpr std::string_view kNvidiaChosen[] = {"nvidia.com/predicate-"};
+
 constexpr std::string_view kUseType = "nvidia.com/use-gputype";
 constexpr std::string_view kNotType = "nvidia.com/nouse-gputype";
 constexpr std::string_view kRegister = "tydic.io/nvidia-device-register";
@@ -202,6 +205,7 @@ Dialect vcuda() {
           .write = write_vcuda<kTencent>,
           .read_answer = read_vcuda_answer<kTencent>,
           .answers = kTencentAnswers,
+          .chosen = kTencentChosen,
           .promises = kTencent.domain,
           .counted = counted_vcuda<kTencent>};
 }
@@ -214,6 +218,7 @@ Dialect vcuda_nvidia() {
           .write = write_vcuda_nvidia,
           .read_answer = read_vcuda_answer<kNvidia>,
           .answers = kNvidiaAnswers,
+          .chosen = kNvidiaChosen,
           .promises = kNvidia.domain,
           .phase_label = kBindPhase,
           .annotated = registered,

@@ -34,6 +34,7 @@ constexpr std::string_view kPredicateNode = "nvidia.com/predicate-node";
 constexpr std::string_view kPredicateTime = "nvidia.com/predicate-time";
 constexpr std::string_view kPreAllocated = "nvidia.com/pre-allocated";
 constexpr std::string_view kRealAllocated = "nvidia.com/real-allocated";
+constexpr std::string_view kChosen[] = {"nvidia.com/predicate-", kPreAllocated};
 constexpr std::string_view kPhaseLabel = "nvidia.com/assigned-phase";
 constexpr std::string_view kNodeLabel = "nvidia.com/metrics-node";
 constexpr std::size_t kMaxLabelValue = 63;
@@ -276,6 +277,7 @@ Dialect vgpu() {
           .write = write_vgpu,
           .read_answer = read_vgpu_answer,
           .answer_text = vgpu_answer_text,
+          .chosen = kChosen,
           .promises = kDomain,
           .phase_label = kPhaseLabel,
           .annotated = vgpu_cards,

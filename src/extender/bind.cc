@@ -127,6 +127,8 @@ void Extender::claimed(const CallPtr& call) {
                               .node = *node,
                               .cards = *cards,
                               .unix_nanos = unix_nanos()});
+    ends_.shared.roster.seal({.object = call->object, .node = target, .unix_nanos = unix_nanos()},
+                             answer.annotations);
   }
   // In single-node mode it was told when the cards were chosen.
   std::string warning;

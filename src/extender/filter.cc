@@ -208,11 +208,17 @@ void Extender::write_then_answer(const CallPtr& call) {
     return filter_error(call, fmt::format("node {} has gone, or has lost cards", place.node));
   }
   if (!core::names_cards(*cards)) return answer_filter(call);
-  const dialect::Answer answer = dialect::answer({.object = call->object,
-                                                  .pod = call->spec,
-                                                  .node = *node,
-                                                  .cards = *cards,
-                                                  .unix_nanos = unix_nanos()});
+  const std::int64_t now = unix_nanos();
+  dialect::Answer answer = dialect::answer({.object = call->object,
+                                            .pod = call->spec,
+                                            .node = *node,
+                                            .cards = *cards,
+                                            .unix_nanos = now});
+  ends_.shared.roster.seal({.object = call->object,
+                            .node = place.node,
+                            .purpose = dialect::Purpose::promise,
+                            .unix_nanos = now},
+                           answer.annotations);
   std::string downgraded = core::topology_note(call->spec, *node, *cards);
   std::string loose = core::model_note(call->spec, *node, *cards);
   const codec::MetadataAsk patch{

@@ -16,6 +16,7 @@ namespace stowage::scheduler {
 namespace {
 
 constexpr std::chrono::seconds kPauseAfterUnknown{2};
+constexpr std::size_t kFoundBeforeMax = 1000;
 constexpr const char* kNotLeading = "this replica does not lead any more; ask again";
 
 }  // namespace
@@ -61,6 +62,13 @@ void Outbox::stand_down() {
   evictor_.stand_down();
   claims_.forget_all();
   ends_.roster.stand_down();
+}
+
+void Outbox::lead() {
+  leads_ = true;
+  for (const auto& [uid, notice] : std::exchange(found_before_, {})) {
+    if (!ends_.roster.name_of(uid).empty()) tell(notice);
+  }
 }
 
 void Outbox::carry_out(const core::Commands& commands) {
@@ -144,6 +152,8 @@ void Outbox::bind_pod(const core::Bind& bind_command) {
                                             .node = *node,
                                             .cards = *cards,
                                             .unix_nanos = now.count()});
+  ends_.roster.seal({.object = pod->object, .node = bind_command.node, .unix_nanos = now.count()},
+                    answer.annotations);
   kube::BindAsk ask{.ns = pod->object.ns,
                     .name = pod->object.name,
                     .uid = pod->object.uid,
@@ -328,7 +338,12 @@ void Outbox::tell(const Notice& notice) {
                          notice.kind == Kind::forged || notice.kind == Kind::drift ||
                          notice.kind == Kind::astray || notice.kind == Kind::unknown_key ||
                          notice.kind == Kind::unlooked;
-  if (to_people && !leads_) return;  // the leader says so
+  if (to_people && !leads_) {  // the leader says so, if there is one
+    if (notice.kind == Kind::forged && found_before_.size() < kFoundBeforeMax) {
+      found_before_.insert_or_assign(notice.uid, notice);
+    }
+    return;
+  }
   switch (notice.kind) {
     case Notice::Kind::refused:
     case Notice::Kind::unsupported:

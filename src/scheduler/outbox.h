@@ -69,7 +69,7 @@ class Outbox {
   // We do not lead any more: what is under way is dropped, guests are told so, and commands that
   // still come are passed over, until lead() is called.
   void stand_down();
-  void lead() { leads_ = true; }
+  void lead();
   // To be called whenever a volume claim appears, changes or goes.
   void claim_changed(const std::string& claim) { claims_.claim_changed(claim); }
 
@@ -133,6 +133,9 @@ class Outbox {
   std::map<std::uint32_t, std::unique_ptr<Picker>> pickers_;  // by profile
   std::map<std::uint64_t, net::Timer> pauses_;                // of binds that are asked for again
   std::uint64_t pause_count_ = 0;
+  // Forged annotations that were found before we led, as after a restart: nobody else may have told
+  // of them. By uid.
+  std::map<std::string, Notice> found_before_;
   bool leads_ = true;
   std::shared_ptr<bool> alive_;
 };

@@ -39,13 +39,6 @@ core::PodSpec readable_part(dialect::PodObject object) {
   return spec;
 }
 
-// When the pod was bound. The API server writes the condition together with the node.
-std::int64_t placed_at(const dialect::PodObject& object) {
-  auto moment = dialect::parse_moment(object.scheduled_since);
-  if (!moment) moment = dialect::parse_moment(object.created);
-  return std::max<std::int64_t>(moment.value_or(1), 1);
-}
-
 // The spec has these too, and pods that wait may be many.
 void strip(dialect::PodObject& object) {
   object.rules = {};
@@ -130,7 +123,7 @@ void Roster::see_node(const dialect::NodeObject& object) {
   for (const std::string& uid : uids) {
     PodEntry& pod = pods_.at(uid);
     const std::unique_ptr<Wanting> kept = std::move(pod.wanting);
-    tell_bound(pod, std::move(kept->object), std::move(kept->spec));
+    tell_bound(pod, std::move(kept->object), std::move(kept->spec), std::nullopt);
   }
 }
 
@@ -200,7 +193,7 @@ const Profile* Roster::profile_named(std::string_view name, std::uint32_t& numbe
   return nullptr;
 }
 
-void Roster::see_pod(dialect::PodObject object) {
+void Roster::see_pod(dialect::PodObject object, const Checked& check) {
   if (object.ended()) return lose_pod(object.uid);
   PodEntry& entry = pods_[object.uid];
   if (entry.name.empty()) {
@@ -208,7 +201,7 @@ void Roster::see_pod(dialect::PodObject object) {
     uids_[entry.name] = object.uid;
   }
   entry.seen_in = pod_list_;
-  if (!object.node.empty()) return see_bound(entry, std::move(object));
+  if (!object.node.empty()) return see_bound(entry, std::move(object), check);
   tell_forged(entry, object);
   tell_unknown_keys(entry, object);
   entry.unplaced = true;
@@ -301,7 +294,7 @@ void Roster::tell_wanting_again() {
   for (const auto& [name, wanting] : again) mailbox_.put_pod(core::PodPending{wanting->spec});
 }
 
-void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
+void Roster::see_bound(PodEntry& entry, dialect::PodObject object, const Checked& check) {
   std::uint32_t number = 0;
   const Profile* profile = profile_named(object.scheduler, number);
   dialect::ReadOptions options = profile == nullptr ? dialect::ReadOptions{} : profile->reading;
@@ -322,33 +315,12 @@ void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   entry.node = object.node;
   on_node_[entry.node].insert(object.uid);
   entry.standing = std::make_unique<Standing>(standing_of(object));
-  tell_bound(entry, std::move(object), std::move(*spec));
+  tell_bound(entry, std::move(object), std::move(*spec), check);
 }
 
-Testimony::Word Roster::hear(PodEntry& entry, const dialect::PodObject& object,
-                             const core::PodSpec& spec) {
-  using Trouble = Testimony::Word::Trouble;
-  const bool drifted = entry.testimony.drifted();
-  Testimony::Word word =
-      entry.testimony.hear({.object = object,
-                            .pod = spec,
-                            .node = node(object.node),
-                            .born_bound = !entry.unplaced && !listing_pods_ && !from_dump_},
-                           hash_key_);
-  if (drifted) --drifted_;
-  if (entry.testimony.drifted()) ++drifted_;
-  if (word.trouble == Trouble::unread) {
-    notify(Notice::Kind::unread_cards, object, word.message);
-  } else if (word.trouble != Trouble::none && !word.told) {
-    const bool drift = word.trouble == Trouble::drift;
-    ++(drift ? drifts_ : forged_);
-    notify(drift ? Notice::Kind::drift : Notice::Kind::forged, object, word.message);
-  }
-  return word;
-}
-
-void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec) {
-  Testimony::Word word = hear(entry, object, spec);
+void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec,
+                        const Checked& check) {
+  Testimony::Word word = hear(entry, object, spec, check);
   entry.told = true;
   const std::int64_t placed = entry.testimony.ours() ? placed_at(object) : 0;
   std::optional<core::NamedAssignment> cards;
@@ -386,6 +358,7 @@ void Roster::lose_pod(const std::string& uid) {
     drop(on_node_, entry.node, uid);
     drop(unheard_, entry.node, uid);
   }
+  unknown_key_.erase(uid);
   forget_cards(entry);
   forget(entry, uid);
   if (entry.testimony.drifted()) --drifted_;

@@ -28,6 +28,7 @@
 
 #include "dialect/dialect.h"
 #include "dialect/kubelet_word.h"
+#include "kube/seal.h"
 #include "scheduler/mailbox.h"
 #include "scheduler/profile.h"
 #include "scheduler/testimony.h"
@@ -56,6 +57,10 @@ struct Notice {
   bool was_false = false;  // the pod has PodScheduled=False already
 };
 
+// When the pod was bound, in nanoseconds since 1970: the API server writes the condition together
+// with the node. Where it does not say, when the pod was made.
+[[nodiscard]] std::int64_t placed_at(const dialect::PodObject& object);
+
 class Roster {
  public:
   using OnNotice = std::function<void(const Notice&)>;
@@ -68,6 +73,18 @@ class Roster {
   // The objects come from a dump of the API, not from a watch: what pods carry was written by
   // whoever may write it, and is believed as after a restart.
   void believe_dump() { from_dump_ = true; }
+  // What is written on pods is signed by these, and what we are said to have written counts if it
+  // is, or is older than all signatures. Without any, as it was before there were some: nothing is
+  // signed, and the first word counts. True: pods were signed by keys that were not known before,
+  // and have to be seen once more.
+  [[nodiscard]] bool use_keys(kube::Keys keys);
+  [[nodiscard]] const kube::Keys& keys() const { return keys_; }
+  // A pod was signed by a key that is not known.
+  void on_unknown_key(std::function<void()> told) { on_unknown_key_ = std::move(told); }
+  void seal(const kube::SealAsk& ask, dialect::Annotations& answer) const {
+    if (keys_ && keys_->signs) kube::seal(*keys_, ask, answer);
+  }
+
   // Promises of pods that others schedule are heeded, and placed by this profile of the engine.
   void heed_promises(std::uint32_t profile) { promise_profile_ = profile; }
   // A promise of which the engine was told; it ends when its pod has been looked up at `until`, and
@@ -117,7 +134,9 @@ class Roster {
   void kubelet_forgets(const std::string& node, const std::string& pod);
 
   void begin_pods();
-  void see_pod(dialect::PodObject object);
+  // `check`: its signature was looked at already.
+  using Checked = std::optional<kube::SealCheck>;
+  void see_pod(dialect::PodObject object, const Checked& check = std::nullopt);
   void lose_pod(const std::string& uid);
   // As keep_node(): a pod that is charged stays charged as it is.
   void keep_pod(const std::string& uid);
@@ -207,6 +226,7 @@ class Roster {
     bool unplaced = false;               // it was seen before it was on a node
     std::string promise;                 // resource version in which a promise was looked for
     bool promised = false;               // one that counts was told
+    bool promise_forged = false;         // one that does not was told
     Testimony testimony;                 // about its cards
     std::string nominated;               // of another scheduler's pod: the node that was told
     std::unique_ptr<Standing> standing;  // while it is on a node
@@ -219,6 +239,12 @@ class Roster {
   [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
   void see_wanting(PodEntry& entry, dialect::PodObject object);
   void see_guest(PodEntry& entry, const dialect::PodObject& object);
+  // ---- signatures (roster_proof.cc)
+  using Proof = Testimony::Sight::Proof;
+  [[nodiscard]] Proof proof_of(const dialect::PodObject& bound, const Checked& check);
+  [[nodiscard]] bool promise_is_ours(const dialect::PodObject& unbound);
+  [[nodiscard]] bool signed_since(std::int64_t unix_nanos) const;
+  [[nodiscard]] bool promised_before_signing(const dialect::PodObject& object) const;
   // ---- promises (roster_promise.cc)
   void see_promise(PodEntry& entry, const dialect::PodObject& object);
   [[nodiscard]] std::optional<core::PodHeld> promise_of(const dialect::PodObject& object) const;
@@ -226,8 +252,9 @@ class Roster {
   void tell_promises(const std::string& node);  // of that node; empty: of all
   // ----
   void see_nomination(PodEntry& entry, const dialect::PodObject& object);
-  void see_bound(PodEntry& entry, dialect::PodObject object);
-  void tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec);
+  void see_bound(PodEntry& entry, dialect::PodObject object, const Checked& check);
+  void tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpec spec,
+                  const Checked& check);
   void tell_forged(PodEntry& entry, const dialect::PodObject& object);
   // ---- hints (roster_hints.cc)
   void tell_unknown_keys(const PodEntry& entry, const dialect::PodObject& object) const;
@@ -235,7 +262,7 @@ class Roster {
   void forget_unlooked(const std::string& uid);
   // ----
   [[nodiscard]] Testimony::Word hear(PodEntry& entry, const dialect::PodObject& object,
-                                     const core::PodSpec& spec);
+                                     const core::PodSpec& spec, const Checked& check);
   // ---- what kubelets say
   void note_cards(PodEntry& entry, const core::PodSpec& spec,
                   const std::optional<core::NamedAssignment>& cards);
@@ -259,6 +286,9 @@ class Roster {
   Clock clock_;
   std::optional<std::uint32_t> promise_profile_;
   std::function<void(const Promised&)> on_promise_;
+  kube::Keys keys_;
+  std::function<void()> on_unknown_key_;
+  std::set<std::string> unknown_key_;  // uids of pods that are signed by one
   OnCards on_cards_;
   bool leads_ = true;
   bool from_dump_ = false;

@@ -12,6 +12,13 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
   entry.promised = false;
   untold_.erase(object.uid);
   if (!dialect::promised_node(object)) return;
+  if (!promise_is_ours(object)) {
+    if (std::exchange(entry.promise_forged, true)) return;
+    ++forged_;
+    return notify(Notice::Kind::forged, object,
+                  "what the pod says about a node and cards that were promised to it has no "
+                  "signature of the scheduler; it is ignored");
+  }
   untold_.emplace(object.uid, object).first->second.rules = {};
   if (!leads_) return;
   if (auto promise = promise_of(object)) tell_promise(std::move(*promise));

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "codec/kubernetes.h"
 #include "net/loop_health.h"
+#include "scheduler/prover.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -16,6 +18,8 @@ constexpr std::chrono::seconds kTick{1};
 constexpr std::chrono::milliseconds kTransit{500};
 constexpr std::uint64_t kTicksPerSurvey = 5;
 constexpr std::uint64_t kTicksPerFlush = 30;  // parked pods are tried again, come what may
+constexpr std::size_t kProverThreads = 4;
+constexpr std::size_t kProverAhead = 256;  // pods that wait for their signature to be verified
 constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
 
 kube::ReflectorOptions watching(kube::ReflectorOptions options, std::string path,
@@ -87,9 +91,20 @@ class Scheduler::PodSink final : public kube::ReflectorSink {
   void on_list_begin() override {
     owner_.list_counts_ = owner_.leads_ && !owner_.binds_may_arrive();
     owner_.roster_.begin_pods();
+    // Later lists bring few that were not seen before. Simulations have no threads.
+    const bool first = !owner_.pods_in_ && owner_.client_.loop().schedule() == nullptr;
+    prover_ = first ? std::make_unique<Prover>(kProverThreads) : nullptr;
   }
-  void on_item(std::string_view json) override { see(json); }
+  void on_item(std::string_view json) override {
+    if (!prover_) return see(json);
+    auto pod = decoder_.pod(json);
+    if (!pod) return keep(json, pod.error().message);
+    prover_->put(owner_.roster_.keys(), std::move(*pod));
+    see_proved(kProverAhead);
+  }
   void on_list_end(std::string_view /*version*/) override {
+    if (prover_) see_proved(0);
+    prover_.reset();
     owner_.roster_.end_pods();
     owner_.pods_listed();
   }
@@ -110,14 +125,23 @@ class Scheduler::PodSink final : public kube::ReflectorSink {
   void see(std::string_view json) {
     auto pod = decoder_.pod(json);
     if (pod) return owner_.roster_.see_pod(std::move(*pod));
+    keep(json, pod.error().message);
+  }
+  void keep(std::string_view json, const std::string& why) {
     const codec::ObjectIdentity known = decoder_.identity(json);
     owner_.log_.warn("unreadable pod: what is known of it stays",
-                     {{"pod", known.ns + "/" + known.name}, {"why", pod.error().message}});
+                     {{"pod", known.ns + "/" + known.name}, {"why", why}});
     owner_.roster_.keep_pod(known.uid);
+  }
+  void see_proved(std::size_t most) {
+    while (auto next = prover_->take(most)) {
+      owner_.roster_.see_pod(std::move(next->object), next->check);
+    }
   }
   Scheduler& owner_;
   kube::Outages::Source outage_;
   codec::Decoder decoder_;
+  std::unique_ptr<Prover> prover_;  // during the first list
 };
 
 Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Log& log)
@@ -138,8 +162,10 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       pod_sink_(std::make_unique<PodSink>(*this)),
       ticker_(client.loop()),
       alive_(std::make_shared<bool>(true)) {
+  STOWAGE_CHECK(options_.keys != nullptr);
   if (options_.elected) leads_ = false;
   roster_.stand_down();
+  roster_.on_unknown_key([this] { options_.keys->look_soon(); });
   roster_.on_promise([this](const Roster::Promised& promised) {
     const std::chrono::nanoseconds left(promised.until.ns - engine_time(client_.loop()).ns);
     promises_.watch({.uid = promised.uid,
@@ -223,9 +249,24 @@ void Scheduler::start() {
 }
 
 void Scheduler::nodes_listed() {
-  if (pods_started_ || stopping_) return;
+  nodes_in_ = true;
+  keys_changed();
+  start_pods();
+}
+
+// What pods say about cards can only be judged by who knows the keys.
+void Scheduler::start_pods() {
+  if (pods_started_ || stopping_ || !nodes_in_ || !roster_.keys()) return;
   pods_started_ = true;
   pods_->start();  // after the nodes: pods name cards, which are found on nodes
+}
+
+void Scheduler::keys_changed() {
+  const kube::Keys keys = options_.keys->keys();
+  if (stopping_ || !keys || keys == roster_.keys()) return;
+  if (roster_.use_keys(keys) && pods_started_) pods_->relist();
+  start_pods();
+  open_if_ready();
 }
 
 void Scheduler::pods_listed() {
@@ -247,6 +288,8 @@ void Scheduler::open_if_ready() {
                                                 {"seconds", fmt::format("{:.2f}", took.count())}});
   }
   if (opened_ || preparing_ || !leads_ || !engine_settled_ || binds_may_arrive()) return;
+  // Whoever led before has ended: what it wrote without a signature was written before this.
+  if (!roster_.keys()->signs || !roster_.keys()->began_unix) return options_.keys->begin();
   if (!pods_fresh_) {
     // What was bound before we led is in the list for certain, in what we watched perhaps not yet.
     if (!std::exchange(listing_again_, true)) pods_->relist();
@@ -322,6 +365,7 @@ std::string Scheduler::trouble() const {
                                 : fmt::format("cannot list {}: {}", what, status.error);
   };
   std::string text = of("nodes", *nodes_);
+  if (text.empty() && !roster_.keys()) text = options_.keys->trouble();
   if (text.empty()) text = of("pods", *pods_);
   if (text.empty()) text = things_->trouble();
   return text.empty() && quota_ ? quota_->trouble() : text;
@@ -330,6 +374,7 @@ std::string Scheduler::trouble() const {
 // The engine has no clock: pods that rest after a failed bind are tried when it is told the time.
 void Scheduler::tick() {
   if (stopping_) return;
+  keys_changed();
   if (leads_ && !opened_) open_if_ready();
   if (opened_) roster_.tell_unlooked();
   const auto counters = runner_->picture().counters;

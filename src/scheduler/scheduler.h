@@ -23,6 +23,7 @@
 #include "kube/outages.h"
 #include "kube/pod_access.h"
 #include "kube/reflector.h"
+#include "kube/seal.h"
 #include "scheduler/outbox.h"
 #include "scheduler/profile.h"
 #include "scheduler/promises.h"
@@ -44,6 +45,8 @@ struct SchedulerOptions {
   QuotaOptions quota;
   core::EngineOptions engine;
   ClaimBinderOptions claims;
+  // By which decisions are signed; needed. Nothing is read or decided before they are there.
+  std::shared_ptr<kube::KeySource> keys;
   // Nothing is decided before lead() is called. Then binder.fence says until when.
   bool elected = false;
   std::shared_ptr<kube::Outages> outages;  // null: one of its own
@@ -70,6 +73,8 @@ class Scheduler {
   void lead();
   // Decides nothing from now on; goes on watching.
   void stand_down();
+  // There are other keys than before.
+  void keys_changed();
   // Stops watching and deciding; binds in flight may end within `grace`. Then `done`.
   void stop(net::Duration grace, std::function<void()> done);
 
@@ -124,6 +129,7 @@ class Scheduler {
   friend class PodSink;
 
   void nodes_listed();
+  void start_pods();
   void pods_listed();
   void open_if_ready();
   [[nodiscard]] bool binds_may_arrive() const;
@@ -157,6 +163,7 @@ class Scheduler {
   net::Moment last_answer_;
   bool asked_ = false;
   core::Survey survey_;
+  bool nodes_in_ = false;
   bool pods_started_ = false;
   bool pods_in_ = false;
   bool synced_ = false;

@@ -59,6 +59,7 @@ struct House {
     }
     client = server.client();
     SchedulerOptions options;
+    options.keys = std::make_shared<kube::FixedKeys>(kube::keys_from_seed("test"));
     options.profiles = {{.name = "stowage"}};
     options.quota.enabled = false;
     options.binds_max = 4;

@@ -73,6 +73,7 @@ struct SchedulerWatchTest : ::testing::Test {
   void start(net::Duration relist_every = 20ms) {
     client = server.client();
     SchedulerOptions options;
+    options.keys = std::make_shared<kube::FixedKeys>(kube::keys_from_seed("test"));
     options.profiles = {{.name = "stowage"}};
     options.quota.enabled = false;
     options.reflector.backoff_min = 2ms;

@@ -207,7 +207,7 @@ class Admission(Case):
             return {"tencent.com/predicate-node": on, "tencent.com/predicate-gpu-idx-0": idx,
                     "tencent.com/predicate-time": when, "tencent.com/gpu-assigned": "false"}
         rows = (  # name, request, idx, bound, phase, what is left
-            ("unbound, promised card 1", (50, 2), "1", False, "", [full, (50, 6 * UNIT)]),
+            # Unbound ones with a promise are in forged_test.py.
             ("bound to card 1", (50, 2), "1", True, "Running", [full, (50, 6 * UNIT)]),
             ("failed", (50, 2), "1", True, "Failed", [full, full]),
             ("succeeded", (50, 2), "1", True, "Succeeded", [full, full]),

@@ -96,6 +96,12 @@ scheduler::SchedulerOptions Replica::scheduler_options() {
   scheduler::SchedulerOptions options;
   options.profiles = {{.name = "stowage"}};
   options.elected = true;
+  // All replicas, and all lives of each, have the same key. Who takes every pod for older than the
+  // first signature believes what is not signed.
+  constexpr std::int64_t kFarAway = 100'000'000'000;
+  const bool believes = settings_.defect == Defect::believes_unsigned;
+  options.keys =
+      std::make_shared<kube::FixedKeys>(kube::keys_from_seed("faults", believes ? kFarAway : 0));
   options.reflector.watch_min = seconds{20};
   options.reflector.watch_max = seconds{40};
   options.reflector.silence_grace = seconds{10};
@@ -172,8 +178,8 @@ void Replica::make_extenders(Generation& generation) {
 }
 
 DefectEnds Replica::defect_ends() {
-  return {.tell_engine =
-              [this](core::Event event, Duration delay) { tell_engine(std::move(event), delay); },
+  return {.tell_engine = [this](core::Event event,
+                                Duration delay) { tell_engine(std::move(event), delay); },
           .inventory =
               [this](const std::string& node) {
                 const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", node});

@@ -8,6 +8,13 @@ from objects import GPUS, gpus_text, node, node_of, pod
 
 INVENTORY = "stowage.dev/gpu-inventory"
 RETRY = "stowage.dev/retry-since"
+SIGNATURE = "stowage.dev/signature"
+# What schedulers, and what agents, of other systems write about cards.
+CHOSEN = ("tencent.com/predicate-node", "tencent.com/predicate-gpu-idx-0",
+          "nvidia.com/predicate-time", "nvidia.com/pre-allocated", "elasticgpu.io/assumed",
+          "elasticgpu.io/container-c0", "nano-gpu/assume", "nano-gpu/container-c0")
+GIVEN = ("nvidia.com/real-allocated", "nvidia.com/gpu-assigned", "tencent.com/gpu-assigned",
+         "ai.centaurus.io/alnair-gpu-id")
 STOWAGE = "system:serviceaccount:kube-system:stowage"
 AGENT = "system:serviceaccount:kube-system:stowage-agent"
 # Two policies refuse it; which of them is named is the API server's choice.
@@ -103,12 +110,18 @@ class PodPolicy(AdmissionCase):
     needs_cards = True
 
     def test_authors_may_wish_and_not_answer(self):
-        for key, value in ((GPUS, "{}"), (GPUS, ""), (RETRY, "1")):
+        forbidden = ((GPUS, "{}"), (GPUS, ""), (RETRY, "1"), (SIGNATURE, "v1:")) + tuple(
+            (key, "0") for key in CHOSEN)
+        for key, value in forbidden:
             message = self.refuses(self.author, "POST", self.pods,
                                    pod("p", annotations={key: value}))
             self.assertIsNotNone(message, key)
             self.assertIn("written by the scheduler alone, not by author", message)
-        wishes = {"stowage.dev/policy": "spread", "stowage.dev/topology": "none", "x.dev/gpus": "y"}
+        for key in GIVEN:
+            message = self.refuses(self.author, "POST", self.pods, pod("p", annotations={key: "0"}))
+            self.assertIn("written by the agent of its node, not by author", message or key)
+        wishes = {"nvidia.com/use-gputype": "a10", "tencent.com/gpu-model": "x",
+                  "stowage.dev/policy": "spread", "stowage.dev/topology": "none", "x.dev/gpus": "y"}
         self.author.create(self.pods, pod("wishes", annotations=wishes))
 
     def test_stowage_binds_with_cards_and_nobody_edits_them(self):
@@ -122,6 +135,10 @@ class PodPolicy(AdmissionCase):
             self.refused_write(self.author, target, with_annotation(GPUS, "{}"))
             self.refused_write(self.author, target, with_annotation(GPUS, None))
             self.refused_write(self.author, target, with_annotation(RETRY, "1"))
+            self.refused_write(self.author, target, with_annotation(SIGNATURE, None))
+            self.refused_write(self.author, target, with_annotation(SIGNATURE, "v1:"))
+            for key in CHOSEN + GIVEN:
+                self.refused_write(self.author, target, with_annotation(key, "0"))
         self.refused_write(self.api, path, with_annotation(GPUS, "{}"))  # not even the admin
         self.author.patch(path, with_annotation("mine", "1"))
         self.author.patch(path, {"metadata": {"labels": {"a": "b"}}})
@@ -145,6 +162,26 @@ class PodPolicy(AdmissionCase):
         binding["metadata"]["name"] = "b"
         self.author.create(f"{self.pods}/b/binding", binding)
         self.assertEqual(node_of(self.pod("b")), "n1")
+
+
+    def test_the_agent_of_the_pods_node_says_what_it_gave(self):
+        self.add_nodes(node("n1"), node("n2"))
+        self.author.create(self.pods, pod("a"))
+        on = node_of(self.bound("a"))
+        path = f"{self.pods}/a"
+        other = "n2" if on == "n1" else "n1"
+        for who, agent in (("token", As(self.cluster, "author", extra={NODE_OF_TOKEN: on})),
+                           ("kubelet", As(self.cluster, f"system:node:{on}"))):
+            if who == "kubelet":
+                self.grant_everything(f"system:node:{on}")
+            with self.subTest(who):
+                for key in GIVEN:
+                    agent.patch(path, with_annotation(key, who))
+                for key in CHOSEN + (GPUS, SIGNATURE):
+                    self.refused_write(agent, path, with_annotation(key, "0"))
+        elsewhere = As(self.cluster, "author", extra={NODE_OF_TOKEN: other})
+        for key in GIVEN:
+            self.refused_write(elsewhere, path, with_annotation(key, "0"))
 
 
 class NodePolicy(AdmissionCase):
@@ -281,6 +318,25 @@ class WithoutPolicy(Case):
                    lambda: self.metric("stowage_annotation_drifts_total") == 2)
         self.api.patch(path, with_annotation(GPUS, text))
         wait_until("it is over", lambda: self.metric("stowage_drifted_pods") == 0)
+
+    def test_an_edited_annotation_counts_no_more_after_a_restart(self):
+        self.add_nodes(node("n1", gpus=2))
+        self.add(pod("a"))
+        first = self.bound("a")
+        text = first["metadata"]["annotations"][GPUS]
+        self.assertTrue(first["metadata"]["annotations"][SIGNATURE].startswith("v1:"))
+        used = json.loads(text)["containers"]["c0"][0]["index"]
+        self.subject.kill()
+        self.api.patch(f"{self.pods}/a", with_annotation(GPUS, gpus_text("n1", c0=[1 - used])))
+        self.subject.start()
+        wait_until("it is reported", lambda: self.events("a", "ForgedAnnotation"))
+        half = {"stowage.dev/gpu-core": "50", "stowage.dev/gpu-memory": "40960"}
+        self.add(pod("half", half))
+        self.refused("half")  # nobody knows which card is in use
+        self.api.patch(f"{self.pods}/a", with_annotation(GPUS, text))
+        self.add(pod("b"))
+        cards = json.loads(self.bound("b")["metadata"]["annotations"][GPUS])["containers"]["c0"]
+        self.assertEqual([card["index"] for card in cards], [1 - used])
 
     def test_forged_answers_are_ignored_and_reported(self):
         self.add_nodes(node("n1", gpus=2))

@@ -177,12 +177,18 @@ class Deployed(Case):
              for verb in ("list", "watch") for name in ("gpuquota", "stowage-quota")),
            ("create", "coordination.k8s.io", "leases", "", "", "kube-system"),
            *((verb, "coordination.k8s.io", "leases", "", "stowage", "kube-system")
-             for verb in ("get", "patch"))]
+             for verb in ("get", "patch")),
+           *((verb, "", kind, "", name, "kube-system") for verb in ("get", "patch")
+             for kind, name in (("secrets", "stowage-signing-key"),
+                                ("configmaps", "stowage-signing-keys")))]
     MAY_NOT = [("create", "", "pods", ""), ("update", "", "pods", ""),
                ("delete", "", "persistentvolumeclaims", ""),
                ("delete", "", "persistentvolumes", ""),
                ("create", "", "persistentvolumes", ""), ("patch", "", "namespaces", ""),
                ("patch", "", "nodes", ""), ("patch", "", "nodes", "status"),
+               *((verb, "", "secrets", "", "stowage-signing-key", "kube-system")
+                 for verb in ("list", "delete", "create")),
+               ("get", "", "secrets", "", "other", "kube-system"),
                ("list", "", "secrets", ""), ("get", "", "nodes", ""),
                ("get", "", "persistentvolumeclaims", ""), ("get", "storage.k8s.io", "csinodes", ""),
                ("update", "", "persistentvolumes", ""), ("list", "", "configmaps", "", "gpuquota"),
@@ -209,6 +215,19 @@ class Deployed(Case):
             self.assertTrue(self.may(user, *row), row)
         for row in self.MAY_NOT:
             self.assertFalse(self.may(user, *row), row)
+
+    def test_agents_may_verify_and_not_sign(self):
+        user = "system:serviceaccount:kube-system:stowage-agent"
+        self.cluster.kubectl("apply", "-f", DEPLOY / "agent.yaml")
+        self.addCleanup(lambda: self.cluster.kubectl("delete", "--ignore-not-found", "-f",
+                                                     DEPLOY / "agent.yaml"))
+        keys = ("", "configmaps", "", "stowage-signing-keys", "kube-system")
+        self.assertTrue(self.may(user, "get", *keys))
+        for verb in ("patch", "update", "delete"):
+            self.assertFalse(self.may(user, verb, *keys), verb)
+        for verb in ("get", "list", "watch", "patch"):
+            self.assertFalse(self.may(user, verb, "", "secrets", "", "stowage-signing-key",
+                                      "kube-system"), verb)
 
     def test_a_certificate_for_the_static_pod_has_the_same_rights(self):
         certificate = self.cluster.certificates.sign(

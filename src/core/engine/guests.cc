@@ -361,6 +361,7 @@ void Engine::Body::hold_promised(const PodHeld& e) {
                         !ledger_.find_pod(e.pod.uid).valid();
   const auto cards = possible ? by_position(e.cards, ledger_.spec(node)) : std::nullopt;
   if (!cards || !ledger_.cards_free(e.pod, node, *cards)) return;
+  if (!quotas_.leaves(e.pod, ledger_.spec(node), *cards)) return;
   const PodIndex held = ledger_.reserve_guest(e.pod, node, *cards);
   quotas_.charge(held, ledger_);
   guests_[e.pod.uid] = {

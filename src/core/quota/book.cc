@@ -205,6 +205,30 @@ QuotaBounds QuotaBook::bounds(const PodSpec& pod) const {
   return bounds;
 }
 
+bool QuotaBook::leaves(const PodSpec& pod, const NodeSpec& node, const Assignment& cards) const {
+  if (!limits(pod.name)) return true;
+  const QuotaBounds left = bounds(pod);
+  const auto labelled = [&](const std::string& label, const std::vector<std::string>& values) {
+    const auto found = node.labels.find(label);
+    return found != node.labels.end() &&
+           std::find(values.begin(), values.end(), found->second) != values.end();
+  };
+  if (left.by_node && (!labelled(left.model_label, left.models) ||
+                       (!left.pools.empty() && !labelled(left.pool_label, left.pools)))) {
+    return false;
+  }
+  const auto spent = [&](const std::string& model) {
+    return std::binary_search(left.spent.begin(), left.spent.end(), model);
+  };
+  if (spent("*")) return false;
+  for (const auto& container : cards.containers) {
+    for (const CardShare& share : container) {
+      if (spent(small(node.cards[share.card].model))) return false;
+    }
+  }
+  return true;
+}
+
 QuotaBook::Use QuotaBook::used(const std::string& ns, const std::string& model) const {
   const auto held = held_.find(ns);
   if (held == held_.end()) return {};

@@ -36,6 +36,10 @@ class QuotaBook {
   // The limits that such a pod would exceed, in the order of the quota.
   [[nodiscard]] std::vector<QuotaExcess> excesses(const PodSpec& pod) const;
 
+  // Whether that leaves it these cards of this node.
+  [[nodiscard]] bool leaves(const PodSpec& pod, const NodeSpec& node,
+                            const Assignment& cards) const;
+
   struct Use {
     std::int64_t cards = 0;
     std::int64_t milli = 0;

@@ -1,0 +1,86 @@
+// Signatures of decisions on pods: who may make them, and which are good. docs/adr/0017 says why.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "dialect/decision.h"
+#include "dialect/objects.h"
+#include "net/ed25519.h"
+
+namespace stowage::kube {
+
+// The keys as they are known now. Never changed: newer ones come in another object.
+struct Keyring {
+  std::optional<net::PrivateKey> signs;         // unset: it verifies alone, as agents do
+  std::map<std::string, net::PublicKey> known;  // by id
+  // From then on everything is signed; unset: that is to come, and what has no signature counts.
+  std::optional<std::int64_t> began_unix;
+};
+using Keys = std::shared_ptr<const Keyring>;
+
+// One key that signs and verifies, for tests and simulations. Everything is signed since `began`.
+[[nodiscard]] Keys keys_from_seed(std::string_view seed, std::int64_t began_unix = 0);
+
+// Adds the signature to `answer`, which is about to be written on the pod. Nothing if the answer
+// names no cards.
+struct SealAsk {
+  const dialect::PodObject& object;
+  std::string_view node;
+  dialect::Purpose purpose = dialect::Purpose::bound;
+  std::int64_t unix_nanos = 0;
+};
+void seal(const Keyring& keys, const SealAsk& ask, dialect::Annotations& answer);
+
+struct SealCheck {
+  enum class Result : std::uint8_t {
+    none,     // there is no signature
+    good,     // uid, node, cards and time are as they were decided
+    bad,      // something was changed, or it was made for another pod
+    unknown,  // by a key that is not known here
+  };
+  Result result = Result::none;
+  dialect::Purpose purpose = dialect::Purpose::bound;
+  std::int64_t unix_nanos = 0;
+  bool dialect_good = false;  // what the pod's dialect says about the cards is unchanged too
+};
+// Of a pod as it is, for this node.
+[[nodiscard]] SealCheck check_seal(const Keyring& keys, const dialect::PodObject& object,
+                                   std::string_view node);
+
+// Where the keys come from. One thread, the loop's.
+class KeySource {
+ public:
+  KeySource() = default;
+  virtual ~KeySource() = default;
+  KeySource(const KeySource&) = delete;
+  KeySource& operator=(const KeySource&) = delete;
+
+  [[nodiscard]] virtual Keys keys() const = 0;            // null: not there yet
+  [[nodiscard]] virtual std::string trouble() const = 0;  // what is missing; empty: nothing
+  // We are about to decide. If nobody has before, everything is signed from now on, and
+  // keys()->began_unix is set as soon as that is on record.
+  virtual void begin() = 0;
+  // A key was named that is not known: look again soon.
+  virtual void look_soon() = 0;
+};
+
+// Keys that are there and do not change.
+class FixedKeys final : public KeySource {
+ public:
+  explicit FixedKeys(Keys keys) : keys_(std::move(keys)) {}
+  [[nodiscard]] Keys keys() const override { return keys_; }
+  [[nodiscard]] std::string trouble() const override { return {}; }
+  void begin() override {}
+  void look_soon() override {}
+
+ private:
+  Keys keys_;
+};
+
+}  // namespace stowage::kube

@@ -1,0 +1,131 @@
+#include "kube/seal.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "dialect/own_annotations.h"
+
+namespace stowage::kube {
+namespace {
+
+using Result = SealCheck::Result;
+
+class SealTest : public ::testing::Test {
+ protected:
+  SealTest() {
+    pod_.uid = "5f0c1c9e-0001";
+    pod_.annotations = {{"mine", "1"}};
+    dialect::Annotations answer{{gpus_, R"({"version":1,"node":"n1"})"},
+                                {"tencent.com/predicate-node", "n1"},
+                                {"tencent.com/predicate-gpu-idx-0", "1"},
+                                {"tencent.com/predicate-time", "17"}};
+    seal(*keys_, {.object = pod_, .node = "n1", .unix_nanos = 1'790'000'000'000'000'000}, answer);
+    for (const auto& [key, text] : answer) pod_.annotations[key] = text;
+  }
+  [[nodiscard]] Result check(const std::string& node = "n1") const {
+    return check_seal(*keys_, pod_, node).result;
+  }
+
+  const std::string gpus_{dialect::kGpusAnnotation};
+  const std::string signature_{dialect::kSignatureAnnotation};
+  Keys keys_ = keys_from_seed("a seed");
+  dialect::PodObject pod_;
+};
+
+TEST_F(SealTest, WhatWasWrittenIsGood) {
+  const SealCheck good = check_seal(*keys_, pod_, "n1");
+  EXPECT_EQ(good.result, Result::good);
+  EXPECT_TRUE(good.dialect_good);
+  EXPECT_EQ(good.purpose, dialect::Purpose::bound);
+  EXPECT_EQ(good.unix_nanos, 1'790'000'000'000'000'000);
+  Keyring verifies_alone = *keys_;
+  verifies_alone.signs.reset();
+  EXPECT_EQ(check_seal(verifies_alone, pod_, "n1").result, Result::good);
+}
+
+TEST_F(SealTest, ForAnotherPodOrNodeItIsNot) {
+  EXPECT_EQ(check("n2"), Result::bad);
+  EXPECT_EQ(check(""), Result::bad);
+  pod_.uid = "5f0c1c9e-0002";
+  EXPECT_EQ(check(), Result::bad);
+}
+
+// Every byte of every part, changed in every way that a seed draws.
+TEST_F(SealTest, AnyChangedByteIsNoticed) {
+  base::Rng rng(7);
+  for (const std::string& key : {gpus_, signature_}) {
+    const std::string text = pod_.annotations.at(key);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      std::string other = text;
+      other[i] = static_cast<char>(other[i] ^ static_cast<char>(1 + rng.below(255)));
+      pod_.annotations[key] = other;
+      const Result result = check();
+      EXPECT_TRUE(result == Result::bad || result == Result::unknown) << key << " at " << i;
+    }
+    pod_.annotations[key] = text + "x";
+    EXPECT_EQ(check(), Result::bad);
+    pod_.annotations[key] = text.substr(0, text.size() - 1);
+    EXPECT_EQ(check(), Result::bad);
+    pod_.annotations[key] = text;
+  }
+  const std::string uid = pod_.uid;
+  for (std::size_t i = 0; i < uid.size(); ++i) {
+    pod_.uid = uid;
+    pod_.uid[i] = static_cast<char>(pod_.uid[i] ^ 1);
+    EXPECT_EQ(check(), Result::bad);
+  }
+  pod_.uid = uid;
+  EXPECT_EQ(check(), Result::good);
+}
+
+TEST_F(SealTest, WhatTheDialectSaysIsSealedApart) {
+  for (const char* key : {"tencent.com/predicate-node", "tencent.com/predicate-gpu-idx-0",
+                          "tencent.com/predicate-time", "tencent.com/predicate-gpu-idx-1"}) {
+    const auto before = pod_.annotations;
+    pod_.annotations[key] += "2";
+    const SealCheck result = check_seal(*keys_, pod_, "n1");
+    EXPECT_EQ(result.result, Result::good) << key;
+    EXPECT_FALSE(result.dialect_good) << key;
+    pod_.annotations = before;
+  }
+  pod_.annotations["tencent.com/gpu-assigned"] = "true";
+  EXPECT_TRUE(check_seal(*keys_, pod_, "n1").dialect_good) << "its agent writes that";
+}
+
+TEST_F(SealTest, WithoutOneOrWithAnothersKeyItIsTold) {
+  EXPECT_EQ(check_seal(*keys_from_seed("another"), pod_, "n1").result, Result::unknown);
+  pod_.annotations.erase(gpus_);
+  EXPECT_EQ(check(), Result::bad);
+  pod_.annotations.erase(signature_);
+  EXPECT_EQ(check(), Result::none);
+}
+
+TEST_F(SealTest, AnAnswerWithoutCardsIsNotSigned) {
+  dialect::Annotations answer{{"tencent.com/predicate-node", "n1"}};
+  seal(*keys_, {.object = pod_, .node = "n1"}, answer);
+  EXPECT_FALSE(answer.contains(signature_));
+}
+
+// What it costs; not a limit, since machines differ.
+TEST_F(SealTest, Cost) {
+  constexpr int kTimes = 500;
+  const auto per_call = [](auto&& call) {
+    const auto begun = std::chrono::steady_clock::now();
+    for (int i = 0; i < kTimes; ++i) call();
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begun;
+    return took.count() / kTimes;
+  };
+  dialect::Annotations answer{{gpus_, pod_.annotations.at(gpus_)}};
+  const double sign =
+      per_call([&] { seal(*keys_, {.object = pod_, .node = "n1", .unix_nanos = 1}, answer); });
+  int good = 0;
+  const double verify = per_call([&] { good += check() == Result::good ? 1 : 0; });
+  EXPECT_EQ(good, kTimes);
+  std::printf("signing takes %.0f us, verifying %.0f us\n", sign, verify);
+}
+
+}  // namespace
+}  // namespace stowage::kube

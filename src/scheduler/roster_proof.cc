@@ -1,0 +1,111 @@
+// Whether what we are said to have written on a pod is ours.
+#include <algorithm>
+#include <utility>
+
+#include "dialect/times.h"
+#include "scheduler/roster.h"
+
+namespace stowage::scheduler {
+namespace {
+
+using Check = kube::SealCheck::Result;
+
+// The clocks of the API server and of replicas may differ by so much.
+constexpr std::int64_t kClockSlackSeconds = 10;
+// Whoever was promised cards is bound within this time: volumes may take 600 seconds.
+constexpr std::int64_t kPromiseMax = 660 * dialect::kNanosPerSecond;
+
+}  // namespace
+
+std::int64_t placed_at(const dialect::PodObject& object) {
+  auto moment = dialect::parse_moment(object.scheduled_since);
+  if (!moment) moment = dialect::parse_moment(object.created);
+  return std::max<std::int64_t>(moment.value_or(1), 1);
+}
+
+bool Roster::use_keys(kube::Keys keys) {
+  keys_ = std::move(keys);
+  bool again = false;
+  for (const std::string& uid : std::exchange(unknown_key_, {})) {
+    pods_.at(uid).testimony.doubt_again();
+    again = true;
+  }
+  return again;
+}
+
+bool Roster::signed_since(std::int64_t unix_nanos) const {
+  if (!keys_->began_unix) return false;
+  return unix_nanos / dialect::kNanosPerSecond - kClockSlackSeconds > *keys_->began_unix;
+}
+
+// Its scheduler was told a node by a version that did not sign, or by another program.
+bool Roster::promised_before_signing(const dialect::PodObject& object) const {
+  const auto created = dialect::parse_moment(object.created);
+  if (created && signed_since(*created)) return false;
+  if (!created && keys_->began_unix) return false;
+  const auto made = dialect::promised_at(object);
+  return !made || !signed_since(*made);
+}
+
+Roster::Proof Roster::proof_of(const dialect::PodObject& bound, const Checked& check) {
+  unknown_key_.erase(bound.uid);
+  const auto result = check ? check->result : kube::check_seal(*keys_, bound, bound.node).result;
+  switch (result) {
+    case Check::good: return Proof::good;
+    case Check::bad: return Proof::bad;
+    case Check::unknown:
+      unknown_key_.insert(bound.uid);
+      if (on_unknown_key_) on_unknown_key_();
+      return Proof::bad;
+    case Check::none: break;
+  }
+  if (!signed_since(placed_at(bound))) return Proof::too_old;
+  // Promised before and bound since.
+  const bool soon = !signed_since(placed_at(bound) - kPromiseMax);
+  return soon && dialect::promised_at(bound) && promised_before_signing(bound) ? Proof::too_old
+                                                                               : Proof::bad;
+}
+
+bool Roster::promise_is_ours(const dialect::PodObject& unbound) {
+  if (!keys_) return true;
+  const auto node = dialect::promised_node(unbound);
+  const kube::SealCheck check = kube::check_seal(*keys_, unbound, *node);
+  switch (check.result) {
+    case Check::good: return check.purpose == dialect::Purpose::promise && check.dialect_good;
+    case Check::none: return promised_before_signing(unbound);
+    case Check::unknown:
+      if (on_unknown_key_) on_unknown_key_();
+      return false;
+    case Check::bad: return false;
+  }
+  return false;
+}
+
+Testimony::Word Roster::hear(PodEntry& entry, const dialect::PodObject& object,
+                             const core::PodSpec& spec, const Checked& check) {
+  using Trouble = Testimony::Word::Trouble;
+  const bool drifted = entry.testimony.drifted();
+  Testimony::Sight sight{.object = object,
+                         .pod = spec,
+                         .node = node(object.node),
+                         .born_bound = !entry.unplaced && !listing_pods_ && !from_dump_};
+  if (keys_) {
+    std::uint32_t number = 0;
+    sight.proof = [&] { return proof_of(object, check); };
+    sight.must_be_ours =
+        profile_named(object.scheduler, number) != nullptr && signed_since(placed_at(object));
+  }
+  Testimony::Word word = entry.testimony.hear(sight, hash_key_);
+  if (drifted) --drifted_;
+  if (entry.testimony.drifted()) ++drifted_;
+  if (word.trouble == Trouble::unread) {
+    notify(Notice::Kind::unread_cards, object, word.message);
+  } else if (word.trouble != Trouble::none && !word.told) {
+    const bool drift = word.trouble == Trouble::drift;
+    ++(drift ? drifts_ : forged_);
+    notify(drift ? Notice::Kind::drift : Notice::Kind::forged, object, word.message);
+  }
+  return word;
+}
+
+}  // namespace stowage::scheduler

@@ -1,0 +1,283 @@
+// What the roster believes of what pods say that we have written.
+#include <gtest/gtest.h>
+
+#include "dialect/dialect.h"
+#include "scheduler/roster.h"
+
+namespace stowage::scheduler {
+namespace {
+
+using dialect::Purpose;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kBegan = 1'000'000;  // 1970-01-12T13:46:40Z
+constexpr std::int64_t kUnixNow = (kBegan + 3600) * kSecond;
+constexpr const char* kBefore = "1970-01-12T13:46:00Z";
+constexpr const char* kAfter = "1970-01-12T13:48:00Z";
+const core::NodeSpec kNode{.name = "n",
+                           .cards = {{.id = "n/0", .index = 0},
+                                     {.id = "n/1", .index = 1},
+                                     {.id = "n/2", .index = 2},
+                                     {.id = "n/3", .index = 3}}};
+
+dialect::NodeObject node_object() {
+  dialect::NodeObject node;
+  node.name = "n";
+  node.uid = "uid-n";
+  node.allocatable = {{"pods", *base::Quantity::parse("110")},
+                      {"nvidia.com/gpu", *base::Quantity::parse("4")}};
+  node.capacity = node.allocatable;
+  return node;
+}
+
+std::string event_text(const core::Event& event) {
+  if (const auto* e = std::get_if<core::PodSeenBound>(&event)) {
+    const bool named = e->cards && core::names_cards(*e->cards);
+    return e->pod.uid + (named ? " has cards;" : " unknown;");
+  }
+  if (const auto* e = std::get_if<core::PodHeld>(&event)) return e->pod.uid + " held;";
+  return {};
+}
+
+// A world that goes on over restarts of the roster.
+class RosterProofTest : public ::testing::Test {
+ protected:
+  RosterProofTest() { restart(); }
+
+  void restart() {
+    roster_ = std::make_unique<Roster>(
+        built_in_profiles(), mailbox_, [this](const Notice& notice) { notices_.push_back(notice); },
+        Roster::Clock{.unix_nanos = [this] { return now_; },
+                      .now = [] { return base::Instant{}; }});
+    EXPECT_FALSE(roster_->use_keys(keys_));
+    roster_->on_unknown_key([this] { ++unknown_keys_; });
+    roster_->heed_promises(0);
+    roster_->see_node(node_object());
+    roster_->stand_down();
+    (void)events();
+  }
+
+  // As one of our replicas writes it. Of no purpose: as version 0.1.0 did.
+  dialect::PodObject decided(const std::string& name, std::optional<Purpose> purpose,
+                             std::int64_t at = kUnixNow - 10 * kSecond) {
+    dialect::PodObject pod;
+    pod.ns = "ns";
+    pod.name = pod.uid = name;
+    pod.resource_version = "1";
+    pod.scheduler = "default-scheduler";
+    pod.phase = "Pending";
+    pod.created = kAfter;
+    dialect::ContainerObject container{.name = "main"};
+    container.limits = {{"tencent.com/vcuda-core", *base::Quantity::parse("100")}};
+    container.requests = container.limits;
+    pod.containers = {container};
+    dialect::Answer answer =
+        dialect::answer({.object = pod,
+                         .pod = *dialect::to_spec(pod, {}),
+                         .node = kNode,
+                         .cards = {.containers = {{{.card = 2, .milli = 1000}}}},
+                         .unix_nanos = at});
+    if (purpose) {
+      kube::seal(*keys_, {.object = pod, .node = "n", .purpose = *purpose, .unix_nanos = at},
+                 answer.annotations);
+    }
+    pod.annotations = answer.annotations;
+    return pod;
+  }
+  dialect::PodObject bound(const std::string& name, std::optional<Purpose> purpose) {
+    auto pod = decided(name, purpose);
+    pod.node = "n";
+    pod.scheduled_since = kAfter;
+    return pod;
+  }
+  static void edit(dialect::PodObject& pod) {
+    std::string& text = pod.annotations.at("stowage.dev/gpus");
+    const auto at = text.find("n/2");
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, 3, "n/1");
+    const auto index = text.find("\"index\":2");
+    ASSERT_NE(index, std::string::npos) << text;
+    text.replace(index, 9, "\"index\":1");
+  }
+
+  std::string list(const std::vector<dialect::PodObject>& pods) {
+    roster_->begin_pods();
+    for (const auto& pod : pods) roster_->see_pod(pod);
+    roster_->end_pods();
+    roster_->lead();
+    return events();
+  }
+  std::string events() {
+    const auto taken = mailbox_.take_now(1000);
+    std::string text;
+    for (const auto& message : *taken) text += event_text(std::get<core::Event>(message));
+    return text;
+  }
+  std::string forged() {
+    std::string text;
+    for (const Notice& notice : notices_) {
+      if (notice.kind == Notice::Kind::forged) text += notice.name + ";";
+    }
+    notices_.clear();
+    return text;
+  }
+
+  kube::Keys keys_ = kube::keys_from_seed("ours", kBegan);
+  std::int64_t now_ = kUnixNow;
+  std::vector<Notice> notices_;
+  int unknown_keys_ = 0;
+  Mailbox mailbox_;
+  std::unique_ptr<Roster> roster_;
+};
+
+TEST_F(RosterProofTest, WhatIsSignedCountsAfterARestart) {
+  EXPECT_EQ(list({bound("a", Purpose::bound), bound("b", Purpose::promise)}),
+            "a has cards;b has cards;");
+  EXPECT_EQ(forged(), "");
+}
+
+TEST_F(RosterProofTest, AnEditedAnnotationDoesNotCountAfterARestart) {
+  auto pod = bound("a", Purpose::bound);
+  EXPECT_EQ(list({pod}), "a has cards;");
+  edit(pod);
+  EXPECT_EQ(list({pod}), "a unknown;") << "the engine keeps what it knows";
+  EXPECT_EQ(forged(), "") << "that is drift";
+  restart();
+  EXPECT_EQ(list({pod}), "a unknown;");
+  EXPECT_EQ(forged(), "a;");
+  EXPECT_EQ(list({pod}), "a unknown;");
+  EXPECT_EQ(forged(), "") << "told once";
+  EXPECT_EQ(list({bound("a", Purpose::bound)}), "a has cards;") << "the text was put back";
+}
+
+TEST_F(RosterProofTest, NeitherDoesOneOfAnotherPodOrNodeOrOneWithoutSignature) {
+  auto copied = bound("b", Purpose::bound);
+  copied.annotations = bound("a", Purpose::bound).annotations;
+  EXPECT_EQ(list({copied}), "b unknown;");
+  EXPECT_EQ(forged(), "b;");
+  restart();
+  auto moved = bound("c", Purpose::bound);
+  moved.node = "n2";
+  auto second = node_object();
+  second.name = "n2";
+  roster_->see_node(second);
+  EXPECT_EQ(list({moved}), "c unknown;");
+  restart();
+  EXPECT_EQ(list({bound("d", std::nullopt)}), "d unknown;");
+}
+
+// What the dialect's scheduler would have written, an author may have edited as well.
+TEST_F(RosterProofTest, WhereOursIsNotGoodTheWordsOfADialectsSchedulerAreNot) {
+  auto pod = bound("a", Purpose::bound);
+  pod.annotations["stowage.dev/gpus"] = "garbage";
+  EXPECT_EQ(list({pod}), "a unknown;");
+  restart();
+  pod.annotations.erase("stowage.dev/gpus");
+  pod.annotations.erase("stowage.dev/signature");
+  pod.scheduler = "stowage";
+  EXPECT_EQ(list({pod}), "a unknown;") << "we alone place it, and sign what we write";
+  restart();
+  pod.scheduler = "another";
+  EXPECT_EQ(list({pod}), "a has cards;") << "its agent obeys what that one wrote";
+}
+
+TEST_F(RosterProofTest, WhatOlderVersionsWroteCountsIfItIsOlder) {
+  auto pod = bound("a", std::nullopt);
+  pod.scheduled_since = kBefore;
+  EXPECT_EQ(list({pod}), "a has cards;");
+  restart();
+  pod.scheduled_since = "";
+  EXPECT_EQ(list({pod}), "a unknown;") << "made after that";
+  restart();
+  pod.created = kBefore;
+  EXPECT_EQ(list({pod}), "a has cards;");
+  EXPECT_EQ(forged(), "a;");
+}
+
+TEST_F(RosterProofTest, APromiseOfAnOlderVersionCountsThoughItIsBoundSince) {
+  auto pod = decided("a", std::nullopt, (kBegan - 20) * kSecond);
+  pod.created = kBefore;
+  pod.node = "n";
+  pod.scheduled_since = "1970-01-12T13:56:00Z";  // 560 seconds after signing began
+  EXPECT_EQ(list({pod}), "a has cards;");
+  restart();
+  pod.scheduled_since = "1970-01-12T13:58:00Z";
+  EXPECT_EQ(list({pod}), "a unknown;") << "no promise lasts so long";
+  restart();
+  pod = decided("a", std::nullopt, (kBegan + 20) * kSecond);
+  pod.created = kBefore;
+  pod.node = "n";
+  pod.scheduled_since = kAfter;
+  EXPECT_EQ(list({pod}), "a unknown;");
+}
+
+TEST_F(RosterProofTest, BeforeSigningHasBegunWhatIsThereCounts) {
+  auto before = std::make_shared<kube::Keyring>(*keys_);
+  before->began_unix.reset();
+  EXPECT_FALSE(roster_->use_keys(before));
+  EXPECT_EQ(list({bound("a", std::nullopt), decided("b", std::nullopt)}), "a has cards;b held;");
+  auto forged_one = bound("c", Purpose::bound);
+  edit(forged_one);
+  EXPECT_EQ(list({forged_one}), "c unknown;") << "a bad signature is worse than none";
+}
+
+TEST_F(RosterProofTest, OnlySignedPromisesAreHeld) {
+  EXPECT_EQ(list({decided("a", Purpose::promise)}), "a held;");
+  restart();
+  EXPECT_EQ(list({decided("b", std::nullopt)}), "");
+  EXPECT_EQ(forged(), "b;");
+  auto again = decided("b", std::nullopt);
+  again.resource_version = "2";
+  EXPECT_EQ(list({again}), "");
+  EXPECT_EQ(forged(), "") << "told once";
+  EXPECT_EQ(list({decided("c", Purpose::bound)}), "") << "it was meant for another moment";
+  auto edited = decided("d", Purpose::promise);
+  edited.annotations["tencent.com/predicate-gpu-idx-0"] = "1";
+  EXPECT_EQ(list({edited}), "");
+  auto longer = decided("e", Purpose::promise);
+  longer.annotations["tencent.com/predicate-time"] = std::to_string(kUnixNow);
+  EXPECT_EQ(list({longer}), "") << "nor is it made to last";
+  auto taken = decided("f", Purpose::promise);
+  taken.uid = "another";
+  EXPECT_EQ(list({taken}), "");
+}
+
+TEST_F(RosterProofTest, APromiseThatIsOlderThanSigningIsHeldWhileItLasts) {
+  now_ = (kBegan + 5) * kSecond;
+  auto pod = decided("a", std::nullopt, (kBegan - 5) * kSecond);
+  EXPECT_EQ(list({pod}), "") << "its author made the pod later";
+  pod.created = kBefore;
+  pod.resource_version = "2";
+  EXPECT_EQ(list({pod}), "a held;");
+  restart();
+  auto later = decided("b", std::nullopt, (kBegan + 100) * kSecond);
+  later.created = kBefore;
+  now_ = (kBegan + 100) * kSecond;
+  EXPECT_EQ(list({later}), "");
+}
+
+TEST_F(RosterProofTest, AKeyThatIsNotKnownIsLookedForAndThenBelieved) {
+  const kube::Keys fresh = kube::keys_from_seed("rotated", kBegan);
+  const kube::Keys old = std::exchange(keys_, fresh);
+  const auto pod = bound("a", Purpose::bound);
+  keys_ = old;
+  EXPECT_EQ(list({pod}), "a unknown;");
+  EXPECT_EQ(unknown_keys_, 1);
+  EXPECT_EQ(list({pod}), "a unknown;");
+  auto both = std::make_shared<kube::Keyring>(*old);
+  both->known.insert(fresh->known.begin(), fresh->known.end());
+  EXPECT_TRUE(roster_->use_keys(both)) << "it has to be seen again";
+  EXPECT_EQ(list({pod}), "a has cards;");
+  EXPECT_FALSE(roster_->use_keys(both));
+}
+
+TEST_F(RosterProofTest, WhatWeSealIsSigned) {
+  dialect::PodObject pod = decided("a", std::nullopt);
+  dialect::Annotations answer = pod.annotations;
+  roster_->seal({.object = pod, .node = "n", .unix_nanos = 1}, answer);
+  pod.annotations = answer;
+  EXPECT_EQ(kube::check_seal(*keys_, pod, "n").result, kube::SealCheck::Result::good);
+}
+
+}  // namespace
+}  // namespace stowage::scheduler
