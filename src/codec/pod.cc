@@ -75,7 +75,9 @@ Status read_pod_resources(JsonValue& value, PodObject& pod) {
 
 Status read_gates(JsonValue& value, PodObject& pod) {
   pod.gates.clear();
+  constexpr std::size_t kMaxGates = 64;
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (pod.gates.size() == kMaxGates) return {};
     std::string& gate = pod.gates.emplace_back();
     return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
       return key == "name" ? read(field, gate) : Status();

@@ -3,6 +3,7 @@
 // amounts may be absurd, annotations forged.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@ namespace stowage::dialect {
 
 using Quantities = std::map<std::string, base::Quantity>;  // by resource name
 using Annotations = std::map<std::string, std::string>;
+inline constexpr std::size_t kMaxAnnotations = 512;  // of a pod or a node
 
 struct ContainerObject {
   std::string name;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "core/model/limits.h"
 #include "dialect/amounts.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
@@ -123,6 +124,29 @@ Status check_own_names(const PodObject& pod) {
   return {};
 }
 
+// Before anything is made of what the pod brings along.
+Status check_limits(const PodObject& pod) {
+  const std::string name = fmt::format("{}/{}", pod.ns, pod.name);
+  if (pod.containers.size() > core::kMaxContainers) {
+    return fail(fmt::format("pod {} has more than {} containers; split the pod", name,
+                            core::kMaxContainers));
+  }
+  for (const ContainerObject& container : pod.containers) {
+    // CPU, memory and ephemeral storage count here too, and so do cards: that is near enough.
+    if (container.requests.size() <= 2 * core::kMaxResourceNames &&
+        container.limits.size() <= 2 * core::kMaxResourceNames) {
+      continue;
+    }
+    return fail(fmt::format("pod {} has more than {} different resources; ask for fewer", name,
+                            core::kMaxResourceNames));
+  }
+  if (pod.annotations.size() > kMaxAnnotations) {
+    return fail(fmt::format("pod {} has more than {} annotations; remove some of them", name,
+                            kMaxAnnotations));
+  }
+  return core::within_limits(name, pod.rules, pod.around);
+}
+
 }  // namespace
 
 bool asks_for_cards(const PodObject& pod) {
@@ -152,6 +176,10 @@ Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& opt
 }
 
 Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) {
+  const bool wants_place = pod.node.empty() && !options.placed_by_others;
+  if (wants_place) {
+    STOWAGE_TRY_VOID(check_limits(pod));
+  }
   STOWAGE_TRY(reading, read(pod, options));
   if (pod.node.empty()) STOWAGE_TRY_VOID(check_own_names(pod));
   core::PodSpec spec{.uid = pod.uid,
@@ -180,6 +208,11 @@ Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) 
   }
   STOWAGE_TRY_VOID(add_all(fmt::format("pod {} overhead", spec.name), pod.overhead, spec.overhead));
   STOWAGE_TRY_VOID(add_pod_requests(pod, spec));
+  if (wants_place) {
+    STOWAGE_TRY_VOID(core::within_limits(spec));
+  } else {
+    core::cut_to_limits(spec);
+  }
   STOWAGE_TRY_VOID(core::validate(spec));
   return spec;
 }
