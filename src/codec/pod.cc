@@ -268,6 +268,13 @@ Result<PodObject> read_pod(JsonFields& fields) {
   parts.pod.containers = std::move(parts.init);
   std::move(parts.app.begin(), parts.app.end(), std::back_inserter(parts.pod.containers));
   put_given(parts);
+  PodObject& pod = parts.pod;
+  const auto few =
+      core::within_limits(fmt::format("{}/{}", pod.ns, pod.name), pod.rules, pod.around);
+  if (!few) {  // objects are kept here and there: none is large
+    pod.over_limit = few.error().message;
+    core::cut_rules(pod.rules, pod.around);
+  }
   return std::move(parts.pod);
 }
 

@@ -51,6 +51,10 @@ struct Reading {
 // one on a node is cut to them.
 [[nodiscard]] Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options);
 
+// For a pod that is kept after its spec was made: of one that is over the limits, what nobody will
+// ask of it any more goes.
+void shed(PodObject& pod);
+
 struct NodeReading {
   core::NodeSpec node;
   // Where several sources describe the cards and disagree, or one can not be read: sentences.

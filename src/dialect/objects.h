@@ -63,6 +63,9 @@ struct PodObject {
   // Things the pod uses that are hard rules of scheduling and that no field above expresses, in
   // words for a person, e.g. "resource claims". Never placed by guess.
   std::vector<std::string> unsupported;
+  // Its rules are over a limit (core/model/limits.h): the sentence that says so. They are cut, as
+  // core::cut_rules() does it.
+  std::string over_limit;
   // The PodScheduled condition, if it is False.
   std::string unscheduled_reason;
   std::string unscheduled_message;

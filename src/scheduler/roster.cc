@@ -50,6 +50,7 @@ std::int64_t placed_at(const dialect::PodObject& object) {
 void strip(dialect::PodObject& object) {
   object.rules = {};
   object.around = {};
+  dialect::shed(object);
 }
 
 void drop(std::unordered_map<std::string, std::set<std::string>>& uids_by_node,

@@ -196,7 +196,7 @@ std::vector<Kind> other_lists() {
          return fmt::format(R"({{"name":"c{}","resources":{{"limits":{{"nvidia.com/gpu":"1"}}}}}})",
                             i);
        },
-       core::kMaxContainers - 1},
+       core::kMaxCardContainers - 1},
       {"initContainers", list("initContainers"), named("i"), core::kMaxContainers - 1},
       {"schedulingGates", list("schedulingGates"), named("g")},
       {"resourceClaims", list("resourceClaims"), named("r")},

@@ -100,9 +100,10 @@ void cut(List& list, std::size_t most, std::size_t& budget, Weigh weigh) {
   list.erase(end, list.end());
 }
 
-void cut_rules(PodSpec& pod) {
-  Around& around = pod.around;
-  pod.rules = {};
+}  // namespace
+
+void cut_rules(NodeRules& rules, Around& around) {
+  rules = {};
   around.affinity.clear();
   around.preferred.clear();
   around.preferred_anti.clear();
@@ -120,6 +121,8 @@ void cut_rules(PodSpec& pod) {
   cut(around.claims, kMaxVolumes, budget, weigh);
   cut(around.disks, kMaxDisks, budget, weigh);
 }
+
+namespace {
 
 void cut_names(PodSpec& pod) {
   Names names;
@@ -227,6 +230,11 @@ Status within_limits(const PodSpec& pod) {
   if (pod.containers.size() > kMaxContainers) {
     return over(pod.name, {kMaxContainers, "containers", "split the pod"});
   }
+  const auto asking = std::count_if(pod.containers.begin(), pod.containers.end(),
+                                    [](const ContainerSpec& c) { return c.gpu.count > 0; });
+  if (static_cast<std::size_t>(asking) > kMaxCardContainers) {
+    return over(pod.name, {kMaxCardContainers, "containers that ask for cards", "split the pod"});
+  }
   if (!few_names(pod)) {
     return over(pod.name, {kMaxResourceNames, "different resources", "ask for fewer"});
   }
@@ -241,10 +249,12 @@ Status within_limits(const PodSpec& pod) {
 
 void cut_to_limits(PodSpec& pod) {
   if (within_limits(pod)) return;
+  const std::size_t filters =
+      sum(pod.containers, [](const ContainerSpec& c) { return weight(c.gpu.filter); });
   for (auto& container : pod.containers) {
-    if (weight(container.gpu.filter) > 0) container.gpu.filter = {};
+    if (filters > kMaxRuleBytes) container.gpu.filter = {};
   }
-  cut_rules(pod);
+  if (!within_limits(pod.name, pod.rules, pod.around)) cut_rules(pod.rules, pod.around);
   fold_containers(pod);
   cut_names(pod);
 }

@@ -21,6 +21,7 @@
 namespace stowage::core {
 
 inline constexpr std::size_t kMaxContainers = 256;
+inline constexpr std::size_t kMaxCardContainers = 64;  // that ask for cards
 inline constexpr std::size_t kMaxFilterEntries = 256;  // of one list of models or card ids
 inline constexpr std::size_t kMaxLabels = 128;
 inline constexpr std::size_t kMaxPodTerms = 64;  // required and preferred, for and against, in all
@@ -60,6 +61,9 @@ inline constexpr std::size_t kMaxDrivers = 256;                        // of one
                                    const Around& around);
 // The whole pod.
 [[nodiscard]] Status within_limits(const PodSpec& pod);
+
+// The rules alone of a pod that is over a limit, as below.
+void cut_rules(NodeRules& rules, Around& around);
 
 // For a pod whose place is not ours to choose. Nothing changes if it is within the limits.
 //   resources      all count; of more than kMaxBoundResourceNames names the first

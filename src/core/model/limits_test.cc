@@ -65,13 +65,17 @@ const std::vector<Kind>& kinds() {
        [](PodSpec& p, std::size_t i) { p.around.disks.push_back({.id = text(i)}); }},
       {"different resources", kMaxResourceNames,
        [](PodSpec& p, std::size_t i) { p.containers[0].resources.extended[text(i)] = 1; }},
+      {"containers that ask for cards", kMaxCardContainers - 1,
+       [](PodSpec& p, std::size_t i) {
+         p.containers.push_back({.name = text(i), .gpu = {.count = 1}});
+       }},
       {"containers", kMaxContainers - 1,
        [](PodSpec& p, std::size_t i) { p.containers.push_back({.name = text(i)}); }},
   };
   return all;
 }
 
-TEST(Limits, EveryListHasOneAndTheSentenceSaysIt) {
+TEST(PodLimits, EveryListHasOneAndTheSentenceSaysIt) {
   for (const Kind& kind : kinds()) {
     PodSpec made = pod("p").gpus(1);
     made.name = "ns/p";
@@ -91,7 +95,7 @@ TEST(Limits, EveryListHasOneAndTheSentenceSaysIt) {
   }
 }
 
-TEST(Limits, AFewLongEntriesAreTooMuchAsWell) {
+TEST(PodLimits, AFewLongEntriesAreTooMuchAsWell) {
   PodSpec made = pod("p").gpus(1);
   Requirement long_list{.key = "kubernetes.io/hostname"};
   for (std::size_t i = 0; i < 1000; ++i) long_list.values.push_back("node-" + text(100'000 + i));
@@ -103,7 +107,7 @@ TEST(Limits, AFewLongEntriesAreTooMuchAsWell) {
   EXPECT_NE(over.error().message.find("32 KiB"), std::string::npos) << over.error().message;
 }
 
-TEST(Limits, PodsOnNodesAreChargedAndTheirRulesCut) {
+TEST(PodLimits, PodsOnNodesAreChargedAndTheirRulesCut) {
   for (const Kind& kind : kinds()) {
     PodSpec made = pod("p").gpus(1);
     made.containers[0].resources.cpu_milli = 1000;
@@ -121,7 +125,7 @@ TEST(Limits, PodsOnNodesAreChargedAndTheirRulesCut) {
   }
 }
 
-TEST(Limits, AntiAffinityOfAPodOnANodeCountsUpToTheLimit) {
+TEST(PodLimits, AntiAffinityOfAPodOnANodeCountsUpToTheLimit) {
   PodSpec made = pod("p").gpus(1);
   for (std::size_t i = 0; i < 2 * kMaxPodTerms; ++i) made.around.anti_affinity.push_back(term(i));
   cut_to_limits(made);
@@ -129,7 +133,7 @@ TEST(Limits, AntiAffinityOfAPodOnANodeCountsUpToTheLimit) {
   EXPECT_EQ(made.around.anti_affinity[0], term(0));
 }
 
-TEST(Limits, WithinThemNothingIsCut) {
+TEST(PodLimits, WithinThemNothingIsCut) {
   for (const Kind& kind : kinds()) {
     PodSpec made = pod("p").gpus(1);
     for (std::size_t i = 0; i < kind.most; ++i) kind.add(made, i);
@@ -139,7 +143,7 @@ TEST(Limits, WithinThemNothingIsCut) {
   }
 }
 
-TEST(Limits, OfNodes) {
+TEST(PodLimits, OfNodes) {
   NodeSpec many = node("a");
   for (std::size_t i = 0; i <= kMaxTaints; ++i) many.taints.push_back({.key = text(i)});
   EXPECT_FALSE(validate(many));

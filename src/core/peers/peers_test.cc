@@ -162,7 +162,8 @@ TEST_F(PeersTest, PortsAreFoundByNumber) {
     return made;
   };
   peers_.add(PodIndex(0U), NodeIndex(0U), with(0, {.protocol = "TCP", .port = 80}));
-  peers_.add(PodIndex(1U), NodeIndex(0U), with(1, {.ip = "10.0.0.1", .protocol = "TCP", .port = 90}));
+  peers_.add(PodIndex(1U), NodeIndex(0U),
+             with(1, {.ip = "10.0.0.1", .protocol = "TCP", .port = 90}));
   const auto taken = [&](const HostPort& port) {
     const PodSpec asks = with(9, port);
     return peers_.test(asks).check(NodeIndex(0U)) == ReasonCode::host_port;
