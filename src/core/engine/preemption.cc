@@ -13,7 +13,8 @@ namespace stowage::core {
 namespace {
 
 constexpr std::size_t kNodesToTry = 48;
-constexpr int kBudgetsPerNamespace = 32;  // that are heeded
+constexpr std::size_t kOthersPerLook = 32;  // terms of others
+constexpr int kBudgetsPerNamespace = 32;    // that are heeded
 
 std::int64_t footprint_of(const PodRecord& pod) {
   std::int64_t milli = std::int64_t{pod.unknown_whole} * kMilliPerCard + pod.unknown.milli;
@@ -229,12 +230,14 @@ std::optional<Engine::Body::Clearing> Engine::Body::cheapest_clearing(Attempt& a
   std::size_t tried = 0;
   selected_.emplace();
   // A pod with long rules costs more to look at: it gets fewer looks.
-  const auto cost = static_cast<std::size_t>(Waiting::try_cost(attempt.pod));
+  const std::size_t cost = static_cast<std::size_t>(Waiting::try_cost(attempt.pod)) +
+                           attempt.beyond.others() / kOthersPerLook;
   const std::size_t nodes_to_try = std::max<std::size_t>(kNodesToTry / cost, 1);
+  const std::size_t nodes_in_vain = (cost > 1 ? 2 : 8) * nodes_to_try;
   for (const Prospect& prospect : prospects(attempt)) {
     // Beyond the most promising ones, only until one is found.
     if (++tried > nodes_to_try && best) break;
-    if (tried > 8 * nodes_to_try) break;
+    if (tried > nodes_in_vain) break;
     const OnNode others = less_important(attempt.pod, prospect.node);
     auto clearing =
         clear(attempt.pod, attempt.entry.shape, prospect.node, others.pods, others.leaving);

@@ -13,8 +13,8 @@ constexpr std::size_t kLogMax = 1U << 16U;
 constexpr std::size_t kDeadTermsMax = 64;
 constexpr std::size_t kEmptySetsMax = 4096;
 constexpr std::size_t kEmptyBytesMax = std::size_t{1} << 20U;
-// Of a set that more terms of others mean, these are looked for every time.
-constexpr std::size_t kAntiKeptMax = 256;
+// Numbers of terms that sets remember, altogether; others are looked for every time.
+constexpr std::size_t kAntiKeptMax = std::size_t{1} << 20U;
 
 bool same_address(const std::string& a, const std::string& b) {
   const auto every = [](const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; };
@@ -66,6 +66,7 @@ void Peers::free_empty_sets() {
   log_ = {};
   for (const std::uint32_t number : empty_sets_) {
     set_numbers_.erase(sets_[number].key);
+    anti_kept_ -= sets_[number].anti.size();
     sets_[number] = Set{};
     free_sets_.push_back(number);
   }
@@ -317,18 +318,24 @@ void Peers::place_anti(AntiTerm& term) {
 
 void Peers::find_others(const PodSpec& pod, std::vector<std::uint32_t>& out) {
   put_set_key(pod);
-  const auto known = set_numbers_.find(key_);
+  auto known = set_numbers_.find(key_);
+  if (known == set_numbers_.end() && empty_sets_.size() < kEmptySetsMax &&
+      empty_bytes_ + key_.size() < kEmptyBytesMax) {
+    (void)intern(pod);
+    known = set_numbers_.find(key_);
+  }
   if (known != set_numbers_.end()) {
     Set& set = sets_[known->second];
     if (set.anti_world != world_ + anti_world_) {
-      set.anti.clear();
+      anti_kept_ -= set.anti.size();
+      set.anti = {};
       set.anti_seen = 0;
       set.anti_world = world_ + anti_world_;
     }
-    for (; set.anti_seen < anti_.size() && set.anti.size() < kAntiKeptMax; ++set.anti_seen) {
-      if (means(anti_[set.anti_seen].term, set.ns, set.labels)) {
-        set.anti.push_back(static_cast<std::uint32_t>(set.anti_seen));
-      }
+    for (; set.anti_seen < anti_.size() && anti_kept_ < kAntiKeptMax; ++set.anti_seen) {
+      if (!means(anti_[set.anti_seen].term, set.ns, set.labels)) continue;
+      set.anti.push_back(static_cast<std::uint32_t>(set.anti_seen));
+      ++anti_kept_;
     }
     for (const std::uint32_t number : set.anti) {
       if (!anti_[number].by_node.empty()) out.push_back(number);

@@ -68,6 +68,8 @@ class Peers {
     [[nodiscard]] ReasonCode check(NodeIndex node) const;
     // How much the pod would like the node, for its neighbours: soft spread (smaller is better) and
     // preferred terms (larger is better).
+    // Terms of others that had to be looked at, where there are many: what it takes to ask again.
+    [[nodiscard]] std::size_t others() const { return others_looked_at_; }
     [[nodiscard]] bool wishes() const { return !soft_.empty() || !likes_.empty(); }
     [[nodiscard]] std::int64_t crowd(NodeIndex node) const;
     [[nodiscard]] std::int64_t liking(NodeIndex node) const;
@@ -84,6 +86,7 @@ class Peers {
       std::vector<std::uint8_t> from;  // by domain
     };
     std::vector<Kept> kept_off_;
+    std::size_t others_looked_at_ = 0;
     struct SpreadTest {
       const PeerCounter* counter = nullptr;
       std::int64_t limit = 0;  // most matching pods that a domain may have before this one comes
@@ -205,6 +208,7 @@ class Peers {
   std::vector<std::uint32_t> free_sets_;  // numbers
   std::set<std::uint32_t> empty_sets_;    // that have no pod: the log may speak of them
   std::size_t empty_bytes_ = 0;
+  std::size_t anti_kept_ = 0;                   // numbers in Set::anti
   std::vector<std::unique_ptr<Seat>> seats_;    // by pod
   std::vector<std::vector<OnNode>> on_node_;    // by node
   std::vector<std::vector<PortUse>> ports_on_;  // by node; sorted by port

@@ -244,6 +244,7 @@ void Peers::add_others(const PodSpec& pod, Test& test) {
   find_others(pod, test.others_);
   for (const std::uint32_t number : test.others_) place_anti(anti_[number]);
   if (test.others_.size() <= kOthersApart) return;
+  test.others_looked_at_ = test.others_.size();
   std::map<std::uint32_t, std::size_t> places;  // by domains, in kept_off_
   for (const std::uint32_t number : test.others_) {
     const AntiTerm& term = anti_[number];
