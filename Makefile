@@ -107,10 +107,11 @@ kube-bench: build ## race kube-scheduler on a real control plane, results in ben
 .PHONY: bench
 bench: build ## run the benchmarks (engine, controller, extender), results in bench/results/
 	@cmake --build --preset release -j $(JOBS) --target stowage_bench stowage_rules_bench \
-		stowage_extender_load
+		stowage_hostile_bench stowage_extender_load
 	@mkdir -p bench/results
 	$(RELEASE)/bench/stowage_bench --out bench/results/latest.json
 	$(RELEASE)/bench/stowage_rules_bench --out bench/results/rules.json
+	$(RELEASE)/bench/stowage_hostile_bench --out bench/results/hostile.json
 	$(PYTHON) bench/cluster_bench.py $(RELEASE)/stowage --out bench/results/cluster.json
 	$(PYTHON) bench/extender_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_extender_load \
 		--out bench/results/extender.json

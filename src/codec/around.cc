@@ -34,6 +34,7 @@ Status read_term(JsonValue& value, TermParts& out, Unsupported& unsupported) {
 Status read_required(JsonValue& value, std::vector<TermParts>& out, Unsupported& unsupported) {
   out.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (out.size() > core::kMaxPodTerms) return {};
     return read_term(element, out.emplace_back(), unsupported);
   });
 }
@@ -41,6 +42,7 @@ Status read_required(JsonValue& value, std::vector<TermParts>& out, Unsupported&
 Status read_preferred(JsonValue& value, std::vector<TermParts>& out) {
   out.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (out.size() > core::kMaxPodTerms) return {};
     TermParts wish;
     // A wish that can not be understood is no reason not to place the pod.
     Unsupported not_understood;
@@ -180,6 +182,7 @@ Status read_affinity(JsonValue& value, core::NodeRules& rules, AroundParts& part
 Status read_spread(JsonValue& value, AroundParts& parts, Unsupported& unsupported) {
   parts.spread.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (parts.spread.size() > core::kMaxSpreadRules) return {};
     SpreadParts one;
     one.rule.selector.nothing = true;  // unless it is there
     Unsupported not_understood;
@@ -187,7 +190,9 @@ Status read_spread(JsonValue& value, AroundParts& parts, Unsupported& unsupporte
       return read_spread_field(key, field, one, not_understood);
     }));
     if (one.rule.hard) {
-      unsupported.insert(unsupported.end(), not_understood.begin(), not_understood.end());
+      for (std::string& words : not_understood) {
+        if (unsupported.size() < kMaxUnsupported) unsupported.push_back(std::move(words));
+      }
     } else if (!not_understood.empty()) {
       return {};  // a wish
     }
@@ -200,11 +205,14 @@ Status read_volumes(JsonValue& value, AroundParts& parts) {
   parts.claims.clear();
   parts.disks.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (parts.claims.size() > core::kMaxVolumes) return {};
     VolumeParts volume;
     STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
       return read_volume_field(key, field, volume);
     }));
-    if (volume.disk) parts.disks.push_back(std::move(*volume.disk));
+    if (volume.disk && parts.disks.size() <= core::kMaxDisks) {
+      parts.disks.push_back(std::move(*volume.disk));
+    }
     if (volume.ephemeral) {
       parts.claims.push_back({.name = std::move(volume.name), .ephemeral = true});
     } else if (!volume.claim.empty()) {
@@ -216,6 +224,7 @@ Status read_volumes(JsonValue& value, AroundParts& parts) {
 
 Status read_host_ports(JsonValue& value, std::vector<core::HostPort>& ports) {
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (ports.size() > core::kMaxHostPorts) return {};
     core::HostPort port{.protocol = "TCP"};
     STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
       if (key == "hostPort") return read(field, port.port);

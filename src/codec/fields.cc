@@ -4,9 +4,10 @@
 
 namespace stowage::codec {
 
-Status read_texts(JsonValue& value, std::map<std::string, std::string>& out) {
+Status read_texts(JsonValue& value, std::map<std::string, std::string>& out, std::size_t most) {
   out.clear();
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (out.size() > most) return {};
     STOWAGE_TRY(text, field.text());
     out.insert_or_assign(std::string(key), std::string(text));
     return {};
@@ -25,10 +26,11 @@ Status read_quantities(JsonValue& value, dialect::Quantities& out) {
   });
 }
 
-Status read_strings(JsonValue& value, std::vector<std::string>& out) {
+Status read_strings(JsonValue& value, std::vector<std::string>& out, std::size_t most) {
   out.clear();
-  return each_element(
-      value, [&](JsonValue& element) -> Status { return read(element, out.emplace_back()); });
+  return each_element(value, [&](JsonValue& element) -> Status {
+    return out.size() > most ? Status() : read(element, out.emplace_back());
+  });
 }
 
 namespace {
@@ -36,7 +38,9 @@ namespace {
 Status read_owners(JsonValue& value, Metadata& out) {
   out.owner_kinds.clear();
   out.controller_uid.clear();
+  constexpr std::size_t kMaxOwners = 64;
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (out.owner_kinds.size() == kMaxOwners) return {};
     std::string& kind = out.owner_kinds.emplace_back();
     std::string uid;
     bool controls = false;
@@ -60,7 +64,7 @@ Status read_metadata(JsonValue& value, Metadata& out) {
     if (key == "resourceVersion") return read(field, out.resource_version);
     if (key == "creationTimestamp") return read(field, out.created);
     if (key == "labels") return read_texts(field, out.labels);
-    if (key == "annotations") return read_texts(field, out.annotations);
+    if (key == "annotations") return read_texts(field, out.annotations, dialect::kMaxAnnotations);
     if (key == "ownerReferences") return read_owners(field, out);
     if (key == "deletionTimestamp") out.deleting = true;
     return {};

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "codec/json_in.h"
 #include "core/model/around.h"
+#include "core/model/limits.h"
 #include "dialect/objects.h"
 
 namespace stowage::codec {
@@ -14,12 +15,18 @@ namespace stowage::codec {
 // The most that one object, and one page of a list, may have. The API server stores no object over
 // 1.5 MiB by default.
 inline constexpr std::size_t kMaxObjectBytes = std::size_t{16} << 20U;
+inline constexpr std::size_t kMaxTexts = core::kMaxRuleBytes / core::kBytesPerEntry;
 inline constexpr std::size_t kMaxListBytes = std::size_t{1} << 30U;
 
+// Lists are read up to one entry more than the limit of their kind (core/model/limits.h), so that
+// nobody's object is large in memory, and whoever asks can see that there were more.
+//
 // Labels or annotations.
-[[nodiscard]] Status read_texts(JsonValue& value, std::map<std::string, std::string>& out);
+[[nodiscard]] Status read_texts(JsonValue& value, std::map<std::string, std::string>& out,
+                                std::size_t most = core::kMaxNodeLabels);
 [[nodiscard]] Status read_quantities(JsonValue& value, dialect::Quantities& out);
-[[nodiscard]] Status read_strings(JsonValue& value, std::vector<std::string>& out);
+[[nodiscard]] Status read_strings(JsonValue& value, std::vector<std::string>& out,
+                                  std::size_t most = kMaxTexts);
 
 struct Metadata {
   std::string ns;
@@ -40,6 +47,7 @@ struct Metadata {
 
 // What can not be expressed goes to `unsupported`, in words.
 using Unsupported = std::vector<std::string>;
+inline constexpr std::size_t kMaxUnsupported = 8;  // further ones are not told
 [[nodiscard]] Status read_node_affinity(JsonValue& value, core::NodeRules& rules,
                                         Unsupported& unsupported);
 [[nodiscard]] Status read_tolerations(JsonValue& value, core::NodeRules& rules,

@@ -75,7 +75,9 @@ Status read_pod_resources(JsonValue& value, PodObject& pod) {
 
 Status read_gates(JsonValue& value, PodObject& pod) {
   pod.gates.clear();
+  constexpr std::size_t kMaxGates = 64;
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (pod.gates.size() == kMaxGates) return {};
     std::string& gate = pod.gates.emplace_back();
     return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
       return key == "name" ? read(field, gate) : Status();
@@ -266,6 +268,13 @@ Result<PodObject> read_pod(JsonFields& fields) {
   parts.pod.containers = std::move(parts.init);
   std::move(parts.app.begin(), parts.app.end(), std::back_inserter(parts.pod.containers));
   put_given(parts);
+  PodObject& pod = parts.pod;
+  const auto few =
+      core::within_limits(fmt::format("{}/{}", pod.ns, pod.name), pod.rules, pod.around);
+  if (!few) {  // objects are kept here and there: none is large
+    pod.over_limit = few.error().message;
+    core::cut_rules(pod.rules, pod.around);
+  }
   return std::move(parts.pod);
 }
 

@@ -34,6 +34,10 @@ std::optional<TaintEffect> taint_effect(std::string_view word) {
   return std::nullopt;
 }
 
+void not_understood(Unsupported& unsupported, std::string words) {
+  if (unsupported.size() < kMaxUnsupported) unsupported.push_back(std::move(words));
+}
+
 // What the expressions speak of: labels of nodes, the node's own fields, or labels of whatever a
 // label selector selects, which knows fewer operators.
 enum class Subject : std::uint8_t { nodes, fields, labels };
@@ -42,6 +46,7 @@ Status read_requirements(JsonValue& value, Subject subject, std::vector<Requirem
                          Unsupported& unsupported) {
   out.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (out.size() > kMaxTexts) return {};
     Requirement& requirement = out.emplace_back();
     std::string op;
     STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
@@ -53,14 +58,15 @@ Status read_requirements(JsonValue& value, Subject subject, std::vector<Requirem
     auto known = requirement_op(op);
     if (subject == Subject::labels && (op == "Gt" || op == "Lt")) known.reset();
     if (!known) {
-      unsupported.push_back(fmt::format(
-          "{} operator \"{}\"", subject == Subject::labels ? "label selector" : "node affinity",
-          op.substr(0, kMaxShown)));
+      not_understood(unsupported,
+                     fmt::format("{} operator \"{}\"",
+                                 subject == Subject::labels ? "label selector" : "node affinity",
+                                 op.substr(0, kMaxShown)));
     }
     requirement.op = known.value_or(Requirement::Op::in);
     if (subject == Subject::fields && requirement.key != "metadata.name") {
-      unsupported.push_back(
-          fmt::format("node affinity to the field \"{}\"", requirement.key.substr(0, kMaxShown)));
+      not_understood(unsupported, fmt::format("node affinity to the field \"{}\"",
+                                              requirement.key.substr(0, kMaxShown)));
     }
     return {};
   });
@@ -81,15 +87,16 @@ Status read_term(JsonValue& value, NodeTerm& out, Unsupported& unsupported) {
 Status read_preferred(JsonValue& value, core::NodeRules& rules) {
   rules.preferred.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (rules.preferred.size() > core::kMaxNodeTerms) return {};
     core::PreferredNodes preferred;
     // A wish that can not be understood is no reason not to place the pod.
-    Unsupported not_understood;
+    Unsupported unknown;
     STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
       if (key == "weight") return read(field, preferred.weight);
-      if (key == "preference") return read_term(field, preferred.term, not_understood);
+      if (key == "preference") return read_term(field, preferred.term, unknown);
       return {};
     }));
-    if (not_understood.empty()) rules.preferred.push_back(std::move(preferred));
+    if (unknown.empty()) rules.preferred.push_back(std::move(preferred));
     return {};
   });
 }
@@ -108,7 +115,7 @@ Status read_toleration(JsonValue& value, core::NodeRules& rules, Unsupported& un
   if (op == "Exists") {
     toleration.op = Toleration::Op::exists;
   } else if (!op.empty() && op != "Equal") {
-    unsupported.push_back(fmt::format("toleration operator \"{}\"", op));
+    not_understood(unsupported, fmt::format("toleration operator \"{}\"", op.substr(0, kMaxShown)));
     return {};
   }
   if (!effect.empty()) {
@@ -127,6 +134,7 @@ Status read_node_selector(JsonValue& value, std::vector<NodeTerm>& terms,
     if (key != "nodeSelectorTerms") return {};
     terms.clear();
     return each_element(field, [&](JsonValue& element) -> Status {
+      if (terms.size() > core::kMaxNodeTerms) return {};
       return read_term(element, terms.emplace_back(), unsupported);
     });
   });
@@ -163,6 +171,7 @@ Status read_label_selector(JsonValue& value, core::LabelSelector& out, Unsupport
 Status read_tolerations(JsonValue& value, core::NodeRules& rules, Unsupported& unsupported) {
   rules.tolerations.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (rules.tolerations.size() > core::kMaxTolerations) return {};
     return read_toleration(element, rules, unsupported);
   });
 }
@@ -170,6 +179,7 @@ Status read_tolerations(JsonValue& value, core::NodeRules& rules, Unsupported& u
 Status read_taints(JsonValue& value, std::vector<core::Taint>& taints) {
   taints.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (taints.size() > core::kMaxTaints) return {};
     core::Taint taint;
     STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
       if (key == "key") return read(field, taint.key);

@@ -1,6 +1,8 @@
 // Decoder::thing: claims, volumes and what else rules of scheduling speak of.
 #include <optional>
+#include <span>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -238,6 +240,7 @@ Result<core::Thing> read_volume(const Sections& object) {
 Status read_topologies(JsonValue& value, std::vector<core::NodeTerm>& terms) {
   terms.clear();
   return each_element(value, [&](JsonValue& element) -> Status {
+    if (terms.size() > core::kMaxThingBytes / core::kBytesPerEntry) return {};
     core::NodeTerm& term = terms.emplace_back();
     return each_field(element, [&](std::string_view key, JsonValue& list) -> Status {
       if (key != "matchLabelExpressions") return {};
@@ -304,7 +307,9 @@ Status read_node_driver(JsonValue& value, core::NodeVolumeLimits& limits) {
       return part == "count" ? read(count, most.emplace()) : Status();
     });
   }));
-  if (most) limits.most.insert_or_assign(std::move(name), *most);
+  if (most && limits.most.size() <= core::kMaxDrivers) {
+    limits.most.insert_or_assign(std::move(name), *most);
+  }
   return {};
 }
 
@@ -346,7 +351,7 @@ Status read_budget_status(JsonValue& value, core::Budget& budget) {
     if (key != "disruptedPods") return {};
     budget.disrupted.clear();
     return each_field(field, [&](std::string_view pod, JsonValue& /*since*/) -> Status {
-      budget.disrupted.emplace_back(pod);
+      if (budget.disrupted.size() < kMaxTexts) budget.disrupted.emplace_back(pod);
       return {};
     });
   });
@@ -372,6 +377,38 @@ Result<core::Thing> read_budget(const Sections& object) {
 Result<core::Thing> read_namespace(const Sections& object) {
   STOWAGE_TRY_VOID(each_section(object, [](std::string_view, JsonValue&) -> Status { return {}; }));
   return core::Namespace{.name = object.meta.name, .labels = std::move(object.meta.labels)};
+}
+
+// What a thing weighs in memory besides its names, and what it may.
+struct Weight {
+  std::size_t bytes = 0;
+  std::size_t most = core::kMaxThingBytes;
+};
+Weight weight(const core::Namespace& it) { return {core::rule_bytes(it.labels)}; }
+Weight weight(const core::Claim& it) { return {it.selector ? core::rule_bytes(*it.selector) : 0}; }
+Weight weight(const core::Volume& it) {
+  const std::size_t terms = it.affinity ? core::rule_bytes(std::span(*it.affinity)) : 0;
+  return {core::rule_bytes(it.labels) + terms + it.handle.size()};
+}
+Weight weight(const core::StorageClass& it) { return {core::rule_bytes(std::span(it.topologies))}; }
+Weight weight(const core::StorageCapacity& it) {
+  return {it.nodes ? core::rule_bytes(*it.nodes) : 0};
+}
+Weight weight(const core::Budget& it) {
+  return {core::rule_bytes(it.selector), core::kMaxBudgetBytes};
+}
+Weight weight(const core::NodeVolumeLimits& it) { return {it.most.size(), core::kMaxDrivers}; }
+Weight weight(const core::StorageDriver& /*it*/) { return {}; }
+Weight weight(const core::Attachment& /*it*/) { return {}; }
+
+// A thing that was cut off would be half understood.
+Status within_limits(const core::Thing& thing) {
+  const Weight found = std::visit([](const auto& it) { return weight(it); }, thing);
+  if (found.bytes <= found.most) return {};
+  if (std::holds_alternative<core::NodeVolumeLimits>(thing)) {
+    return fail(fmt::format("it has more than {} drivers", found.most));
+  }
+  return fail(fmt::format("it has more than {} KiB of labels and selectors", found.most >> 10U));
 }
 
 Result<core::Thing> read_thing(ThingKind kind, const Sections& object) {
@@ -403,6 +440,7 @@ Result<ThingObject> Decoder::thing(ThingKind kind, std::string_view json) {
   Metadata meta;
   STOWAGE_TRY(thing, read_thing(kind, {.meta = meta, .fields = fields}));
   STOWAGE_TRY_VOID(text_.close());
+  STOWAGE_TRY_VOID(within_limits(thing));
   STOWAGE_TRY(name, name_of(kind, meta));
   return ThingObject{.name = std::move(name),
                      .resource_version = std::move(meta.resource_version),

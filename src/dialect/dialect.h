@@ -23,6 +23,9 @@ struct ReadOptions {
   // MiB to one nvidia.com/vgpu-memory. Nodes say so too (their memory factor); a pod that asks for
   // that resource goes only to those that say the same.
   std::int32_t vgpu_memory_mib = 1;
+  // Somebody else places the pod: rules beyond the limits (core/model/limits.h) are cut as those of
+  // a pod on a node are, instead of an error.
+  bool placed_by_others = false;
 };
 
 // What the containers of a pod ask of cards.
@@ -44,8 +47,13 @@ struct Reading {
 [[nodiscard]] bool asks_for_cards(const PodObject& pod);
 
 // The pod as the engine wants it, validated. Resources that mean cards are asks for cards and
-// nothing else.
+// nothing else. A pod that wants a place is within the limits of core/model/limits.h, or an error;
+// one on a node is cut to them.
 [[nodiscard]] Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options);
+
+// For a pod that is kept after its spec was made: of one that is over the limits, what nobody will
+// ask of it any more goes.
+void shed(PodObject& pod);
 
 struct NodeReading {
   core::NodeSpec node;

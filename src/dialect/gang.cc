@@ -26,7 +26,8 @@ std::string key_of(std::string_view text, const std::string& ns) {
   std::string key = where.empty() ? ns : std::string(where);
   key += '/';
   key += name;
-  return key;
+  constexpr std::size_t kLongest = 512;  // no object has a longer name
+  return key.size() > kLongest ? std::string() : key;
 }
 
 }  // namespace

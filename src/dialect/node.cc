@@ -123,6 +123,9 @@ std::vector<std::string> offers_of(const NodeObject& node, Notes& notes) {
 }  // namespace
 
 Result<NodeReading> to_spec(const NodeObject& node) {
+  if (node.annotations.size() > kMaxAnnotations) {
+    return fail(fmt::format("node {} has more than {} annotations", node.name, kMaxAnnotations));
+  }
   NodeReading reading;
   core::NodeSpec& spec = reading.node;
   spec.name = node.name;

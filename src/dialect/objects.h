@@ -3,6 +3,7 @@
 // amounts may be absurd, annotations forged.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@ namespace stowage::dialect {
 
 using Quantities = std::map<std::string, base::Quantity>;  // by resource name
 using Annotations = std::map<std::string, std::string>;
+inline constexpr std::size_t kMaxAnnotations = 512;  // of a pod or a node
 
 struct ContainerObject {
   std::string name;
@@ -61,6 +63,9 @@ struct PodObject {
   // Things the pod uses that are hard rules of scheduling and that no field above expresses, in
   // words for a person, e.g. "resource claims". Never placed by guess.
   std::vector<std::string> unsupported;
+  // Its rules are over a limit (core/model/limits.h): the sentence that says so. They are cut, as
+  // core::cut_rules() does it.
+  std::string over_limit;
   // The PodScheduled condition, if it is False.
   std::string unscheduled_reason;
   std::string unscheduled_message;

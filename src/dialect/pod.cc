@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "core/model/limits.h"
 #include "dialect/amounts.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
@@ -30,7 +31,7 @@ Status add_amount(const std::string& who, const std::string& resource,
     out.ephemeral_bytes = *amount;
   } else if (!quantity.whole()) {
     return wrong("write a whole number");
-  } else if (*amount > 0) {
+  } else if (*amount > 0 && out.extended.size() < core::kMaxBoundResourceNames) {
     out.extended[resource] = *amount;
   }
   return {};
@@ -123,12 +124,57 @@ Status check_own_names(const PodObject& pod) {
   return {};
 }
 
+// Cards are given to containers one by one, so this is checked whoever places the pod.
+Status check_containers(const PodObject& pod) {
+  if (pod.containers.size() <= core::kMaxContainers || !pod.node.empty()) return {};
+  return fail(fmt::format("pod {}/{} has more than {} containers; split the pod", pod.ns, pod.name,
+                          core::kMaxContainers));
+}
+
+// Before anything is made of what the pod brings along.
+Status check_limits(const PodObject& pod) {
+  const std::string name = fmt::format("{}/{}", pod.ns, pod.name);
+  // CPU, memory and ephemeral storage count here too, and so do cards: that is near enough.
+  std::size_t names = std::max(pod.overhead.size(), pod.pod_requests.size());
+  for (const ContainerObject& container : pod.containers) {
+    names = std::max({names, container.requests.size(), container.limits.size()});
+  }
+  if (names > 2 * core::kMaxResourceNames) {
+    return fail(fmt::format("pod {} has more than {} different resources; ask for fewer", name,
+                            core::kMaxResourceNames));
+  }
+  if (pod.annotations.size() > kMaxAnnotations) {
+    return fail(fmt::format("pod {} has more than {} annotations; remove some of them", name,
+                            kMaxAnnotations));
+  }
+  if (!pod.over_limit.empty()) return fail(pod.over_limit);
+  return core::within_limits(name, pod.rules, pod.around);
+}
+
 }  // namespace
 
 bool asks_for_cards(const PodObject& pod) {
   const auto all = dialects();
   return std::any_of(all.begin(), all.end(),
                      [&](const Dialect& dialect) { return spoken(pod, dialect) != nullptr; });
+}
+
+void shed(PodObject& pod) {
+  if (pod.containers.size() > core::kMaxContainers) {
+    pod.containers.resize(core::kMaxContainers);
+    pod.containers.shrink_to_fit();
+  }
+  const auto shed_from = [](Quantities& quantities) {
+    if (quantities.size() <= core::kMaxResourceNames) return;
+    std::erase_if(quantities, [](const auto& entry) { return !means_cards(entry.first); });
+  };
+  for (ContainerObject& container : pod.containers) {
+    for (Quantities* list : {&container.requests, &container.limits, &container.given}) {
+      shed_from(*list);
+    }
+  }
+  shed_from(pod.overhead);
+  shed_from(pod.pod_requests);
 }
 
 Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& options) {
@@ -152,6 +198,11 @@ Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& opt
 }
 
 Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) {
+  const bool wants_place = pod.node.empty() && !options.placed_by_others;
+  STOWAGE_TRY_VOID(check_containers(pod));
+  if (wants_place) {
+    STOWAGE_TRY_VOID(check_limits(pod));
+  }
   STOWAGE_TRY(reading, read(pod, options));
   if (pod.node.empty()) STOWAGE_TRY_VOID(check_own_names(pod));
   core::PodSpec spec{.uid = pod.uid,
@@ -180,6 +231,11 @@ Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) 
   }
   STOWAGE_TRY_VOID(add_all(fmt::format("pod {} overhead", spec.name), pod.overhead, spec.overhead));
   STOWAGE_TRY_VOID(add_pod_requests(pod, spec));
+  if (wants_place) {
+    STOWAGE_TRY_VOID(core::within_limits(spec));
+  } else {
+    core::cut_to_limits(spec);
+  }
   STOWAGE_TRY_VOID(core::validate(spec));
   return spec;
 }

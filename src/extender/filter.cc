@@ -168,6 +168,7 @@ void Extender::filtered(const CallPtr& call) {
   }
   Guest& guest = guests_.visit(call->object.uid);
   guest.object = call->object;
+  dialect::shed(guest.object);
   guest.spec = call->spec;
   guest.dialect = call->dialect;
   guest.held_on.clear();
@@ -321,7 +322,10 @@ void Extender::judge_templates(const CallPtr& call) const {
 
 void Extender::tell_refusal(const CallPtr& call, const std::string& text) {
   Guest& guest = guests_.visit(call->object.uid);
-  if (guest.object.uid.empty()) guest.object = call->object;
+  if (guest.object.uid.empty()) {
+    guest.object = call->object;
+    dialect::shed(guest.object);
+  }
   if (guest.told == text) return;
   guest.told = text;
   warn(call, "FilteringFailed", text);

@@ -43,6 +43,7 @@ core::PodSpec readable_part(dialect::PodObject object) {
 void strip(dialect::PodObject& object) {
   object.rules = {};
   object.around = {};
+  dialect::shed(object);
 }
 
 void drop(std::unordered_map<std::string, std::set<std::string>>& uids_by_node,
@@ -246,7 +247,8 @@ void Roster::see_guest(PodEntry& entry, const dialect::PodObject& object) {
 // Its scheduler has made room for it on a node, or is about to bind it there: others keep off.
 void Roster::see_nomination(PodEntry& entry, const dialect::PodObject& object) {
   if (object.nominated.empty() && entry.nominated.empty()) return;
-  auto spec = dialect::to_spec(object, reading({.floor_whole_cards = true}));
+  auto spec =
+      dialect::to_spec(object, reading({.floor_whole_cards = true, .placed_by_others = true}));
   if (!spec) spec = readable_part(object);
   entry.nominated = object.nominated;
   mailbox_.put_pod(core::PodNominated{.pod = std::move(*spec), .node = object.nominated});

@@ -29,7 +29,8 @@ std::optional<core::PodHeld> Roster::promise_of(const dialect::PodObject& object
   const auto node_name = dialect::promised_node(object);
   const core::NodeSpec* on = node_name ? node(*node_name) : nullptr;
   if (on == nullptr) return std::nullopt;
-  auto spec = dialect::to_spec(object, reading({.floor_whole_cards = true}));
+  auto spec =
+      dialect::to_spec(object, reading({.floor_whole_cards = true, .placed_by_others = true}));
   if (!spec) return std::nullopt;
   const std::int64_t now = clock_.unix_nanos();
   auto promise =

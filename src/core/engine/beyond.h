@@ -30,6 +30,8 @@ class Beyond {
   [[nodiscard]] ReasonCode check(NodeIndex node) const;
   // A claim of the pod is for one pod alone, and another one has it: wherever the pod goes.
   [[nodiscard]] bool claim_taken() const;
+  // See Peers::Test.
+  [[nodiscard]] std::size_t others() const { return peers_.others(); }
   // Do events about volumes and claims make a difference to this pod?
   [[nodiscard]] bool uses_volumes() const { return needs_.any(); }
   [[nodiscard]] std::vector<ClaimStep> claims_on(NodeIndex node) const;

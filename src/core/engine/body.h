@@ -80,6 +80,9 @@ class Engine::Body {
   [[nodiscard]] Status acceptable(const PodSpec& pod) const;
   // The planner of the pod's profile, or one made for its own wish.
   Planner& planner_of(const PodSpec& pod);
+  // Pods can wish for any policy: planners that nobody wished for lately are forgotten. Not while
+  // one is in use.
+  void forget_planners();
   // The pod with what the quota of its namespace leaves it, if there is one: then in `scratch`.
   const PodSpec& bounded(const PodSpec& pod, PodSpec& scratch) const;
   [[nodiscard]] Beyond beyond(const PodSpec& pod) {
@@ -127,7 +130,7 @@ class Engine::Body {
   // Groups that rules about pods and volumes stand in the way of, if something has happened that
   // can help them.
   void try_beyond();
-  bool may_try_beyond();
+  bool may_try_beyond(std::int32_t cost);
   // A pod left a namespace with a quota: others of it may go elsewhere than to the node it left.
   void wake_namespace(const std::string& pod_name);
 
@@ -175,6 +178,7 @@ class Engine::Body {
   OnNode less_important(const PodSpec& pod, NodeIndex node);
   // The pod as it counts in a dry run: of a room all that it is to become.
   [[nodiscard]] PodRecord as_it_will_be(PodIndex pod) const;
+  [[nodiscard]] bool selects_pod(const Budget& budget, const Labels& labels) const;
   [[nodiscard]] std::vector<std::uint8_t> breaks_budget(const std::vector<PodIndex>& pods) const;
 
   // ---- guests (guests.cc)
@@ -226,7 +230,15 @@ class Engine::Body {
   std::vector<std::unique_ptr<Planner>> planners_;  // by profile, then those of wishes
   std::size_t profiles_ = 0;
   using WishKey = std::tuple<std::uint32_t, NodePolicy, CardPolicy, bool>;
-  std::map<WishKey, std::size_t> wish_planners_;              // positions in planners_
+  struct WishPlanner {
+    std::size_t at = 0;  // in planners_
+    std::uint64_t asked = 0;
+  };
+  std::map<WishKey, WishPlanner> wish_planners_;
+  std::uint64_t wishes_ = 0;  // asked for
+  // While preemption looks at nodes: which budgets select pods with these labels, of peers_.
+  using Selected = std::map<std::pair<const Labels*, const Budget*>, bool>;
+  mutable std::optional<Selected> selected_;
   std::unordered_map<std::string, Guest> guests_;             // lookup only
   std::set<std::pair<base::Instant, std::string>> runs_out_;  // of holds
   std::vector<NodeIndex> next_asked_;  // by node: which one was asked about after it, last time

@@ -5,11 +5,14 @@
 #include <utility>
 
 #include "core/engine/body.h"
+#include "core/model/limits.h"
 
 namespace stowage::core {
 
 namespace {
 
+constexpr std::size_t kWishPlanners = 32;
+constexpr std::size_t kWishKeys = std::size_t{1} << 20U;  // in the rankings of each
 constexpr std::int64_t kFirstRestNs = 1'000'000'000;
 constexpr std::uint32_t kMostDoublings = 3;
 constexpr std::int64_t kLongestRestNs = 10 * kFirstRestNs;
@@ -40,6 +43,7 @@ Engine::Body::Body(std::vector<PolicyOptions> profiles, EngineOptions options)
 Commands Engine::Body::handle(const Event& event, base::Instant now) {
   out_.clear();
   now_ = now;
+  forget_planners();
   for (const std::string& node : loads_.expire(now_)) refresh_load(node);
   std::visit([this](const auto& e) { on(e); }, event);
   try_beyond();
@@ -96,12 +100,28 @@ Planner& Engine::Body::planner_of(const PodSpec& pod) {
     return own;
   }
   const WishKey key{pod.profile, options.choice.node, options.choice.card, options.profile_weights};
-  const auto [at, fresh] = wish_planners_.emplace(key, planners_.size());
+  const auto [at, fresh] = wish_planners_.try_emplace(key, WishPlanner{.at = planners_.size()});
   if (fresh) {
-    planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options)));
+    planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options), kWishKeys));
     heed_load(*planners_.back());
   }
-  return *planners_[at->second];
+  at->second.asked = ++wishes_;
+  return *planners_[at->second.at];
+}
+
+void Engine::Body::forget_planners() {
+  while (planners_.size() > profiles_ + kWishPlanners) {
+    const auto oldest = std::min_element(
+        wish_planners_.begin(), wish_planners_.end(),
+        [](const auto& a, const auto& b) { return a.second.asked < b.second.asked; });
+    const std::size_t gap = oldest->second.at;
+    wish_planners_.erase(oldest);
+    planners_[gap] = std::move(planners_.back());
+    planners_.pop_back();
+    for (auto& [key, wish] : wish_planners_) {
+      if (wish.at == planners_.size()) wish.at = gap;
+    }
+  }
 }
 
 const PodSpec& Engine::Body::bounded(const PodSpec& pod, PodSpec& scratch) const {
@@ -186,6 +206,7 @@ Status Engine::Body::acceptable(const PodSpec& pod) const {
 
 void Engine::Body::on(const PodPending& e) {
   if (auto fine = acceptable(e.pod); !fine) return reject(e.pod.uid, fine.error().message);
+  if (auto few = within_limits(e.pod); !few) return reject(e.pod.uid, few.error().message);
   if (ledger_.find_pod(e.pod.uid).valid()) return;   // placed already
   const auto came = waiting_.arrival_of(e.pod.uid);  // set: it waits, and keeps its place
   const auto rests_until = waiting_.rests_until(e.pod.uid);

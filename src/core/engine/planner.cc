@@ -14,12 +14,31 @@ namespace {
 constexpr std::size_t kSlice = 16;
 constexpr std::size_t kYoungSlice = 64;
 
+// Names of the resources that are missing: those that no node offers, if there are such.
+std::string resources_in_words(const Shape& shape) {
+  constexpr std::size_t kTold = 8;
+  std::vector<std::string> names;
+  for (const bool offered : {false, true}) {
+    for (std::size_t i = 0; i < shape.extended.size(); ++i) {
+      const bool known = shape.extended[i].first != ResourceNames::kNone;
+      if (known == offered) names.push_back(shape.extended_names[i]);
+    }
+    if (!names.empty()) break;
+  }
+  std::string words;
+  for (std::size_t i = 0; i < std::min(names.size(), kTold); ++i) {
+    words += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > kTold) words += " and " + std::to_string(names.size() - kTold) + " more";
+  return words;
+}
+
 }  // namespace
 
-Planner::Planner(Ledger& ledger, PolicyOptions options)
+Planner::Planner(Ledger& ledger, PolicyOptions options, std::size_t keys)
     : ledger_(ledger),
       options_(std::move(options)),
-      cache_(ledger_, options_),
+      cache_(ledger_, options_, keys),
       learner_(options_),
       uses_price_(options_.choice.node == NodePolicy::dual_price ||
                   options_.choice.card == CardPolicy::dual_price),
@@ -49,14 +68,14 @@ Reason Planner::verdict(const Shape& shape, NodeIndex node) const {
 // ---- decisions ------------------------------------------------------------------------------
 
 const Ranking& Planner::ranked(Entry& entry) {
-  if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();  // a new card model
+  if (uses_fgd_ && fgd_models_ != models_known()) publish_model();  // a new card model
   cache_.refresh(entry, model_);
   ++draw_;
   return entry.ranking;
 }
 
 Planner::Choice Planner::choose(Entry& entry, std::uint32_t kind, const Heed& heed) {
-  if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();
+  if (uses_fgd_ && fgd_models_ != models_known()) publish_model();
   cache_.refresh(entry, model_);
   return pick(entry, kind, heed);
 }
@@ -135,9 +154,7 @@ Refusal Planner::refusal(Entry& entry, bool held_back) const {
       entry.ranking.refusal([&](ReasonCode code) { return asked_of(entry.shape, code); });
   for (auto& count : refusal.counts) {
     if (count.code != ReasonCode::extended) continue;
-    for (const auto& [resource, amount] : entry.shape.extended) {
-      count.what += (count.what.empty() ? "" : ", ") + ledger_.extended_names()[resource];
-    }
+    count.what = resources_in_words(entry.shape);
   }
   add_card_names(ledger_, entry.shape, entry.ranking, refusal);
   if (!held_back) return refusal;
@@ -157,7 +174,7 @@ void Planner::work() {
 // ---- learning -------------------------------------------------------------------------------
 
 std::uint32_t Planner::arrived(Entry& entry, Try which) {
-  entry.shape.learn_models(ledger_);
+  entry.shape.learn_names(ledger_);
   if (!learns_) return kNoKind;
   const std::uint32_t kind = which == Try::first ? learner_.arrived(entry.shape, ledger_)
                                                  : learner_.kind_of(entry.shape, ledger_);
@@ -226,7 +243,7 @@ void Planner::publish_model() {
   auto model = std::make_shared<PolicyModel>();
   model->price = learner_.model();
   if (uses_fgd_) {
-    fgd_models_ = ledger_.models().size();
+    fgd_models_ = models_known();
     model->typical = typical();
     model->fgd = std::make_shared<const FgdModel>(make_fgd_model(model->typical, ledger_));
   }

@@ -26,7 +26,8 @@ class Planner {
   };
   static constexpr std::uint32_t kNoKind = ~0U;
 
-  Planner(Ledger& ledger, PolicyOptions options);
+  // `keys`: how many its rankings may have altogether.
+  Planner(Ledger& ledger, PolicyOptions options, std::size_t keys = ShapeCache::kMaxKeys);
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
 
@@ -91,7 +92,11 @@ class Planner {
   bool uses_fgd_;
   bool learns_;
   std::shared_ptr<const PolicyModel> model_;
-  std::size_t fgd_models_ = 0;              // models of cards known when model_->fgd was made
+  // Models of cards known when model_->fgd was made: changes with every new one.
+  [[nodiscard]] std::size_t models_known() const {
+    return ledger_.models().size() + ledger_.models_version();
+  }
+  std::size_t fgd_models_ = 0;
   std::vector<std::uint32_t> kind_of_pod_;  // by PodIndex
   std::string key_;                         // scratch
   std::uint64_t draw_ = 0;

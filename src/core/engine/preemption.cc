@@ -13,6 +13,8 @@ namespace stowage::core {
 namespace {
 
 constexpr std::size_t kNodesToTry = 48;
+constexpr std::size_t kOthersPerLook = 32;  // terms of others
+constexpr int kBudgetsPerNamespace = 32;    // that are heeded
 
 std::int64_t footprint_of(const PodRecord& pod) {
   std::int64_t milli = std::int64_t{pod.unknown_whole} * kMilliPerCard + pod.unknown.milli;
@@ -31,26 +33,33 @@ struct Engine::Body::Prospect {
   [[nodiscard]] auto key() const { return std::tuple(top, pods, rank); }
 };
 
+// Asked again and again while a place for one pod is looked for.
+bool Engine::Body::selects_pod(const Budget& budget, const Labels& labels) const {
+  if (!selected_) return matches(budget.selector, labels);
+  const auto [at, fresh] = selected_->try_emplace({&labels, &budget}, false);
+  if (fresh) at->second = matches(budget.selector, labels);
+  return at->second;
+}
+
 std::vector<std::uint8_t> Engine::Body::breaks_budget(const std::vector<PodIndex>& pods) const {
   std::vector<std::uint8_t> breaks(pods.size(), 0);
-  std::map<std::string, std::int64_t> left;
-  for (const auto& [name, budget] : budgets_) left[name] = budget.allowed;
+  std::map<const Budget*, std::int64_t> left;
   for (std::size_t i = 0; i < pods.size(); ++i) {
     const PodRecord& record = ledger_.pod(pods[i]);
     const Labels* labels = peers_.labels_of(pods[i]);
     if (labels == nullptr || labels->empty()) continue;
     const std::string_view ns = namespace_of(record.name);
     const std::string_view name = std::string_view(record.name).substr(ns.size() + 1);
-    for (const auto& [budget_name, budget] : budgets_) {
-      if (namespace_of(budget_name) != ns || budget.selector.all.empty() ||
-          !matches(budget.selector, *labels)) {
-        continue;
-      }
+    auto at = budgets_.lower_bound(std::string(ns) + '/');
+    for (int look = 0; look < kBudgetsPerNamespace && at != budgets_.end(); ++look, ++at) {
+      const Budget& budget = at->second;
+      if (namespace_of(at->first) != ns) break;
+      if (budget.selector.all.empty() || !selects_pod(budget, *labels)) continue;
       if (std::find(budget.disrupted.begin(), budget.disrupted.end(), name) !=
           budget.disrupted.end()) {
         continue;  // its going is counted already
       }
-      if (--left[budget_name] < 0) breaks[i] = 1;
+      if (--left.try_emplace(&budget, budget.allowed).first->second < 0) breaks[i] = 1;
     }
   }
   return breaks;
@@ -219,15 +228,22 @@ std::vector<Engine::Body::Prospect> Engine::Body::prospects(const Attempt& attem
 std::optional<Engine::Body::Clearing> Engine::Body::cheapest_clearing(Attempt& attempt) {
   std::optional<Clearing> best;
   std::size_t tried = 0;
+  selected_.emplace();
+  // A pod with long rules costs more to look at: it gets fewer looks.
+  const std::size_t cost = static_cast<std::size_t>(Waiting::try_cost(attempt.pod)) +
+                           attempt.beyond.others() / kOthersPerLook;
+  const std::size_t nodes_to_try = std::max<std::size_t>(kNodesToTry / cost, 1);
+  const std::size_t nodes_in_vain = (cost > 1 ? 2 : 8) * nodes_to_try;
   for (const Prospect& prospect : prospects(attempt)) {
     // Beyond the most promising ones, only until one is found.
-    if (++tried > kNodesToTry && best) break;
-    if (tried > 8 * kNodesToTry) break;
+    if (++tried > nodes_to_try && best) break;
+    if (tried > nodes_in_vain) break;
     const OnNode others = less_important(attempt.pod, prospect.node);
     auto clearing =
         clear(attempt.pod, attempt.entry.shape, prospect.node, others.pods, others.leaving);
     if (clearing && (!best || clearing->price() < best->price())) best = std::move(clearing);
   }
+  selected_.reset();
   return best;
 }
 

@@ -41,7 +41,7 @@ DecisionRecord Planner::record(const PodSpec& pod, const Heed& heed) {
   Entry& entry = entry_for(pod);
   const auto model_before = model_;
   const std::size_t models_before = fgd_models_;
-  if (uses_fgd_ && fgd_models_ != ledger_.models().size()) publish_model();
+  if (uses_fgd_ && fgd_models_ != models_known()) publish_model();
   cache_.refresh(entry, model_);
   if (uses_fgd_) record.options.typical = entry.model->typical;
   const std::uint32_t kind = learner_.demand().known(entry.shape.key).value_or(kNoKind);

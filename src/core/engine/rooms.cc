@@ -155,7 +155,7 @@ void Engine::Body::reserve_for_starving() {
 // The node that lacks least: most cards idle, fewest pods to wait for.
 std::optional<Engine::Body::Clearing> Engine::Body::nearest_room(const PodSpec& pod, Shape& shape) {
   constexpr std::size_t kLookAt = 16;
-  shape.learn_models(ledger_);
+  shape.learn_names(ledger_);
   struct Near {
     int missing = 0;
     std::size_t pods = 0;

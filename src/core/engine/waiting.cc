@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/model/limits.h"
 
 namespace stowage::core {
 namespace {
@@ -23,14 +24,22 @@ std::int32_t whole_cards(const Shape& shape) {
 
 }  // namespace
 
-void Waiting::open(std::unique_ptr<Group>& slot, const std::string& key, Shape shape) {
+std::int32_t Waiting::try_cost(const PodSpec& pod) {
+  constexpr std::size_t kBytesPerTry = 1024;
+  const std::size_t cost = (rule_bytes(pod.rules) + rule_bytes(pod.around)) / kBytesPerTry;
+  return std::clamp(static_cast<std::int32_t>(cost), 1, kMaxCost);
+}
+
+void Waiting::open(std::unique_ptr<Group>& slot, const Parked& first, Shape shape) {
   slot = std::make_unique<Group>();
-  slot->key = key;
+  slot->key = first.group;
+  slot->cost = try_cost(first.pod);
   slot->shape = std::move(shape);
   slot->row = rows_.size();
   rows_.push_back({.cpu_milli = slot->shape.cpu_milli,
                    .memory_bytes = slot->shape.memory_bytes,
                    .whole_cards = whole_cards(slot->shape),
+                   .heavy = slot->heavy(),
                    .group = slot.get()});
 }
 
@@ -94,7 +103,7 @@ void Waiting::set_due(Group& group, base::Instant due) {
   due_.erase({group.due, group.key});
   rows_[group.row].beyond = group.beyond;
   group.due = due;
-  if (group.beyond || group.things) due_.emplace(due, group.key);
+  if (group.beyond || group.things || group.heavy()) due_.emplace(due, group.key);
 }
 
 std::optional<Waiting::Rested> Waiting::take_rested(base::Instant now) {

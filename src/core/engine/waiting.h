@@ -42,6 +42,9 @@ class Waiting {
     std::uint32_t tries = 0;
     std::optional<Condition> told;  // where it can change while the pods wait
     std::size_t row = 0;
+    std::int32_t cost = 1;  // of one try, see try_cost()
+    // Its rules are long: each look at them takes its time, so there are not many.
+    [[nodiscard]] bool heavy() const { return cost > 1; }
 
     [[nodiscard]] const PodSpec& first() const { return pods.begin()->second; }
   };
@@ -52,8 +55,12 @@ class Waiting {
     std::int64_t memory_bytes = 0;
     std::int32_t whole_cards = 0;  // 0: shares, or cards by number; look closely
     bool beyond = false;           // as in the group
+    bool heavy = false;
     Group* group = nullptr;
   };
+  // What it takes to try a pod, by how long its rules are: 1 for nearly all.
+  static constexpr std::int32_t kMaxCost = 32;
+  [[nodiscard]] static std::int32_t try_cost(const PodSpec& pod);
 
   // Requires: not waiting already. `arrival` keeps its place across a failed bind. `make` is asked
   // for the shape of a new group.
@@ -65,7 +72,7 @@ class Waiting {
   template <typename MakeShape>
   Group& park(Parked parked, MakeShape&& make) {
     auto& slot = groups_[parked.group];
-    if (!slot) open(slot, parked.group, make(parked.pod));
+    if (!slot) open(slot, parked, make(parked.pod));
     add(*slot, std::move(parked));
     return *slot;
   }
@@ -91,7 +98,8 @@ class Waiting {
     return groups_;
   }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
-  // Groups that events among pods or volumes can help, and may be tried from then on.
+  // Groups that events among pods or volumes can help, or whose rules are long, and that may be
+  // tried from then on.
   using Due = std::pair<base::Instant, std::string>;
   [[nodiscard]] const std::set<Due>& due() const { return due_; }
   void set_due(Group& group, base::Instant due);
@@ -107,7 +115,7 @@ class Waiting {
   };
   using RestKey = std::pair<base::Instant, Place>;
 
-  void open(std::unique_ptr<Group>& slot, const std::string& key, Shape shape);
+  void open(std::unique_ptr<Group>& slot, const Parked& first, Shape shape);
   void add(Group& group, Parked parked);
   void close(Group& group);
 

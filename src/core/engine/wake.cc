@@ -13,6 +13,7 @@ namespace {
 constexpr double kTriesPerSecond = 100;
 constexpr double kTriesAtOnce = 64;
 constexpr int kLooksPerEvent = 16;
+constexpr std::int32_t kChangesPerLook = 1024;  // more of them, and it is tried
 constexpr std::int64_t kLookAgainNs = 20'000'000;
 constexpr std::int64_t kLookAgainPerGroupNs = 100'000;
 
@@ -28,19 +29,19 @@ void Engine::Body::wake_namespace(const std::string& pod_name) {
   if (quotas_.limits(pod_name) && !waiting_.rows().empty()) try_parked({});
 }
 
-bool Engine::Body::may_try_beyond() {
+bool Engine::Body::may_try_beyond(std::int32_t cost) {
   const auto passed = static_cast<double>(now_.ns - rationed_at_.ns) * 1e-9;
   rationed_at_ = now_;
   rations_ = std::min(kTriesAtOnce, rations_ + std::max(0.0, passed) * kTriesPerSecond);
-  if (rations_ < 1) return false;
-  rations_ -= 1;
+  if (rations_ < cost) return false;
+  rations_ -= cost;
   return true;
 }
 
 bool Engine::Body::could_fit(Waiting::Group& group, NodeIndex node) {
   if (!node.valid()) return true;
   const PodSpec& pod = group.first();
-  group.shape.learn_models(ledger_);
+  group.shape.learn_names(ledger_);
   if (planner_of(pod).verdict(group.shape, node).code != ReasonCode::none) return false;
   const Beyond more = beyond(pod);
   return more.trouble().empty() && more.check(node) == ReasonCode::none;
@@ -52,7 +53,7 @@ void Engine::Body::try_parked(NodeIndex node) {
   const int whole = state == nullptr ? 0 : std::popcount(state->whole);
   bool missed = false;
   for (const Waiting::Row& row : waiting_.rows()) {
-    if (row.beyond && (missed || !may_try_beyond())) {
+    if ((row.beyond || row.heavy) && (missed || !may_try_beyond(row.group->cost))) {
       missed = true;
       continue;
     }
@@ -79,11 +80,14 @@ void Engine::Body::try_parked(NodeIndex node) {
 // In case an event that should have woken somebody was missed: everybody has a turn, but not all at
 // once, since a shape that was not asked for lately costs a look at every node.
 void Engine::Body::try_some_parked() {
-  constexpr std::size_t kGroups = 64;
+  constexpr std::int32_t kCost = 64;
   std::vector<std::string> keys;
   auto at = waiting_.groups().upper_bound(tried_up_to_);
-  for (std::size_t i = 0; i < std::min(kGroups, waiting_.groups().size()); ++i) {
+  std::int32_t cost = 0;
+  for (std::size_t i = 0; i < waiting_.groups().size(); ++i) {
     if (at == waiting_.groups().end()) at = waiting_.groups().begin();
+    cost += at->second->cost;
+    if (cost > kCost) break;
     keys.push_back(at->first);
     ++at;
   }
@@ -116,8 +120,9 @@ void Engine::Body::try_beyond() {
     const std::string key = waiting_.due().begin()->second;
     Waiting::Group& group = *waiting_.find(key);
     const bool helped = group.epoch_seen != epoch_ ||
-                        (group.beyond && peers_.concerned(group.first(), group.peers_seen));
-    if (helped && !may_try_beyond()) return;
+                        (group.beyond && peers_.concerned(group.first(), group.peers_seen,
+                                                          kChangesPerLook / group.cost));
+    if (helped && !may_try_beyond(group.cost)) return;
     group.peers_seen = peers_.changes();
     group.epoch_seen = epoch_;
     if (!helped) {

@@ -17,8 +17,8 @@ JudgeContext make_context(const Ledger& ledger, const PolicyOptions& options,
 
 }  // namespace
 
-ShapeCache::ShapeCache(const Ledger& ledger, const PolicyOptions& options)
-    : ledger_(ledger), options_(options) {}
+ShapeCache::ShapeCache(const Ledger& ledger, const PolicyOptions& options, std::size_t keys)
+    : ledger_(ledger), options_(options), keys_(keys) {}
 
 JudgeContext ShapeCache::context(const Entry& entry) const {
   return make_context(ledger_, options_, *entry.model);
@@ -28,8 +28,9 @@ ShapeCache::Entry& ShapeCache::find(const std::string& key, const std::function<
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return *entries_[known->second];
   const std::size_t most =
-      std::clamp<std::size_t>(kMaxKeys / std::max<std::size_t>(1, ledger_.node_slots()), 16, 1024);
-  while (entries_.size() >= most) evict();
+      std::clamp<std::size_t>(keys_ / std::max<std::size_t>(1, ledger_.node_slots()), 16, 1024);
+  while (entries_.size() >= most || (bytes_ > kMaxBytes && !entries_.empty())) evict();
+  bytes_ += key.size();
   by_key_.emplace(key, entries_.size());
   entries_.push_back(std::make_unique<Entry>());
   entries_.back()->shape = make();
@@ -41,6 +42,7 @@ void ShapeCache::evict() {
       std::min_element(entries_.begin(), entries_.end(),
                        [](const auto& a, const auto& b) { return a->asked_at < b->asked_at; });
   by_key_.erase((*oldest)->shape.key);
+  bytes_ -= (*oldest)->shape.key.size();
   if (oldest != entries_.end() - 1) {
     *oldest = std::move(entries_.back());
     by_key_[(*oldest)->shape.key] = static_cast<std::size_t>(oldest - entries_.begin());
@@ -60,7 +62,7 @@ void ShapeCache::judge_into(const Entry& entry, const PolicyModel& model, NodeIn
 
 void ShapeCache::rebuild(Entry& entry) {
   entry.next.reset();
-  entry.shape.learn_models(ledger_);
+  entry.shape.learn_names(ledger_);
   entry.ranking.reset(ledger_.node_slots(), ledger_.ranks());
   const JudgeContext context = make_context(ledger_, options_, *entry.model);
   Verdict verdict;
@@ -119,7 +121,7 @@ void ShapeCache::refresh(Entry& entry, const std::shared_ptr<const PolicyModel>&
     rebuild(entry);
     return;
   }
-  entry.shape.learn_models(ledger_);
+  entry.shape.learn_names(ledger_);
   catch_up(entry, *changes);
   if (entry.model != model && !entry.queued) {
     entry.queued = true;
@@ -150,7 +152,7 @@ void ShapeCache::work(std::size_t slice) {
       return;
     }
     Entry::Successor& next = *entry->next;
-    entry->shape.learn_models(ledger_);
+    entry->shape.learn_names(ledger_);
     if (next.cursor == 0) next.ranking.reset(ledger_.node_slots(), ledger_.ranks());
     const std::size_t end = std::min(next.cursor + budget, ledger_.node_slots());
     budget -= end - next.cursor;

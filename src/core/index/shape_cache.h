@@ -5,7 +5,8 @@
 // world: in a small cluster a ranking is made anew when it is next asked for; in a large one it
 // goes on with the model it was made with, while its successor is built a slice per decision.
 //
-// Bounded: at most kMaxKeys keys over all rankings; the shape asked for longest ago gives way.
+// Bounded: at most so many keys over all rankings, and kMaxBytes of rules over all shapes; the
+// shape asked for longest ago gives way.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,10 @@ class ShapeCache {
     std::unique_ptr<Successor> next;
   };
 
-  ShapeCache(const Ledger& ledger, const PolicyOptions& options);
+  static constexpr std::size_t kMaxKeys = std::size_t{16} << 20U;
+  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20U;
+
+  ShapeCache(const Ledger& ledger, const PolicyOptions& options, std::size_t keys = kMaxKeys);
 
   // The entry for pods of this shape; `make` is called if it is not there yet.
   [[nodiscard]] Entry& find(const std::string& key, const std::function<Shape()>& make);
@@ -65,7 +69,6 @@ class ShapeCache {
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:
-  static constexpr std::size_t kMaxKeys = std::size_t{16} << 20U;
   static constexpr std::size_t kRebuildAtOnce = 4096;  // nodes
 
   void rebuild(Entry& entry);
@@ -75,6 +78,8 @@ class ShapeCache {
 
   const Ledger& ledger_;
   const PolicyOptions& options_;
+  std::size_t keys_;
+  std::size_t bytes_ = 0;  // of the keys of shapes, which have their rules in them
   std::vector<std::unique_ptr<Entry>> entries_;
   std::unordered_map<std::string, std::size_t> by_key_;  // lookup only
   std::deque<std::string> queue_;                        // keys of entries with stale models

@@ -40,12 +40,7 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
     const auto& record = pods_[pod.at()];
     if (record.node != node) complain("lists pod " + record.uid + " that is elsewhere");
     add_charges(record, 1, use, cards);
-    for (const auto& [name, amount] : record.resources.extended) {
-      const auto known = extended_.numbers.find(name);
-      const auto number = known == extended_.numbers.end() ? 0 : known->second;
-      if (use.extended.size() <= number) use.extended.resize(number + 1);
-      use.extended[number] += amount;
-    }
+    add_extended(record, 1, use);
   }
   use.extended.resize(std::max(use.extended.size(), slot.use.extended.size()));
   NodeUse kept = slot.use;
@@ -77,7 +72,7 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
     const bool whole = ((state.whole >> i) & 1U) != 0;
     if (whole && !nobody) complain("a used card counts as whole");
     if (!whole && nobody && slot.spec.cards[i].healthy) complain("a free card is not whole");
-    if (models_.names[row.model] != slot.spec.cards[i].model) complain("wrong model on a card");
+    if (models()[row.model] != slot.spec.cards[i].model) complain("wrong model on a card");
   }
 }
 

@@ -11,8 +11,6 @@
 namespace stowage::core {
 namespace {
 
-constexpr std::size_t kMaxInterned = std::numeric_limits<std::uint16_t>::max();
-constexpr std::ptrdiff_t kMaxMemorySizes = 1024;
 constexpr std::size_t kMaxClasses = 4096;
 // Nodes of one make differ a little in what the system leaves them: that makes no class.
 constexpr std::int64_t kClassCpuMilli = 500;
@@ -30,35 +28,6 @@ bool has_soft_taint(const NodeSpec& node) {
 }
 
 }  // namespace
-
-std::uint32_t Ledger::Interner::number(const std::string& name) {
-  if (names.empty()) {
-    names.emplace_back();
-    numbers.emplace("", 0);
-  }
-  const auto found = numbers.find(name);
-  if (found != numbers.end()) return found->second;
-  if (names.size() > kMaxInterned) return 0;  // no cluster has 65,535 models; call it unknown
-  const auto number = static_cast<std::uint32_t>(names.size());
-  names.push_back(name);
-  numbers.emplace(name, number);
-  return number;
-}
-
-std::uint32_t Ledger::extended_resource(const std::string& name) { return extended_.number(name); }
-
-std::uint32_t Ledger::offer_bit(const std::string& name) {
-  constexpr std::uint32_t kLastBit = 31;
-  return std::uint32_t{1} << std::min(offers_.number(name), kLastBit);
-}
-
-std::int64_t Ledger::extended_free(NodeIndex node, std::uint32_t resource) const {
-  const auto& slot = nodes_[node.at()];
-  const auto at = [resource](const std::vector<std::int64_t>& v) {
-    return resource < v.size() ? v[resource] : 0;
-  };
-  return std::max<std::int64_t>(0, at(slot.extended_capacity) - at(slot.use.extended));
-}
 
 NodeIndex Ledger::find_node(std::string_view name) const {
   const auto found = quick_.find(name);
@@ -85,21 +54,18 @@ NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
     ranks_[node.at()] = *spec.rank;
     ++layout_version_;
   }
+  give_names_back(node);
   place_cards(node, spec);
   if (slot.present) soft_taints_ -= has_soft_taint(slot.spec) ? 1U : 0U;
   soft_taints_ += has_soft_taint(spec) ? 1U : 0U;
+  offer_resources(spec, slot);
+  if (slot.present) withdraw_resources(slot.spec);
   slot.spec = spec;
   if (!slot.present) {
     slot.present = true;
     ++present_;
   } else {
     --class_nodes_[states_[node.at()].node_class];
-  }
-  slot.extended_capacity.clear();
-  for (const auto& [name, amount] : spec.allocatable.extended) {
-    const auto number = extended_.number(name);
-    if (slot.extended_capacity.size() <= number) slot.extended_capacity.resize(number + 1);
-    slot.extended_capacity[number] = amount;
   }
   states_[node.at()].offers = 0;
   for (const auto& name : spec.offers) states_[node.at()].offers |= offer_bit(name);
@@ -163,16 +129,6 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
   for (const PodIndex pod : slot.pods) add_charges(pods_[pod.at()], 1, ignored, slot.card_use);
 }
 
-std::uint16_t Ledger::memory_class(std::int32_t memory_mib) {
-  const auto known = std::find(memory_sizes_.begin(), memory_sizes_.end(), memory_mib);
-  if (known == memory_sizes_.end() && std::ssize(memory_sizes_) < kMaxMemorySizes) {
-    memory_sizes_.push_back(memory_mib);
-    return static_cast<std::uint16_t>(memory_sizes_.size() - 1);
-  }
-  const auto index = std::min<std::ptrdiff_t>(known - memory_sizes_.begin(), kMaxMemorySizes - 1);
-  return static_cast<std::uint16_t>(index);
-}
-
 void Ledger::classify(NodeIndex node) {
   const auto& spec = nodes_[node.at()].spec;
   NodeClass key;
@@ -181,8 +137,10 @@ void Ledger::classify(NodeIndex node) {
   key.memory_bytes = all.memory_bytes - all.memory_bytes % kClassMemoryBytes;
   auto* card_states = cards_.data() + states_[node.at()].first_card;
   for (std::size_t i = 0; i < spec.cards.size(); ++i) {
-    card_states[i].model = static_cast<std::uint16_t>(models_.number(spec.cards[i].model));
-    card_states[i].memory_class = memory_class(spec.cards[i].memory_mib);
+    const std::string& model = spec.cards[i].model;
+    card_states[i].model =
+        borrowed_ == nullptr ? tables_.models.take(model) : borrowed_->models.find(model);
+    card_states[i].memory_class = memory_sizes_.take(spec.cards[i].memory_mib);
     key.models.push_back(card_states[i].model);
     key.memory_mib.push_back(spec.cards[i].memory_mib);
   }
@@ -193,6 +151,15 @@ void Ledger::classify(NodeIndex node) {
     entry = class_numbers_.emplace(key, static_cast<std::uint16_t>(classes_.size())).first;
     classes_.push_back(std::move(key));
     class_nodes_.push_back(0);
+  }
+  if (entry == class_numbers_.end()) {  // that of a kind of which there are none any more
+    const auto unused = std::find(class_nodes_.begin(), class_nodes_.end(), 0U);
+    if (unused != class_nodes_.end()) {
+      const auto at = static_cast<std::uint16_t>(unused - class_nodes_.begin());
+      class_numbers_.erase(classes_[at]);
+      entry = class_numbers_.emplace(key, at).first;
+      classes_[at] = std::move(key);
+    }
   }
   // Beyond the limit all further kinds of nodes share the last class: its weight is a guess.
   const auto number =
@@ -208,6 +175,8 @@ void Ledger::remove_node(std::string_view name) {
   NodeSpec gone;
   gone.name = slot.spec.name;
   gone.rank = slot.spec.rank;
+  give_names_back(node);
+  withdraw_resources(slot.spec);
   place_cards(node, gone);
   soft_taints_ -= has_soft_taint(slot.spec) ? 1U : 0U;
   slot.spec = gone;
@@ -238,7 +207,7 @@ PodIndex Ledger::new_record(const PodSpec& pod, NodeIndex node) {
   record.leaving = pod.leaving;
   record.stays = pod.stays;
   record.since = pod.since;
-  record.resources = effective_resources(pod);
+  record.resources = kept_resources(pod);
   STOWAGE_CHECK(pods_by_uid_.emplace(pod.uid, index).second);
   nodes_[node.at()].pods.push_back(index);
   return index;
@@ -308,14 +277,15 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
     const auto& record = pods_[known.at()];
     const bool same_node = nodes_[record.node.at()].spec.name == node_name;
     const bool cards_known = record.unknown_whole == 0 && record.unknown == CardCharge{};
-    const bool same_resources = record.resources == effective_resources(pod);
+    Resources resources = kept_resources(pod);
+    const bool same_resources = record.resources == resources;
     const bool same_cards =
         cards ? cards_known && record.charges == seen.charges && record.orphans == seen.orphans
               : cards_known || record.state == PodState::reserved;
     if (same_node && same_cards) {
       if (!same_resources) {  // it was resized where it is
         charge(record, -1);
-        pods_[known.at()].resources = effective_resources(pod);
+        pods_[known.at()].resources = std::move(resources);
         charge(record, 1);
       }
       pods_[known.at()].priority = pod.priority;
@@ -393,9 +363,10 @@ void Ledger::add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
   }
 }
 
-void Ledger::add_extended(const PodRecord& pod, std::int64_t sign, NodeUse& use) {
+void Ledger::add_extended(const PodRecord& pod, std::int64_t sign, NodeUse& use) const {
   for (const auto& [name, amount] : pod.resources.extended) {
-    const auto number = extended_.number(name);
+    const auto number = resource_number(name);
+    if (number == ResourceNames::kNone) continue;  // charged when a node offers it
     if (use.extended.size() <= number) use.extended.resize(number + 1);
     use.extended[number] += sign * amount;
   }

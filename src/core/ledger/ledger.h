@@ -19,6 +19,7 @@
 #include <unordered_map>  // lookup only
 #include <vector>
 
+#include "core/ledger/names.h"
 #include "core/ledger/state.h"
 #include "core/ledger/survey.h"
 #include "core/model/ids.h"
@@ -146,7 +147,8 @@ class Ledger {
     std::int64_t unnamed = 0;
   };
   [[nodiscard]] ByNumber by_number(NodeIndex node) const;
-  // A ledger of this node alone, without some of its pods: what it would be like without them.
+  // A ledger of this node alone, without some of its pods: what it would be like without them. It
+  // reads the names of this one, which has to stay as it is meanwhile.
   [[nodiscard]] Ledger without(NodeIndex node, std::span<const PodIndex> pods) const;
   // Charges a pod of another ledger (that this one was made from) to this node, as it is there.
   PodIndex put(const PodRecord& pod, NodeIndex node);
@@ -154,15 +156,22 @@ class Ledger {
     return nodes_[node.at()].pods;
   }
 
-  // Interned names. A name keeps its number for the life of the ledger.
-  [[nodiscard]] const std::vector<std::string>& models() const { return models_.names; }
-  [[nodiscard]] std::uint32_t extended_resource(const std::string& name);
+  // Numbers of names (names.h). Whoever keeps one asks again when the version is another.
+  [[nodiscard]] const std::vector<std::string>& models() const { return tables().models.names(); }
+  [[nodiscard]] std::uint64_t models_version() const { return tables().models.version(); }
+  // ResourceNames::kNone: no node offers it.
+  [[nodiscard]] std::uint32_t resource_number(const std::string& name) const {
+    return tables().resources.find(name);
+  }
+  [[nodiscard]] std::uint64_t resources_version() const { return tables().resources.version(); }
+  [[nodiscard]] std::size_t resource_names() const { return tables().resources.size(); }
   // The bit of this name in NodeState::offers. Beyond 32 names the last bit means all of them.
   [[nodiscard]] std::uint32_t offer_bit(const std::string& name);
-  [[nodiscard]] const std::vector<std::string>& extended_names() const { return extended_.names; }
   [[nodiscard]] const std::vector<NodeClass>& classes() const { return classes_; }
   [[nodiscard]] std::size_t nodes_in_class(std::size_t c) const { return class_nodes_[c]; }
-  [[nodiscard]] const std::vector<std::int32_t>& memory_sizes() const { return memory_sizes_; }
+  [[nodiscard]] const std::vector<std::int32_t>& memory_sizes() const {
+    return memory_sizes_.sizes();
+  }
 
   // Nodes whose state changed, oldest first, since position `from`; unset if that is too long ago.
   [[nodiscard]] std::optional<std::span<const NodeIndex>> changes_since(std::uint64_t from) const;
@@ -216,23 +225,29 @@ class Ledger {
     std::vector<std::int64_t> extended_capacity;
     std::vector<std::uint16_t> busy;
   };
-  struct Interner {
-    std::vector<std::string> names;
-    std::map<std::string, std::uint32_t, std::less<>> numbers;
-    std::uint32_t number(const std::string& name);
+  struct Tables {
+    ModelNames models;
+    ResourceNames resources;
+    std::map<std::string, std::uint32_t, std::less<>> offers;
   };
 
   NodeIndex slot_for(const std::string& name);
   void drop_slot_if_empty(NodeIndex node);
   void place_cards(NodeIndex node, const NodeSpec& spec);
   void classify(NodeIndex node);
-  std::uint16_t memory_class(std::int32_t memory_mib);
+  // The names that this node has brought along, before it brings others, or goes.
+  void give_names_back(NodeIndex node);
+  void withdraw_resources(const NodeSpec& spec);
+  void offer_resources(const NodeSpec& spec, NodeSlot& slot);
+  void charge_new_resources(const std::vector<std::string>& names);
+  [[nodiscard]] Resources kept_resources(const PodSpec& pod) const;
+  [[nodiscard]] const Tables& tables() const { return borrowed_ == nullptr ? tables_ : *borrowed_; }
   void assign_rank(NodeIndex node);
   void relabel();
   void charge(const PodRecord& pod, std::int64_t sign);
   static void add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
                           std::vector<CardUse>& cards);
-  void add_extended(const PodRecord& pod, std::int64_t sign, NodeUse& use);
+  void add_extended(const PodRecord& pod, std::int64_t sign, NodeUse& use) const;
   void refresh(NodeIndex node);
   [[nodiscard]] CardState effective(const NodeSlot& slot, std::size_t card) const;
   void changed(NodeIndex node);
@@ -265,13 +280,12 @@ class Ledger {
   std::vector<PodIndex> free_pods_;
   std::unordered_map<std::string, PodIndex> pods_by_uid_;  // lookup only
 
-  Interner models_;
-  Interner extended_;
-  Interner offers_;
+  Tables tables_;
+  const Tables* borrowed_ = nullptr;  // a dry run's: of the ledger that it was made from
   std::vector<NodeClass> classes_;
   std::map<NodeClass, std::uint16_t> class_numbers_;
   std::vector<std::size_t> class_nodes_;
-  std::vector<std::int32_t> memory_sizes_;
+  MemorySizes memory_sizes_;
 
   std::vector<NodeIndex> log_;
   std::uint64_t log_start_ = 0;

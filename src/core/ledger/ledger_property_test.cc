@@ -212,8 +212,7 @@ Rows rows_of(Ledger& ledger) {
     const NodeIndex node(i);
     rows.nodes.push_back(ledger.state(node));
     rows.cards.emplace_back(ledger.cards(node).begin(), ledger.cards(node).end());
-    rows.extended.push_back(
-        ledger.extended_free(node, ledger.extended_resource("example.com/nic")));
+    rows.extended.push_back(ledger.extended_free(node, ledger.resource_number("example.com/nic")));
   }
   return rows;
 }

@@ -93,7 +93,7 @@ TEST(Ledger, CountsEveryResourceOfTheNode) {
   NodeSpec spec = node("n").cpu_milli(4000).memory_bytes(100).pods(2).extended("nic", 3);
   spec.allocatable.ephemeral_bytes = 50;
   const NodeIndex n = ledger.upsert_node(spec);
-  const auto nic = ledger.extended_resource("nic");
+  const auto nic = ledger.resource_number("nic");
 
   PodSpec p = pod("p").cpu_milli(1500).memory_bytes(30).extended("nic", 2);
   p.containers[0].resources.ephemeral_bytes = 20;
@@ -104,7 +104,7 @@ TEST(Ledger, CountsEveryResourceOfTheNode) {
   EXPECT_EQ(ledger.state(n).ephemeral_free_bytes, 30);
   EXPECT_EQ(ledger.state(n).pods_free, 1);
   EXPECT_EQ(ledger.extended_free(n, nic), 1);
-  EXPECT_EQ(ledger.extended_free(n, ledger.extended_resource("unheard-of")), 0);
+  EXPECT_EQ(ledger.extended_free(n, ledger.resource_number("unheard-of")), 0);
   expect_sound(ledger);
 
   ledger.release(index);
@@ -120,7 +120,7 @@ TEST(Ledger, ShowsZeroWhereOthersUseMoreThanThereIs) {
   ledger.seen_bound(pod("b").cpu_milli(800).extended("nic", 1), "n", std::nullopt);
   EXPECT_EQ(ledger.state(n).cpu_free_milli, 0);
   EXPECT_EQ(ledger.state(n).pods_free, 0);
-  EXPECT_EQ(ledger.extended_free(n, ledger.extended_resource("nic")), 0);
+  EXPECT_EQ(ledger.extended_free(n, ledger.resource_number("nic")), 0);
   ledger.release(ledger.find_pod("a"));
   EXPECT_EQ(ledger.state(n).cpu_free_milli, 200);
   EXPECT_EQ(ledger.state(n).pods_free, 0);

@@ -40,9 +40,7 @@ Ledger::ByNumber Ledger::by_number(NodeIndex node) const {
 
 Ledger Ledger::without(NodeIndex node, std::span<const PodIndex> pods) const {
   Ledger alone;
-  alone.models_ = models_;  // names keep their numbers
-  alone.extended_ = extended_;
-  alone.offers_ = offers_;
+  alone.borrowed_ = &tables();  // names keep their numbers, and are not copied
   const NodeIndex copy = alone.upsert_node(nodes_[node.at()].spec);
   alone.set_busy(copy, nodes_[node.at()].busy);
   for (const PodIndex pod : pods_on(node)) {
@@ -74,7 +72,7 @@ Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeI
   wanted.memory_bytes = part(wanted.memory_bytes, state.memory_free_bytes);
   wanted.ephemeral_bytes = part(wanted.ephemeral_bytes, state.ephemeral_free_bytes);
   for (auto& [name, amount] : wanted.extended) {
-    amount = part(amount, extended_free(node, extended_.number(name)));
+    amount = part(amount, extended_free(node, resource_number(name)));
   }
   std::vector<CardCharge> charges;
   for (CardCharge charge : footprint(pod, target)) {

@@ -89,8 +89,8 @@ void Ledger::survey_node(NodeIndex node, std::vector<ModelSurvey>& models) const
 }
 
 Survey Ledger::survey() const {
-  std::vector<ModelSurvey> models(models_.names.size());
-  for (std::size_t i = 0; i < models.size(); ++i) models[i].model = models_.names[i];
+  std::vector<ModelSurvey> models(this->models().size());
+  for (std::size_t i = 0; i < models.size(); ++i) models[i].model = this->models()[i];
   for (std::uint32_t i = 0; i < states_.size(); ++i) {
     if (states_[i].present && states_[i].cards > 0) survey_node(NodeIndex{i}, models);
   }

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <utility>
 
+#include "core/model/limits.h"
+
 namespace stowage::core {
 namespace {
 
 // A thousand times what any machine has, and so little that sums over the pods of a node fit.
 constexpr std::int64_t kMaxAmount = std::int64_t{1} << 50U;
-constexpr std::size_t kMaxContainers = 256;
-constexpr std::size_t kMaxFilterEntries = 256;
 constexpr std::int32_t kMaxLinkScore = 1000000;
 constexpr std::size_t kShownOfId = 64;
 
@@ -244,6 +244,11 @@ Status validate(const NodeSpec& node) {
   const std::string owner = "node \"" + node.name + "\"";
   if (node.name.empty()) return fail("a node has no name");
   STOWAGE_TRY_VOID(validate_resources({.kind = "node ", .name = &node.name}, node.allocatable));
+  if (node.allocatable.extended.size() > kMaxNodeResources) {
+    return fail(owner + " offers more than 512 different resources");
+  }
+  if (node.taints.size() > kMaxTaints) return fail(owner + " has more than 256 taints");
+  if (node.labels.size() > kMaxNodeLabels) return fail(owner + " has more than 1024 labels");
   if (node.cards.size() > kMaxCardsPerNode) {
     return fail(owner + " has " + std::to_string(node.cards.size()) +
                 " cards; at most 64 are supported");

@@ -4,27 +4,28 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/model/limits.h"
 
 namespace stowage::core {
 namespace {
 
 constexpr std::size_t kLogMax = 1U << 16U;
 constexpr std::size_t kDeadTermsMax = 64;
+constexpr std::size_t kEmptySetsMax = 4096;
+constexpr std::size_t kEmptyBytesMax = std::size_t{1} << 20U;
+// Numbers of terms that sets remember, altogether; others are looked for every time.
+constexpr std::size_t kAntiKeptMax = std::size_t{1} << 20U;
 
 bool same_address(const std::string& a, const std::string& b) {
   const auto every = [](const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; };
   return every(a) || every(b) || a == b;
 }
 
-bool clash(const HostPort& a, const HostPort& b) {
-  return a.port == b.port && a.protocol == b.protocol && same_address(a.ip, b.ip);
-}
-
 }  // namespace
 
 // ---- sets -----------------------------------------------------------------------------------
 
-std::uint32_t Peers::intern(const PodSpec& pod) {
+void Peers::put_set_key(const PodSpec& pod) {
   key_.clear();
   const auto put = [this](std::string_view text) {
     key_ += std::to_string(text.size());
@@ -36,27 +37,42 @@ std::uint32_t Peers::intern(const PodSpec& pod) {
     put(name);
     put(value);
   }
+}
+
+std::uint32_t Peers::intern(const PodSpec& pod) {
+  put_set_key(pod);
   const auto known = set_numbers_.find(key_);
   if (known != set_numbers_.end()) return known->second;
   std::uint32_t number = static_cast<std::uint32_t>(sets_.size());
-  // The number of a set that nobody speaks of any more, not even the log.
-  if (!retired_.empty() && retired_.begin()->first <= log_start_) {
-    number = retired_.begin()->second;
-    retired_.erase(retired_.begin());
-    set_numbers_.erase(sets_[number].key);
-    for (auto& [key, counter] : counters_) {
-      if (number < counter->memo.size()) counter->memo[number] = PeerCounter::Means::unknown;
-    }
+  if (free_sets_.empty()) {
+    sets_.emplace_back();
+  } else {
+    number = free_sets_.back();
+    free_sets_.pop_back();
   }
-  if (number == sets_.size()) sets_.emplace_back();
-  sets_[number] = Set{};
-  sets_[number].ns = std::string(namespace_of(pod.name));
-  sets_[number].labels = pod.around.labels;
-  sets_[number].key = key_;
+  Set& set = sets_[number];
+  set.ns = std::string(namespace_of(pod.name));
+  set.labels = pod.around.labels;
+  set.key = key_;
   set_numbers_.emplace(key_, number);
-  sets_[number].retired_at = changes() + 1;
-  retired_.emplace(sets_[number].retired_at, number);
+  empty_sets_.insert(number);
+  empty_bytes_ += key_.size();
   return number;
+}
+
+// The log speaks of sets, and so do counters that have not read it to its end: they count anew.
+void Peers::free_empty_sets() {
+  log_start_ = changes();
+  log_ = {};
+  for (const std::uint32_t number : empty_sets_) {
+    set_numbers_.erase(sets_[number].key);
+    anti_kept_ -= sets_[number].anti.size();
+    sets_[number] = Set{};
+    free_sets_.push_back(number);
+  }
+  for (auto& [key, counter] : counters_) counter->memo.clear();
+  empty_sets_.clear();
+  empty_bytes_ = 0;
 }
 
 void Peers::count(NodeIndex node, std::uint32_t set, std::int32_t pods, std::int32_t leaving) {
@@ -76,12 +92,11 @@ void Peers::count(NodeIndex node, std::uint32_t set, std::int32_t pods, std::int
                   .pods = static_cast<std::int8_t>(pods),
                   .leaving = static_cast<std::int8_t>(leaving)});
   Set& counted = sets_[set];
-  if (counted.pods == 0) retired_.erase({counted.retired_at, set});
+  if (counted.pods == 0 && empty_sets_.erase(set) > 0) empty_bytes_ -= counted.key.size();
   counted.pods += pods;
-  if (counted.pods == 0) {
-    counted.retired_at = changes();
-    retired_.emplace(counted.retired_at, set);
-  }
+  if (counted.pods != 0) return;
+  empty_sets_.insert(set);
+  empty_bytes_ += counted.key.size();
 }
 
 // ---- pods -----------------------------------------------------------------------------------
@@ -92,12 +107,40 @@ void Peers::add(PodIndex pod, NodeIndex node, const PodSpec& spec) {
   seat->node = node;
   seat->set = intern(spec);
   seat->leaving = spec.leaving;
-  for (const PodTerm& term : spec.around.anti_affinity) seat->anti.push_back(anti_term(term));
-  seat->ports = spec.around.ports;
+  for (const PodTerm& term : spec.around.anti_affinity) {
+    if (seat->anti.size() == kMaxPodTerms) break;  // see core/model/limits.h
+    seat->anti.push_back(anti_term(term));
+  }
+  const std::size_t ports = std::min(spec.around.ports.size(), kMaxHostPorts);
+  seat->ports.assign(spec.around.ports.begin(),
+                     spec.around.ports.begin() + static_cast<std::ptrdiff_t>(ports));
   put_back(pod, std::move(seat));
 }
 
-void Peers::remove(PodIndex pod) { (void)lift(pod); }
+void Peers::remove(PodIndex pod) {
+  (void)lift(pod);
+  tidy();
+}
+
+// Not while pods are lifted: their seats name sets and terms that nobody else has.
+void Peers::tidy() {
+  if (empty_sets_.size() > kEmptySetsMax || empty_bytes_ > kEmptyBytesMax) free_empty_sets();
+  while (dead_terms_.size() > kDeadTermsMax) {
+    const std::uint32_t number = *dead_terms_.begin();
+    dead_terms_.erase(dead_terms_.begin());
+    anti_numbers_.erase(anti_[number].key);
+    let_go(anti_[number].domains);
+    anti_[number] = AntiTerm{};
+    free_terms_.insert(number);
+  }
+  if (free_terms_.empty() || *free_terms_.rbegin() + 1 != anti_.size()) return;
+  while (!free_terms_.empty() && *free_terms_.rbegin() + 1 == anti_.size()) {
+    free_terms_.erase(std::prev(free_terms_.end()));
+    anti_.pop_back();
+  }
+  if (anti_.capacity() > 4 * anti_.size() + kDeadTermsMax) anti_.shrink_to_fit();
+  ++anti_world_;  // sets may name those that are no more
+}
 
 std::unique_ptr<Peers::Seat> Peers::lift(PodIndex pod) {
   if (pod.at() >= seats_.size() || !seats_[pod.at()]) return nullptr;
@@ -105,17 +148,26 @@ std::unique_ptr<Peers::Seat> Peers::lift(PodIndex pod) {
   count(seat->node, seat->set, -1, seat->leaving ? -1 : 0);
   log_.back().demanding = !seat->anti.empty() || !seat->ports.empty();
   for (const std::uint32_t term : seat->anti) count_anti(term, seat->node, -1);
-  if (!seat->ports.empty()) std::erase(with_ports_[seat->node.at()], pod);
+  if (!seat->ports.empty()) {
+    std::erase_if(ports_on_[seat->node.at()], [&](const PortUse& use) { return use.pod == pod; });
+  }
   return seat;
 }
 
 void Peers::put_back(PodIndex pod, std::unique_ptr<Seat> seat) {
   if (!seat) return;
   if (seats_.size() <= pod.at()) seats_.resize(pod.at() + 1);
-  if (with_ports_.size() <= seat->node.at()) with_ports_.resize(seat->node.at() + 1);
   count(seat->node, seat->set, 1, seat->leaving ? 1 : 0);
   for (const std::uint32_t term : seat->anti) count_anti(term, seat->node, 1);
-  if (!seat->ports.empty()) with_ports_[seat->node.at()].push_back(pod);
+  if (!seat->ports.empty()) {
+    if (ports_on_.size() <= seat->node.at()) ports_on_.resize(seat->node.at() + 1);
+    auto& there = ports_on_[seat->node.at()];
+    for (const HostPort& port : seat->ports) {
+      there.push_back({.port = port.port, .protocol = port.protocol, .ip = port.ip, .pod = pod});
+    }
+    std::stable_sort(there.begin(), there.end(),
+                     [](const PortUse& a, const PortUse& b) { return a.port < b.port; });
+  }
   seats_[pod.at()] = std::move(seat);
 }
 
@@ -124,14 +176,15 @@ const Labels* Peers::labels_of(PodIndex pod) const {
 }
 
 bool Peers::port_taken(NodeIndex node, const std::vector<HostPort>& ports) const {
-  if (ports.empty() || node.at() >= with_ports_.size()) return false;
-  const auto& there = with_ports_[node.at()];
-  return std::any_of(there.begin(), there.end(), [&](PodIndex pod) {
-    const auto& taken = seats_[pod.at()]->ports;
-    return std::any_of(ports.begin(), ports.end(), [&](const HostPort& port) {
-      return std::any_of(taken.begin(), taken.end(),
-                         [&](const HostPort& other) { return clash(port, other); });
-    });
+  if (ports.empty() || node.at() >= ports_on_.size()) return false;
+  const auto& there = ports_on_[node.at()];
+  return std::any_of(ports.begin(), ports.end(), [&](const HostPort& port) {
+    auto at = std::lower_bound(there.begin(), there.end(), port.port,
+                               [](const PortUse& use, std::int32_t p) { return use.port < p; });
+    for (; at != there.end() && at->port == port.port; ++at) {
+      if (at->protocol == port.protocol && same_address(at->ip, port.ip)) return true;
+    }
+    return false;
   });
 }
 
@@ -164,16 +217,45 @@ bool Peers::means(const PodTerm& term, const std::string& ns, const Labels& labe
 // ---- topology -------------------------------------------------------------------------------
 
 std::uint32_t Peers::domains_of(const std::string& key) {
-  const auto [at, fresh] =
-      domain_numbers_.emplace(key, static_cast<std::uint32_t>(domains_.size()));
-  if (fresh) domains_.push_back({.key = key, .of_node = {}});
+  const auto [at, fresh] = domain_numbers_.try_emplace(key, kNone);
+  if (fresh && free_domains_.empty()) {
+    at->second = static_cast<std::uint32_t>(domains_.size());
+    domains_.emplace_back();
+  } else if (fresh) {
+    at->second = free_domains_.back();
+    free_domains_.pop_back();
+  }
+  Domains& domains = domains_[at->second];
+  if (fresh) domains.key = key;
+  ++domains.users;
   return at->second;
+}
+
+void Peers::let_go(std::uint32_t number) {
+  Domains& domains = domains_[number];
+  if (--domains.users > 0) return;
+  domain_numbers_.erase(domains.key);
+  domains = Domains{};
+  free_domains_.push_back(number);
 }
 
 Peers::Domains& Peers::fresh(std::uint32_t number) {
   Domains& domains = domains_[number];
   if (domains.layout == layout_) return domains;
+  if (label_keys_layout_ != layout_) {
+    label_keys_layout_ = layout_;
+    label_keys_.clear();
+    for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
+      if (!ledger_.present(NodeIndex(n))) continue;
+      for (const auto& [key, value] : ledger_.spec(NodeIndex(n)).labels) label_keys_.insert(key);
+    }
+  }
   domains.layout = layout_;
+  domains.count = 0;
+  if (!label_keys_.contains(domains.key)) {
+    domains.of_node = {};
+    return domains;
+  }
   domains.of_node.assign(ledger_.node_slots(), kNone);
   std::map<std::string, std::uint32_t> values;
   for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
@@ -196,16 +278,14 @@ std::uint32_t Peers::anti_term(const PodTerm& term) {
   const auto known = anti_numbers_.find(key);
   if (known != anti_numbers_.end()) return known->second;
   std::uint32_t number = static_cast<std::uint32_t>(anti_.size());
-  if (dead_terms_.size() > kDeadTermsMax) {  // take over the number of one that nobody has
-    number = dead_terms_.back();
-    dead_terms_.pop_back();
-    anti_numbers_.erase(anti_[number].key);
-    ++world_;  // sets look at all terms again
-  } else {
+  if (free_terms_.empty()) {
     anti_.emplace_back();
+  } else {
+    number = *free_terms_.begin();
+    free_terms_.erase(free_terms_.begin());
+    ++anti_world_;  // sets look at all terms again
   }
   AntiTerm& fresh_term = anti_[number];
-  fresh_term = AntiTerm{};
   fresh_term.term = term;
   fresh_term.key = key;
   fresh_term.domains = domains_of(term.topology_key);
@@ -215,47 +295,65 @@ std::uint32_t Peers::anti_term(const PodTerm& term) {
 
 void Peers::count_anti(std::uint32_t number, NodeIndex node, std::int32_t delta) {
   AntiTerm& term = anti_[number];
-  if (term.by_node.empty()) std::erase(dead_terms_, number);
+  if (term.by_node.empty()) dead_terms_.erase(number);
   std::int32_t& pods = term.by_node[node.at()];
   pods += delta;
   if (pods == 0) term.by_node.erase(node.at());
-  if (term.by_node.empty()) dead_terms_.push_back(number);
+  if (term.by_node.empty()) dead_terms_.insert(number);
   if (term.layout != layout_) return;  // counted anew when it is next asked for
-  const std::uint32_t domain = domains_[term.domains].of_node[node.at()];
-  if (domain != kNone) term.by_domain[domain] += delta;
+  const std::uint32_t domain = domains_[term.domains].of(node.at());
+  if (domain != kNone) term.by_domain.add(domain, delta);
 }
 
 void Peers::place_anti(AntiTerm& term) {
   if (term.layout == layout_) return;
   const Domains& domains = fresh(term.domains);
   term.layout = layout_;
-  term.by_domain.assign(domains.count, 0);
+  term.by_domain.reset(domains.count);
   for (const auto& [node, pods] : term.by_node) {
-    const std::uint32_t domain = node < domains.of_node.size() ? domains.of_node[node] : kNone;
-    if (domain != kNone) term.by_domain[domain] += pods;
+    const std::uint32_t domain = domains.of(node);
+    if (domain != kNone) term.by_domain.add(domain, pods);
   }
 }
 
-const std::vector<std::uint32_t>& Peers::others_against(std::uint32_t number) {
-  Set& set = sets_[number];
-  if (set.anti_world != world_) {
-    set.anti.clear();
-    set.anti_seen = 0;
-    set.anti_world = world_;
+void Peers::find_others(const PodSpec& pod, std::vector<std::uint32_t>& out) {
+  put_set_key(pod);
+  auto known = set_numbers_.find(key_);
+  if (known == set_numbers_.end() && empty_sets_.size() < kEmptySetsMax &&
+      empty_bytes_ + key_.size() < kEmptyBytesMax) {
+    (void)intern(pod);
+    known = set_numbers_.find(key_);
   }
-  for (; set.anti_seen < anti_.size(); ++set.anti_seen) {
-    if (means(anti_[set.anti_seen].term, set.ns, set.labels)) {
-      set.anti.push_back(static_cast<std::uint32_t>(set.anti_seen));
+  if (known != set_numbers_.end()) {
+    Set& set = sets_[known->second];
+    if (set.anti_world != world_ + anti_world_) {
+      anti_kept_ -= set.anti.size();
+      set.anti = {};
+      set.anti_seen = 0;
+      set.anti_world = world_ + anti_world_;
     }
+    for (; set.anti_seen < anti_.size() && anti_kept_ < kAntiKeptMax; ++set.anti_seen) {
+      if (!means(anti_[set.anti_seen].term, set.ns, set.labels)) continue;
+      set.anti.push_back(static_cast<std::uint32_t>(set.anti_seen));
+      ++anti_kept_;
+    }
+    for (const std::uint32_t number : set.anti) {
+      if (!anti_[number].by_node.empty()) out.push_back(number);
+    }
+    if (set.anti_seen == anti_.size()) return;
   }
-  return set.anti;
+  const std::size_t seen = known == set_numbers_.end() ? 0 : sets_[known->second].anti_seen;
+  const std::string ns(namespace_of(pod.name));
+  for (std::size_t i = seen; i < anti_.size(); ++i) {
+    if (anti_[i].by_node.empty() || !means(anti_[i].term, ns, pod.around.labels)) continue;
+    out.push_back(static_cast<std::uint32_t>(i));
+  }
 }
 
 // ---- what has changed -----------------------------------------------------------------------
 
-bool Peers::concerned(const PodSpec& pod, std::uint64_t from) {
-  constexpr std::uint64_t kLookAt = 1024;
-  if (from < log_start_ || changes() - from > kLookAt) return true;
+bool Peers::concerned(const PodSpec& pod, std::uint64_t from, std::int64_t look_at) {
+  if (from < log_start_ || changes() - from > static_cast<std::uint64_t>(look_at)) return true;
   const std::string ns(namespace_of(pod.name));
   const auto wanted = [&](const Set& set) {
     const auto named = [&](const PodTerm& term) { return means(term, set.ns, set.labels); };

@@ -1,22 +1,33 @@
 // Peers::test: a pod's rules about its neighbours, and the counters behind them.
 #include <algorithm>
 #include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include "core/peers/peers.h"
 
 namespace stowage::core {
 namespace {
 
-constexpr std::size_t kCountersMax = 1024;
+// More terms of others than that are looked at together, by the keys of their labels.
+constexpr std::size_t kOthersApart = 16;
+
+std::size_t bytes_of(const std::string& key, const PeerCounter& counter) {
+  return sizeof(PeerCounter) + 2 * key.capacity() + counter.memo.capacity() +
+         counter.pods.capacity() * sizeof(counter.pods[0]) +
+         counter.nodes.capacity() * sizeof(counter.nodes[0]);
+}
 
 }  // namespace
 
 struct Peers::CounterAsk {
-  std::vector<PodTerm> all;
-  std::string topology_key;
+  // A pod counts if all of these mean it. With `terms` that list is shared, else it is copied.
+  std::span<const PodTerm> all;
+  std::shared_ptr<const PeerTerms> terms;
+  std::string_view topology_key;
   bool skip_leaving = false;
-  std::optional<PeerCounter::Eligible> eligible;
-  std::string eligible_key;  // equal text, equal `eligible`
+  std::shared_ptr<const PeerNodes> eligible;
 };
 
 // ---- counters -------------------------------------------------------------------------------
@@ -27,7 +38,8 @@ bool Peers::means(const PeerCounter& counter, std::uint32_t number) const {
   Means& memo = counter.memo[number];
   if (memo == Means::unknown) {
     const Set& set = sets_[number];
-    const bool yes = std::all_of(counter.all.begin(), counter.all.end(), [&](const PodTerm& term) {
+    const auto& all = counter.terms->all;
+    const bool yes = std::all_of(all.begin(), all.end(), [&](const PodTerm& term) {
       return means(term, set.ns, set.labels);
     });
     memo = yes ? Means::yes : Means::no;
@@ -36,23 +48,55 @@ bool Peers::means(const PeerCounter& counter, std::uint32_t number) const {
 }
 
 PeerCounter& Peers::counter(const CounterAsk& ask) {
-  std::string key;
-  for (const PodTerm& term : ask.all) append_key(term, key);
-  key += '@' + std::to_string(ask.topology_key.size()) + ':' + ask.topology_key;
-  key += ask.skip_leaving ? 's' : 'a';
-  key += ask.eligible_key;
-  auto& slot = counters_[key];
-  if (!slot) {
-    slot = std::make_unique<PeerCounter>();
-    slot->key = key;
-    slot->all = ask.all;
-    slot->domains = domains_of(ask.topology_key);
-    slot->skip_leaving = ask.skip_leaving;
-    slot->eligible = ask.eligible;
+  std::string& key = key_;
+  key.clear();
+  if (ask.terms) {
+    key += 'L' + std::to_string(ask.terms->number);
+  } else {
+    key += 'T';
+    for (const PodTerm& term : ask.all) append_key(term, key);
   }
-  slot->asked_at = clock_;
-  catch_up(*slot);
-  return *slot;
+  key += '@' + std::to_string(ask.topology_key.size()) + ':';
+  key += ask.topology_key;
+  key += ask.skip_leaving ? 's' : 'a';
+  if (ask.eligible) key += std::to_string(ask.eligible->number);
+  auto found = counters_.find(key);
+  if (found == counters_.end()) {
+    auto made = std::make_unique<PeerCounter>();
+    made->terms = ask.terms;
+    if (!made->terms) {
+      made->terms = std::make_shared<PeerTerms>(
+          PeerTerms{.number = 0, .all = {ask.all.begin(), ask.all.end()}});
+    }
+    made->domains = domains_of(std::string(ask.topology_key));
+    made->skip_leaving = ask.skip_leaving;
+    made->eligible = ask.eligible;
+    found = counters_.emplace(key, std::move(made)).first;
+  }
+  PeerCounter& counter = *found->second;
+  counter.asked_at = clock_;
+  catch_up(counter);
+  counter_bytes_ -= counter.bytes;
+  counter.bytes = bytes_of(found->first, counter);
+  counter_bytes_ += counter.bytes;
+  return counter;
+}
+
+const std::vector<std::uint8_t>& Peers::eligible(const PeerNodes& nodes) const {
+  if (nodes.layout == layout_) return nodes.counts;
+  nodes.layout = layout_;
+  nodes.counts.assign(ledger_.node_slots(), 0);
+  for (std::size_t n = 0; n < nodes.counts.size(); ++n) {
+    if (!ledger_.present(NodeIndex(n))) continue;
+    const NodeSpec& spec = ledger_.spec(NodeIndex(n));
+    const bool counts =
+        std::all_of(nodes.labels.begin(), nodes.labels.end(),
+                    [&](const std::string& label) { return spec.labels.contains(label); }) &&
+        (!nodes.selected_by || selects(*nodes.selected_by, spec.name, spec.labels)) &&
+        (!nodes.tolerated_by || untolerated(*nodes.tolerated_by, spec.taints) == nullptr);
+    nodes.counts[n] = counts ? 1 : 0;
+  }
+  return nodes.counts;
 }
 
 void Peers::recount(PeerCounter& counter) {
@@ -64,22 +108,10 @@ void Peers::recount(PeerCounter& counter) {
   counter.total = 0;
   counter.pods.assign(domains.count, 0);
   counter.nodes.assign(domains.count, 0);
-  counter.node_counts.clear();
-  if (counter.eligible) counter.node_counts.assign(ledger_.node_slots(), 0);
+  if (counter.eligible) (void)eligible(*counter.eligible);
   for (std::size_t n = 0; n < domains.of_node.size(); ++n) {
     const std::uint32_t domain = domains.of_node[n];
-    if (domain == kNone) continue;
-    if (counter.eligible) {
-      const NodeSpec& spec = ledger_.spec(NodeIndex(n));
-      const auto& eligible = *counter.eligible;
-      const bool counts =
-          std::all_of(eligible.labels.begin(), eligible.labels.end(),
-                      [&](const std::string& label) { return spec.labels.contains(label); }) &&
-          (!eligible.selected_by || selects(*eligible.selected_by, spec.name, spec.labels)) &&
-          (!eligible.tolerated_by || untolerated(*eligible.tolerated_by, spec.taints) == nullptr);
-      if (!counts) continue;
-      counter.node_counts[n] = 1;
-    }
+    if (domain == kNone || !counts(counter, n)) continue;
     ++counter.nodes[domain];
     if (n >= on_node_.size()) continue;
     for (const OnNode& here : on_node_[n]) {
@@ -96,12 +128,12 @@ void Peers::catch_up(PeerCounter& counter) {
     return recount(counter);
   }
   const Domains& domains = domains_[counter.domains];
+  if (domains.count == 0) counter.at = changes();
   for (; counter.at < changes(); ++counter.at) {
     const Change& change = log_[counter.at - log_start_];
     const std::size_t node = change.node.at();
-    const std::uint32_t domain = node < domains.of_node.size() ? domains.of_node[node] : kNone;
-    if (domain == kNone || !means(counter, change.set)) continue;
-    if (counter.eligible && counter.node_counts[node] == 0) continue;
+    const std::uint32_t domain = domains.of(node);
+    if (domain == kNone || !means(counter, change.set) || !counts(counter, node)) continue;
     const std::int64_t pods = change.pods - (counter.skip_leaving ? change.leaving : 0);
     counter.pods[domain] += pods;
     counter.total += pods;
@@ -109,13 +141,20 @@ void Peers::catch_up(PeerCounter& counter) {
 }
 
 void Peers::evict_counters() {
-  if (counters_.size() <= kCountersMax) return;
-  std::vector<std::uint64_t> asked;
-  for (const auto& [key, counter] : counters_) asked.push_back(counter->asked_at);
-  const auto middle = asked.begin() + static_cast<std::ptrdiff_t>(asked.size() / 2);
-  std::nth_element(asked.begin(), middle, asked.end());
-  const std::uint64_t keep_from = *middle;
-  std::erase_if(counters_, [&](const auto& entry) { return entry.second->asked_at < keep_from; });
+  if (counters_.size() <= kCountersMax && counter_bytes_ <= kCounterBytes) return;
+  std::vector<std::pair<std::uint64_t, const std::string*>> asked;
+  for (const auto& [key, counter] : counters_) asked.emplace_back(counter->asked_at, &key);
+  std::sort(asked.begin(), asked.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [when, key] : asked) {  // until half of what is allowed is left
+    if (counters_.size() <= kCountersMax / 2 && counter_bytes_ <= kCounterBytes / 2) break;
+    const auto found = counters_.find(*key);
+    counter_bytes_ -= found->second->bytes;
+    let_go(found->second->domains);
+    counters_.erase(found);
+  }
+  std::erase_if(terms_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  std::erase_if(nodes_, [](const auto& entry) { return entry.second.use_count() == 1; });
 }
 
 // ---- the test -------------------------------------------------------------------------------
@@ -123,10 +162,20 @@ void Peers::evict_counters() {
 void Peers::add_affinity(const PodSpec& pod, Test& test) {
   const std::string ns(namespace_of(pod.name));
   const auto& terms = pod.around.affinity;
+  CounterAsk ask{.all = terms};
+  if (terms.size() > 1) {  // their text would be part of every key
+    std::string text;
+    for (const PodTerm& term : terms) append_key(term, text);
+    auto& shared = terms_[text];
+    if (!shared)
+      shared = std::make_shared<PeerTerms>(PeerTerms{.number = ++numbers_, .all = terms});
+    ask.terms = shared;
+  }
   std::int64_t anybody = 0;
   for (const PodTerm& term : terms) {
     // A pod near by counts only if all terms mean it.
-    const PeerCounter& found = counter({.all = terms, .topology_key = term.topology_key});
+    ask.topology_key = term.topology_key;
+    const PeerCounter& found = counter(ask);
     test.affinity_.push_back(&found);
     anybody += found.total;
   }
@@ -136,36 +185,48 @@ void Peers::add_affinity(const PodSpec& pod, Test& test) {
       });
 }
 
-void Peers::add_spread(const PodSpec& pod, const SpreadRule& rule, Test& test) {
-  CounterAsk ask{.topology_key = rule.topology_key, .skip_leaving = true};
-  const std::string ns(namespace_of(pod.name));
-  ask.all = {PodTerm{.selector = rule.selector, .namespaces = {ns}}};
-  // A selector that accepts everything counts nobody but the pod itself: so it is in Kubernetes.
-  if (rule.selector.all.empty()) ask.all.front().selector.nothing = true;
-  auto& eligible = ask.eligible.emplace();
+std::shared_ptr<const PeerNodes> Peers::nodes_for(const PodSpec& pod, const SpreadRule& rule) {
+  std::vector<std::string> labels;
   for (const SpreadRule& other : pod.around.spread) {
-    if (other.hard == rule.hard) eligible.labels.push_back(other.topology_key);
+    if (other.hard == rule.hard) labels.push_back(other.topology_key);
   }
-  std::sort(eligible.labels.begin(), eligible.labels.end());
-  for (const auto& label : eligible.labels) {
-    ask.eligible_key += '#' + std::to_string(label.size()) + ':' + label;
+  std::sort(labels.begin(), labels.end());
+  std::string text;
+  for (const auto& label : labels) {
+    text += '#' + std::to_string(label.size()) + ':' + label;
   }
-  if (rule.honour_affinity && (!pod.rules.selector.empty() || pod.rules.required)) {
-    NodeRules nodes;
-    nodes.selector = pod.rules.selector;
-    nodes.required = pod.rules.required;
-    ask.eligible_key += 'n';
-    append_key(nodes, ask.eligible_key);
-    eligible.selected_by = std::move(nodes);
+  const bool selects =
+      rule.honour_affinity && (!pod.rules.selector.empty() || pod.rules.required.has_value());
+  NodeRules rules;
+  if (selects) {
+    rules.selector = pod.rules.selector;
+    rules.required = pod.rules.required;
+    text += 'n';
+    append_key(rules, text);
   }
   if (rule.honour_taints) {
     NodeRules tolerations;
     tolerations.tolerations = pod.rules.tolerations;
-    ask.eligible_key += 't';
-    append_key(tolerations, ask.eligible_key);
-    eligible.tolerated_by = pod.rules.tolerations;
+    text += 't';
+    append_key(tolerations, text);
   }
-  const PeerCounter& found = counter(ask);
+  auto& shared = nodes_[text];
+  if (shared) return shared;
+  PeerNodes made{.number = ++numbers_, .labels = std::move(labels)};
+  if (selects) made.selected_by = std::move(rules);
+  if (rule.honour_taints) made.tolerated_by = pod.rules.tolerations;
+  shared = std::make_shared<PeerNodes>(std::move(made));
+  return shared;
+}
+
+void Peers::add_spread(const PodSpec& pod, const SpreadRule& rule, Test& test) {
+  PodTerm term{.selector = rule.selector, .namespaces = {std::string(namespace_of(pod.name))}};
+  // A selector that accepts everything counts nobody but the pod itself: so it is in Kubernetes.
+  if (rule.selector.all.empty()) term.selector.nothing = true;
+  const PeerCounter& found = counter({.all = {&term, 1},
+                                      .topology_key = rule.topology_key,
+                                      .skip_leaving = true,
+                                      .eligible = nodes_for(pod, rule)});
   if (!rule.hard) return test.soft_.push_back(&found);
   std::int64_t least = std::numeric_limits<std::int32_t>::max();
   std::int64_t domains = 0;
@@ -179,6 +240,29 @@ void Peers::add_spread(const PodSpec& pod, const SpreadRule& rule, Test& test) {
   test.spread_.push_back({.counter = &found, .limit = rule.max_skew + least - self});
 }
 
+void Peers::add_others(const PodSpec& pod, Test& test) {
+  find_others(pod, test.others_);
+  for (const std::uint32_t number : test.others_) place_anti(anti_[number]);
+  if (test.others_.size() <= kOthersApart) return;
+  test.others_looked_at_ = test.others_.size();
+  std::map<std::uint32_t, std::size_t> places;  // by domains, in kept_off_
+  for (const std::uint32_t number : test.others_) {
+    const AntiTerm& term = anti_[number];
+    const Domains& domains = domains_[term.domains];
+    if (domains.count == 0) continue;
+    const auto [at, fresh] = places.emplace(term.domains, test.kept_off_.size());
+    if (fresh) {
+      test.kept_off_.push_back(
+          {.domains = term.domains, .from = std::vector<std::uint8_t>(domains.count, 0)});
+    }
+    for (const auto& [node, pods] : term.by_node) {
+      const std::uint32_t domain = domains.of(node);
+      if (domain != kNone) test.kept_off_[at->second].from[domain] = 1;
+    }
+  }
+  test.others_.clear();
+}
+
 Peers::Test Peers::test(const PodSpec& pod) {
   ++clock_;
   evict_counters();
@@ -188,31 +272,32 @@ Peers::Test Peers::test(const PodSpec& pod) {
   const Around& around = pod.around;
   for (const SpreadRule& rule : around.spread) add_spread(pod, rule, test);
   if (!around.affinity.empty()) add_affinity(pod, test);
-  for (const PodTerm& term : around.anti_affinity) {
-    test.anti_.push_back(&counter({.all = {term}, .topology_key = term.topology_key}));
-  }
+  const auto one = [this](const PodTerm& term) {
+    return &counter({.all = {&term, 1}, .topology_key = term.topology_key});
+  };
+  for (const PodTerm& term : around.anti_affinity) test.anti_.push_back(one(term));
   for (const PodTerm& term : around.preferred) {
-    test.likes_.push_back({.counter = &counter({.all = {term}, .topology_key = term.topology_key}),
-                           .weight = term.weight});
+    test.likes_.push_back({.counter = one(term), .weight = term.weight});
   }
   for (const PodTerm& term : around.preferred_anti) {
-    test.likes_.push_back({.counter = &counter({.all = {term}, .topology_key = term.topology_key}),
-                           .weight = -std::int64_t{term.weight}});
+    test.likes_.push_back({.counter = one(term), .weight = -std::int64_t{term.weight}});
   }
-  if (anti_.size() > dead_terms_.size()) {
-    for (const std::uint32_t number : others_against(intern(pod))) {
-      AntiTerm& term = anti_[number];
-      if (term.by_node.empty()) continue;
-      place_anti(term);
-      test.others_.push_back(number);
-    }
-  }
+  if (anti_.size() > dead_terms_.size() + free_terms_.size()) add_others(pod, test);
   return test;
 }
 
+Peers::Sizes Peers::sizes() const {
+  return {.counters = counters_.size(),
+          .counter_bytes = counter_bytes_,
+          .domains = domain_numbers_.size(),
+          .sets = set_numbers_.size(),
+          .anti_terms = anti_numbers_.size(),
+          .shared = terms_.size() + nodes_.size()};
+}
+
 bool Peers::Test::any() const {
-  return !affinity_.empty() || !anti_.empty() || !others_.empty() || !spread_.empty() ||
-         !pod_->around.ports.empty();
+  return !affinity_.empty() || !anti_.empty() || !others_.empty() || !kept_off_.empty() ||
+         !spread_.empty() || !pod_->around.ports.empty();
 }
 
 namespace {
@@ -247,7 +332,11 @@ ReasonCode Peers::Test::check(NodeIndex node) const {
   for (const std::uint32_t number : others_) {
     const AntiTerm& term = peers_->anti_[number];
     const std::uint32_t domain = domain_of(term.domains);
-    if (domain != kNone && term.by_domain[domain] > 0) return ReasonCode::others_anti_affinity;
+    if (domain != kNone && term.by_domain.any(domain)) return ReasonCode::others_anti_affinity;
+  }
+  for (const Kept& kept : kept_off_) {
+    const std::uint32_t domain = domain_of(kept.domains);
+    if (domain != kNone && kept.from[domain] != 0) return ReasonCode::others_anti_affinity;
   }
   return ReasonCode::none;
 }
@@ -268,41 +357,6 @@ std::int64_t Peers::Test::liking(NodeIndex node) const {
     if (domain != kNone) sum += like.weight * like.counter->pods[domain];
   }
   return sum;
-}
-
-// ---- audit ----------------------------------------------------------------------------------
-
-std::vector<std::string> Peers::audit() {
-  std::vector<std::string> out;
-  std::map<std::pair<std::size_t, std::uint32_t>, std::pair<std::int32_t, std::int32_t>> seen;
-  for (const auto& seat : seats_) {
-    if (!seat) continue;
-    auto& [pods, leaving] = seen[{seat->node.at(), seat->set}];
-    ++pods;
-    if (seat->leaving) ++leaving;
-  }
-  for (std::size_t n = 0; n < on_node_.size(); ++n) {
-    for (const OnNode& here : on_node_[n]) {
-      const auto found = seen.find({n, here.set});
-      if (found == seen.end() ||
-          found->second != std::pair<std::int32_t, std::int32_t>{here.pods, here.leaving}) {
-        out.push_back("pods of a set on node slot " + std::to_string(n) + " are miscounted");
-      } else {
-        seen.erase(found);
-      }
-    }
-  }
-  if (!seen.empty()) out.emplace_back("pods of a set are not counted on their node");
-  for (auto& [key, counter] : counters_) {
-    catch_up(*counter);
-    PeerCounter anew = *counter;
-    anew.memo.clear();
-    recount(anew);
-    if (anew.pods != counter->pods || anew.total != counter->total) {
-      out.push_back("a counter is off: " + key);
-    }
-  }
-  return out;
 }
 
 }  // namespace stowage::core

@@ -135,7 +135,9 @@ Shape make_shape(const PodSpec& pod, Ledger& ledger) {
   shape.memory_bytes = total.memory_bytes;
   shape.ephemeral_bytes = total.ephemeral_bytes;
   for (const auto& [name, amount] : total.extended) {
-    if (amount != 0) shape.extended.emplace_back(ledger.extended_resource(name), amount);
+    if (amount == 0) continue;
+    shape.extended.emplace_back(ResourceNames::kNone, amount);
+    shape.extended_names.push_back(name);
   }
   std::uint32_t position = 0;
   for (const auto& container : pod.containers) {
@@ -155,13 +157,25 @@ Shape make_shape(const PodSpec& pod, Ledger& ledger) {
                                      [](const GpuPart& part) { return part.whole; });
   if (all_whole && !shape.parts.empty()) shape.naming = pod.naming;
   derive(shape);
-  shape.learn_models(ledger);
+  shape.learn_names(ledger);
   return shape;
 }
 
-void Shape::learn_models(const Ledger& ledger) {
+void Shape::learn_names(const Ledger& ledger) {
+  if (resources_version_ != ledger.resources_version()) {
+    resources_version_ = ledger.resources_version();
+    for (std::size_t i = 0; i < extended.size(); ++i) {
+      extended[i].first = ledger.resource_number(extended_names[i]);
+    }
+  }
+  const bool renamed = models_version_ != ledger.models_version();
+  models_version_ = ledger.models_version();
   const auto& models = ledger.models();
   for (auto& part : parts) {
+    if (renamed) {
+      part.model_ok.clear();
+      part.model_spent.clear();
+    }
     while (part.model_ok.size() < models.size()) {
       const std::string& model = models[part.model_ok.size()];
       const bool accepted = accepts_model(part.filter, model);

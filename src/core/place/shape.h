@@ -23,7 +23,7 @@ struct GpuPart {
   std::int32_t milli = 0;       // per card; 1000 if whole
   std::int32_t memory_mib = 0;  // per card; a whole card must have at least this much
   CardFilter filter;
-  std::vector<std::uint8_t> model_ok;     // by model number; see Shape::learn_models
+  std::vector<std::uint8_t> model_ok;     // by model number; see Shape::learn_names
   std::vector<std::uint8_t> model_spent;  // accepted, but the quota is used up; empty: none is
 };
 
@@ -33,6 +33,7 @@ struct Shape {
   std::int64_t memory_bytes = 0;
   std::int64_t ephemeral_bytes = 0;
   std::vector<std::pair<std::uint32_t, std::int64_t>> extended;  // resource number, amount
+  std::vector<std::string> extended_names;                       // of these, in the same order
   std::vector<GpuPart> parts;  // containers that ask for cards, in container order
   NodeRules rules;
   bool selective = false;   // has a node selector, required node affinity or bounds by quota
@@ -48,8 +49,13 @@ struct Shape {
 
   [[nodiscard]] bool share() const { return parts.size() == 1 && !parts[0].whole; }
 
-  // Brings model_ok up to date with the models the ledger has met. Cheap when nothing is new.
-  void learn_models(const Ledger& ledger);
+  // Brings numbers of resources and model_ok up to date with the names that the ledger knows.
+  // Cheap when nothing is new.
+  void learn_names(const Ledger& ledger);
+
+ private:
+  std::uint64_t models_version_ = 0;
+  std::uint64_t resources_version_ = 0;
 };
 
 // Requires: validate(pod).

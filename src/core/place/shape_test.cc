@@ -108,7 +108,7 @@ TEST(Shape, LearnsModelsThatComeLater) {
   ledger.upsert_node(node("a").cards(1).model("T4"));
   Shape shape = make_shape(pod("p").gpus(1).model("a100"), ledger);
   ledger.upsert_node(node("b").cards(1).model("A100"));
-  shape.learn_models(ledger);
+  shape.learn_names(ledger);
   const auto& models = ledger.models();
   ASSERT_EQ(shape.parts[0].model_ok.size(), models.size());
   for (std::size_t m = 0; m < models.size(); ++m) {

@@ -167,7 +167,7 @@ void VolumeBook::count(const std::string& node, const Mount& mount, const Users&
   if (is_there) return;
   load.mounts.erase(mount);
   if (load.count[mount.driver] == 0) load.count.erase(mount.driver);
-  if (load.mounts.empty() && load.with_disks.empty()) loads_.erase(node);
+  if (load.mounts.empty() && load.disks.empty()) loads_.erase(node);
 }
 
 void VolumeBook::recount_claim(const std::string& name) {
@@ -215,7 +215,9 @@ void VolumeBook::add_pod(const PodSpec& pod, std::string_view node) {
   Guest& guest = guests_[pod.uid];
   guest.node = node;
   guest.disks = pod.around.disks;
-  if (!guest.disks.empty()) loads_[guest.node].with_disks.insert(pod.uid);
+  for (const Disk& disk : guest.disks) {
+    loads_[guest.node].disks.emplace(disk.id, DiskUse{.uid = pod.uid, .disk = disk});
+  }
   for (const auto& use : pod.around.claims) {
     bool& direct = guest.claims[claim_name(pod, use)];
     direct = direct || !use.ephemeral;
@@ -242,8 +244,13 @@ void VolumeBook::remove_pod(const std::string& uid) {
     if (use.nodes.empty()) uses_.erase(used);
   }
   if (const auto load = loads_.find(guest.node); load != loads_.end()) {
-    load->second.with_disks.erase(uid);
-    if (load->second.mounts.empty() && load->second.with_disks.empty()) loads_.erase(load);
+    for (const Disk& disk : guest.disks) {
+      auto at = load->second.disks.lower_bound(disk.id);
+      while (at != load->second.disks.end() && at->first == disk.id) {
+        at = at->second.uid == uid ? load->second.disks.erase(at) : std::next(at);
+      }
+    }
+    if (load->second.mounts.empty() && load->second.disks.empty()) loads_.erase(load);
   }
   guests_.erase(found);
 }

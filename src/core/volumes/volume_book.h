@@ -81,10 +81,14 @@ class VolumeBook {
     std::int64_t attachments = 0;
     [[nodiscard]] std::int64_t all() const { return pods + attachments; }
   };
+  struct DiskUse {
+    std::string uid;  // of the pod
+    Disk disk;
+  };
   struct Load {  // of one node
     std::map<Mount, Users> mounts;
     std::map<std::string, std::int64_t> count;  // of these, by driver
-    std::set<std::string> with_disks;           // uids of pods
+    std::multimap<std::string, DiskUse> disks;  // by their ids
   };
   struct Guest {  // a pod on a node
     std::string node;

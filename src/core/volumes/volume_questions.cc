@@ -204,15 +204,13 @@ bool VolumeBook::in_use(const Needs& needs, const NodeSpec& node) const {
   if (mine.empty()) return false;
   const auto load = loads_.find(node.name);
   if (load == loads_.end()) return false;
-  for (const auto& uid : load->second.with_disks) {
-    if (uid == needs.pod->uid) continue;
-    for (const auto& disk : guests_.at(uid).disks) {
-      if (std::any_of(mine.begin(), mine.end(), [&](const Disk& d) { return clash(d, disk); })) {
-        return true;
-      }
+  return std::any_of(mine.begin(), mine.end(), [&](const Disk& disk) {
+    auto at = load->second.disks.lower_bound(disk.id);
+    for (; at != load->second.disks.end() && at->first == disk.id; ++at) {
+      if (at->second.uid != needs.pod->uid && clash(disk, at->second.disk)) return true;
     }
-  }
-  return false;
+    return false;
+  });
 }
 
 std::int64_t VolumeBook::own_uses(const PodSpec& pod, const std::string& node,

@@ -1,0 +1,143 @@
+#include "tests/hostile/controller.h"
+
+#include <algorithm>
+#include <ctime>
+#include <malloc.h>
+#include <optional>
+
+#include "codec/extender.h"
+#include "dialect/dialect.h"
+
+// Of the sanitizers' run-time library; not there without it.
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
+
+namespace stowage::hostile {
+
+double cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+std::size_t heap_bytes() {
+  if (__sanitizer_get_current_allocated_bytes != nullptr) {
+    return __sanitizer_get_current_allocated_bytes();
+  }
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+Controller::Controller()
+    : roster_(scheduler::built_in_profiles(), mailbox_,
+              [this](const scheduler::Notice& notice) {
+                if (notice.kind != scheduler::Notice::Kind::refused) return;
+                ++refused_;
+                if (whys_.size() < 4096) whys_[notice.name] = notice.text.substr(0, 300);
+              },
+              {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
+               .now = [this] { return base::Instant{now_}; }}),
+      engine_([] {
+        std::vector<core::PolicyOptions> policies;
+        for (const auto& profile : scheduler::built_in_profiles()) {
+          policies.push_back(profile.policy);
+        }
+        return policies;
+      }()) {
+  mailbox_.open();
+}
+
+template <class Work>
+void Controller::decode(Work&& work) {
+  const double start = cpu_seconds();
+  work();
+  longest_.decode = std::max(longest_.decode, (cpu_seconds() - start) * 1e3);
+  run();
+}
+
+void Controller::run() {
+  for (;;) {
+    auto batch = mailbox_.take_now(1);
+    if (!batch || batch->empty()) return;
+    for (const auto& message : *batch) {
+      now_ += 1'000'000;
+      const auto& event = std::get<core::Event>(message);
+      const double start = cpu_seconds();
+      const core::Commands commands = engine_.handle(event, {now_});
+      longest_.engine = std::max(longest_.engine, (cpu_seconds() - start) * 1e3);
+      for (const auto& command : commands) {
+        if (const auto* bind = std::get_if<core::Bind>(&command)) {
+          ++bound_;
+          (void)engine_.handle(core::BindDone{bind->uid}, {now_});
+        }
+      }
+    }
+  }
+}
+
+void Controller::see_node(std::string_view json) {
+  decode([&] {
+    if (auto node = decoder_.node(json)) return roster_.see_node(*node);
+    ++unreadable_;
+  });
+}
+
+void Controller::see_pod(std::string_view json) {
+  decode([&] {
+    if (auto pod = decoder_.pod(json)) return roster_.see_pod(std::move(*pod));
+    ++unreadable_;
+  });
+}
+
+void Controller::lose_pod(const std::string& uid) {
+  decode([&] { roster_.lose_pod(uid); });
+}
+
+void Controller::lose_node(const std::string& name) {
+  decode([&] { roster_.lose_node(name); });
+}
+
+void Controller::see_thing(core::ThingKind kind, std::string_view json) {
+  decode([&] {
+    auto thing = decoder_.thing(kind, json);
+    if (thing) return mailbox_.put_thing(thing->name, {std::move(thing->thing)});
+    ++unreadable_;
+  });
+}
+
+void Controller::lose_thing(core::ThingKind kind, const std::string& name) {
+  decode([&] { mailbox_.put_thing_gone({.kind = kind, .name = name}); });
+}
+
+void Controller::tick() {
+  now_ += 1'000'000'000;
+  decode([&] { mailbox_.put_reply(core::Tick{}); });
+}
+
+void Controller::ask_extender(std::string_view pod_json) {
+  std::string body = R"({"Pod":)";
+  body += pod_json;
+  body += R"(,"NodeNames":["node-0","node-1"]})";
+  std::optional<core::PodSpec> spec;
+  decode([&] {
+    codec::ExtenderDecoder decoder;
+    auto args = decoder.args(body);
+    if (!args || !args->pod) return;
+    auto read = dialect::to_spec(*args->pod, {.placed_by_others = true});
+    if (read) spec = std::move(*read);
+  });
+  if (!spec) return;
+  const double start = cpu_seconds();
+  core::Commands out;
+  (void)engine_.filter({.pod = *spec, .nodes = {"node-0", "node-1"}, .until = {now_ + 1}}, {now_},
+                       out);
+  longest_.engine = std::max(longest_.engine, (cpu_seconds() - start) * 1e3);
+}
+
+Controller::Longest Controller::take_longest() { return std::exchange(longest_, {}); }
+
+std::string Controller::why(const std::string& name) const {
+  const auto found = whys_.find(name);
+  return found == whys_.end() ? std::string() : found->second;
+}
+
+}  // namespace stowage::hostile

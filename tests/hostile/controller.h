@@ -1,0 +1,81 @@
+// The controller's way from the text of an object to a decision, without network and threads:
+// decoder, roster, mailbox and engine, one after the other. Every step is measured by itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/kubernetes.h"
+#include "core/engine/engine.h"
+#include "scheduler/mailbox.h"
+#include "scheduler/profile.h"
+#include "scheduler/roster.h"
+
+namespace stowage::hostile {
+
+// Processor time of this thread, in seconds.
+[[nodiscard]] double cpu_seconds();
+// Bytes that are allocated now. A sanitizer's allocator pads them.
+[[nodiscard]] std::size_t heap_bytes();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kHeapIsPadded = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kHeapIsPadded = true;
+#else
+inline constexpr bool kHeapIsPadded = false;
+#endif
+#else
+inline constexpr bool kHeapIsPadded = false;
+#endif
+
+class Controller {
+ public:
+  Controller();
+
+  void see_node(std::string_view json);
+  void see_pod(std::string_view json);
+  void lose_pod(const std::string& uid);
+  void lose_node(const std::string& name);
+  void see_thing(core::ThingKind kind, std::string_view json);
+  void lose_thing(core::ThingKind kind, const std::string& name);
+  void tick();
+  // A body of the extender's filter about this pod.
+  void ask_extender(std::string_view pod_json);
+
+  struct Longest {  // since the last call of take_longest(), in milliseconds
+    double decode = 0;
+    double engine = 0;
+  };
+  Longest take_longest();
+
+  [[nodiscard]] core::Engine& engine() { return engine_; }
+  [[nodiscard]] const scheduler::Roster& roster() const { return roster_; }
+  [[nodiscard]] std::size_t refused() const { return refused_; }
+  [[nodiscard]] std::size_t bound() const { return bound_; }
+  [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
+  // The last sentence with which a pod was refused by name.
+  [[nodiscard]] std::string why(const std::string& name) const;
+
+ private:
+  template <class Work>
+  void decode(Work&& work);
+  void run();
+
+  codec::Decoder decoder_;
+  scheduler::Mailbox mailbox_;
+  std::map<std::string, std::string> whys_;
+  scheduler::Roster roster_;
+  core::Engine engine_;
+  Longest longest_;
+  std::int64_t now_ = 0;
+  std::size_t refused_ = 0;
+  std::size_t bound_ = 0;
+  std::size_t unreadable_ = 0;
+};
+
+}  // namespace stowage::hostile

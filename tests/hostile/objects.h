@@ -1,0 +1,56 @@
+// Objects as a hostile author would write them: for each list that the API has, one object in which
+// that list is as long as the API server takes it, or as long as our limits allow.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/event.h"
+
+namespace stowage::hostile {
+
+// A little less than the API server stores: 1.5 MiB, with what it adds itself.
+inline constexpr std::size_t kLargest = std::size_t{1400} << 10U;
+inline constexpr std::size_t kAnnotations = std::size_t{250} << 10U;  // it takes 256 KiB of these
+
+struct Kind {
+  const char* name;
+  // Text in which @ is where the entries go; they are separated by commas. The first letter says
+  // which part of the object it is: labels, annotations, owners, requests, ports, containers, spec
+  // or (T) status.
+  std::string frame;
+  std::function<std::string(std::size_t pod, std::size_t entry)> entry;
+  std::size_t most = ~std::size_t{0};  // entries, by our limits
+  std::size_t bytes = kLargest;        // that the API takes of this list
+};
+
+enum class Size : unsigned char { largest, within_limits };
+
+// One of each kind of list that a pod has.
+[[nodiscard]] const std::vector<Kind>& pod_kinds();
+struct PodAsk {
+  std::size_t number = 0;  // pods of one kind differ by it
+  Size size = Size::largest;
+  std::string node;  // that it is bound to; empty: it wants a place
+};
+[[nodiscard]] std::string pod_uid(const Kind& kind, std::size_t number);
+[[nodiscard]] std::string pod_json(const Kind& kind, const PodAsk& ask);
+// One that nobody could object to.
+[[nodiscard]] std::string plain_pod_json(const std::string& name, int priority,
+                                         const std::string& node);
+
+[[nodiscard]] const std::vector<Kind>& node_kinds();
+[[nodiscard]] std::string node_json(const Kind* kind, const std::string& name, Size size);
+
+struct ThingKind {
+  core::ThingKind kind;
+  Kind list;
+};
+[[nodiscard]] const std::vector<ThingKind>& thing_kinds();
+[[nodiscard]] std::string thing_name(const ThingKind& kind, std::size_t number);  // in "ns"
+[[nodiscard]] std::string thing_json(const ThingKind& kind, std::size_t number, Size size);
+
+}  // namespace stowage::hostile
