@@ -122,11 +122,17 @@ void Extender::claimed(const CallPtr& call) {
   }
   dialect::Answer answer;
   if (core::names_cards(*cards) && options_.mode != Mode::count) {
-    answer = dialect::answer({.object = call->object,
-                              .pod = call->spec,
-                              .node = *node,
-                              .cards = *cards,
-                              .unix_nanos = unix_nanos()});
+    // What was promised when it was filtered was decided then. Not by what stands on the pod: its
+    // author may have written that.
+    const Guest* guest = guests_.find(call->object.uid);
+    const bool promised = call->claim.held && guest != nullptr && guest->decided != 0;
+    answer =
+        dialect::answer({.object = call->object,
+                         .pod = call->spec,
+                         .node = *node,
+                         .cards = *cards,
+                         .unix_nanos = promised ? guest->decided
+                                                : ends_.shared.roster.decision_time(call->object)});
   }
   // In single-node mode it was told when the cards were chosen.
   std::string warning;

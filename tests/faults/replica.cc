@@ -45,6 +45,8 @@ std::vector<extender::ExtenderOptions> all_extenders() {
   all[1].mode = extender::Mode::bind;
   all[2].mode = extender::Mode::single_node;
   all[3].without_model_passes = false;
+  // Longer than kube-scheduler takes here, and over before the run is.
+  all[2].bind_limit = all[3].bind_limit = std::chrono::seconds{60};
   return all;
 }
 
@@ -158,7 +160,9 @@ void Replica::make_extenders(Generation& generation) {
   const auto shared = generation.scheduler->shared();
   std::uint32_t profile = shared.first_guest_profile;
   for (const auto& options : extender_options_) {
-    if (options.mode == extender::Mode::single_node) shared.roster.heed_promises(profile);
+    if (options.mode == extender::Mode::single_node) {
+      shared.roster.heed_promises(profile, options.bind_limit);
+    }
     generation.extenders.push_back(std::make_unique<extender::Extender>(
         options, extender::Extender::Ends{.shared = shared,
                                           .first_profile = profile,
