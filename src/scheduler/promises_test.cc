@@ -30,7 +30,8 @@ std::string promised_json(const std::string& version, const std::string& conditi
       R"({{"metadata":{{"namespace":"ns","name":"p","uid":"u","resourceVersion":"{}",)"
       R"("annotations":{{"tencent.com/predicate-node":"n","tencent.com/predicate-gpu-idx-0":"1",)"
       R"("stowage.dev/gpus":"{{}}","mine":"stays"}}}},"spec":{{"schedulerName":"other",)"
-      R"("containers":[{{"name":"c","resources":{{"limits":{{"tencent.com/vcuda-core":"100"}}}}}}]}},)"
+      R"("containers":[{{"name":"c","resources":{{"limits":{{"tencent.com/vcuda-core":)"
+      R"("100"}}}}}}]}},)"
       R"("status":{{"conditions":[{}]}}}})",
       version, condition);
 }
@@ -110,7 +111,7 @@ TEST_F(PromisesTest, APromiseIsTakenOffThePodBeforeItsCardsAreGiven) {
   server_.script("PATCH", kPath, {server_.hold()});
   watch();
   ASSERT_TRUE(run_until(loop_, [&] { return !server_.held().empty(); }));
-  const auto& patch = server_.seen("PATCH", kPath).at(0);
+  const auto patch = server_.seen("PATCH", kPath).at(0);
   EXPECT_EQ(
       patch.body,
       R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":{"stowage.dev/gpus":null,)"

@@ -1,6 +1,7 @@
 #include "scheduler/roster.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,9 +43,9 @@ core::PodSpec readable_part(dialect::PodObject object) {
 // By when the cards of a bound pod were chosen that does not say when they were: by the end of the
 // second in which it was bound. The API server writes the condition together with the node.
 std::int64_t placed_by(const dialect::PodObject& object) {
-  auto moment = dialect::parse_moment(object.scheduled_since);
-  if (!moment) moment = dialect::parse_moment(object.created);
-  return std::max<std::int64_t>(moment.value_or(0), 0) + dialect::kNanosPerSecond;
+  const auto moment = dialect::parse_moment(object.scheduled_since);
+  if (!moment || *moment < 0) return std::numeric_limits<std::int64_t>::max();
+  return *moment + dialect::kNanosPerSecond;
 }
 
 // The spec has these too, and pods that wait may be many.

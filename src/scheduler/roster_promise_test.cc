@@ -123,7 +123,7 @@ TEST_F(RosterPromiseTest, TimesOfDecisionsGrow) {
   EXPECT_EQ(roster_.decision_time(pod), kUnixNow + 30 * kSecond + 2);
   auto bound = promised("bound", 3, -50);
   bound.node = "n";
-  roster_.see_pod(bound);
+  list({bound});
   EXPECT_EQ(roster_.decision_time(pod), kUnixNow + 50 * kSecond + 1);
 }
 
