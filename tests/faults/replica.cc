@@ -45,8 +45,6 @@ std::vector<extender::ExtenderOptions> all_extenders() {
   all[1].mode = extender::Mode::bind;
   all[2].mode = extender::Mode::single_node;
   all[3].without_model_passes = false;
-  // Longer than kube-scheduler takes here, and over before the run is.
-  all[2].bind_limit = all[3].bind_limit = std::chrono::seconds{60};
   return all;
 }
 
