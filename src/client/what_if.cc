@@ -1,6 +1,7 @@
 #include "client/what_if.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,9 @@
 
 namespace stowage::client {
 namespace {
+
+// As long as kube-scheduler may take to bind a pod, with a margin (see extender/options.h).
+constexpr std::chrono::seconds kBindLimit{660};
 
 constexpr std::int64_t kUsualPods = 110;  // on a node, unless its kubelet is told otherwise
 
@@ -67,7 +71,7 @@ class Rehearsal {
                  .now = [] { return base::Instant{}; }}),
         engine_(policies_of(ask.profiles)) {
     mailbox_.open();
-    roster_.heed_promises(0);
+    roster_.heed_promises(0, kBindLimit);
     roster_.believe_dump();
   }
 

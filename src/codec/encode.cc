@@ -136,14 +136,17 @@ std::string metadata_patch(const MetadataAsk& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object().key("metadata").begin_object();
   if (!ask.uid.empty()) json.key("uid").value(ask.uid);
-  const auto put = [&](const char* name, const dialect::Annotations& texts) {
-    if (texts.empty()) return;
+  if (!ask.resource_version.empty()) json.key("resourceVersion").value(ask.resource_version);
+  const auto put = [&](const char* name, const dialect::Annotations& texts,
+                       const std::vector<std::string>& without) {
+    if (texts.empty() && without.empty()) return;
     json.key(name).begin_object();
     for (const auto& [key, value] : texts) json.key(key).value(value);
+    for (const std::string& key : without) json.key(key).null();
     json.end_object();
   };
-  put("annotations", ask.annotations);
-  put("labels", ask.labels);
+  put("annotations", ask.annotations, ask.remove);
+  put("labels", ask.labels, {});
   json.end_object().end_object();
   return json.take();
 }

@@ -55,11 +55,13 @@ struct UnschedulableAsk {
 };
 [[nodiscard]] std::string unschedulable_patch(const UnschedulableAsk& ask);
 
-// Merge patch of a pod: annotations and labels to set.
+// Merge patch of a pod: annotations and labels to set, and annotations to take off.
 struct MetadataAsk {
   std::string uid;  // the patch is refused if the pod is another one by now
   dialect::Annotations annotations;
   dialect::Annotations labels;
+  std::string resource_version;  // set: refused if anything has changed since (409)
+  std::vector<std::string> remove;
 };
 [[nodiscard]] std::string metadata_patch(const MetadataAsk& ask);
 

@@ -159,6 +159,9 @@ extender::ExtenderOptions read_extender(YamlMap& map) {
   auto hold = static_cast<std::uint32_t>(options.hold.count());
   map.whole("holdSeconds", {.min = 1, .max = 3600}, hold);
   options.hold = std::chrono::seconds(hold);
+  auto limit = static_cast<std::uint32_t>(options.bind_limit.count());
+  map.whole("bindLimitSeconds", {.min = 1, .max = 86'400}, limit);
+  options.bind_limit = std::chrono::seconds(limit);
   map.boolean("floorWholeCards", options.reading.floor_whole_cards);
   map.boolean("errorIfNoNodeHelps", options.error_if_no_node_helps);
   read_tls(map, options);

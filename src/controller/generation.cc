@@ -70,7 +70,9 @@ Status Generation::listen(const Config& config, const Generation* before) {
   const auto shared = scheduler_->shared();
   std::uint32_t profile = shared.first_guest_profile;
   for (const auto& options : config.extenders) {
-    if (options.mode == extender::Mode::single_node) shared.roster.heed_promises(profile);
+    if (options.mode == extender::Mode::single_node) {
+      shared.roster.heed_promises(profile, options.bind_limit);
+    }
     auto server = extender::Server::listen(
         options,
         {.shared = shared,

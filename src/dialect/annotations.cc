@@ -10,6 +10,7 @@
 #include "dialect/amounts.h"
 #include "dialect/json.h"
 #include "dialect/json_fields.h"
+#include "dialect/times.h"
 
 namespace stowage::dialect {
 namespace {
@@ -159,6 +160,8 @@ std::string gpus_text(const AnswerAsk& ask, const std::vector<std::size_t>& foll
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   json.key("version").value(kVersion).key("node").value(ask.node.name);
+  // As a text: not every reader of JSON keeps 19 digits.
+  if (ask.unix_nanos > 0) json.key("decided").value(std::to_string(ask.unix_nanos));
   json.key("containers").begin_object();
   for (std::size_t i = 0; i < assigned.size(); ++i) {
     const bool follows = std::find(followers.begin(), followers.end(), i) != followers.end();
@@ -204,6 +207,16 @@ Result<core::Assignment> parse_gpus(std::string_view text, const core::PodSpec& 
   }
   if (known != containers->keys.size()) return fail("it names a container that the pod has not");
   return cards;
+}
+
+std::optional<std::int64_t> decided_at(const PodObject& object) {
+  const std::string* text = find(object.annotations, kGpusAnnotation);
+  if (text == nullptr) return std::nullopt;
+  const auto json = parse_json(*text);
+  const Json* decided = json ? json->find("decided") : nullptr;
+  if (decided == nullptr || decided->kind != Json::Kind::string) return std::nullopt;
+  const auto at = parse_nanos(decided->text);
+  return at && *at > 0 ? at : std::nullopt;
 }
 
 std::string inventory_text(const std::vector<core::Card>& cards, const core::LinkMatrix& links) {

@@ -49,11 +49,12 @@ TEST(Answer, NamesTheCardsOfEachContainer) {
   const Assignment cards{{{},
                           {{.card = 0, .milli = 1000, .memory_mib = 16384},
                            {.card = 1, .milli = 1000, .memory_mib = 16384}}}};
-  EXPECT_EQ(answer_of(object, two_cards(), cards),
-            (Annotations{{"stowage.dev/gpus",
-                          R"({"version":1,"node":"n1","containers":{"main":[)"
-                          R"({"id":"GPU-a","index":0,"milli":1000,"memoryMiB":16384},)"
-                          R"({"id":"GPU-b","index":1,"milli":1000,"memoryMiB":16384}]}})"}}));
+  EXPECT_EQ(
+      answer_of(object, two_cards(), cards),
+      (Annotations{{"stowage.dev/gpus",
+                    R"({"version":1,"node":"n1","decided":"1700000000123","containers":{"main":[)"
+                    R"({"id":"GPU-a","index":0,"milli":1000,"memoryMiB":16384},)"
+                    R"({"id":"GPU-b","index":1,"milli":1000,"memoryMiB":16384}]}})"}}));
 }
 
 TEST(Answer, OfAPodWithoutCardsIsEmpty) {
@@ -196,7 +197,7 @@ TEST(Answer, OfAlnairNamesTheCardForEveryContainerThatUsesIt) {
   const auto written = answer_of(object, two_cards(), cards);
   EXPECT_EQ(written.at("ai.centaurus.io/scheduler-timestamp"), "1700000000123");
   EXPECT_EQ(written.at("stowage.dev/gpus"),
-            R"({"version":1,"node":"n1","containers":{)"
+            R"({"version":1,"node":"n1","decided":"1700000000123","containers":{)"
             R"("a":[{"id":"GPU-b","index":1,"milli":0,"memoryMiB":12288}],)"
             R"("b":[{"id":"GPU-b","index":1,"milli":0,"memoryMiB":0}]}})");
   const auto node = two_cards();

@@ -77,7 +77,7 @@ struct AnswerAsk {
   const core::PodSpec& pod;
   const core::NodeSpec& node;
   const core::Assignment& cards;
-  std::int64_t unix_nanos = 0;  // now
+  std::int64_t unix_nanos = 0;  // when they were chosen
 };
 struct Answer {
   Annotations annotations;
@@ -101,13 +101,15 @@ struct AnswerText {
 [[nodiscard]] AnswerText answer_text(const PodObject& object);
 
 // An unbound pod may carry a promise: the node and the cards that were chosen for it when it was
-// filtered, by us or by the scheduler that we replace, in its dialect's annotations. It counts
-// until it runs out (the grace, counted from when it was made, or the pod's own), or until the pod
-// is marked as failed, or was found unschedulable later than that.
+// filtered, by us or by the scheduler that we replace, in its dialect's annotations. Its scheduler
+// may bind the pod by it as long as it stands there. `broken`: it will not any more, for it has
+// found the pod unschedulable later than that, or the pod is marked as failed. How long it may take
+// is not the author's to say: a stuck-grace-period is not read.
 struct Promise {
   std::string node;
   core::Assignment cards;
-  std::int64_t until_unix_nanos = 0;
+  std::int64_t made_unix_nanos = 0;
+  bool broken = false;
 };
 // The node of a promise, if the pod carries one at all; whether it counts is not asked here.
 [[nodiscard]] std::optional<std::string> promised_node(const PodObject& object);
@@ -119,9 +121,18 @@ struct PromiseAsk {
   const core::PodSpec& pod;
   const core::NodeSpec& node;   // the promised one
   std::int64_t unix_nanos = 0;  // now
-  std::int64_t grace_nanos = 30'000'000'000;
 };
 [[nodiscard]] std::optional<Promise> read_promise(const PromiseAsk& ask);
+// Its scheduler has found the pod unschedulable in a later second than this: an attempt that began
+// before has ended without a bind. The API writes whole seconds, so within one nobody can tell.
+[[nodiscard]] bool refused_since(const PodObject& object, std::int64_t unix_nanos);
+// The annotations of the pod that say which node and cards it was promised, by us and in its
+// dialect.
+[[nodiscard]] std::vector<std::string> promise_annotations(const PodObject& object);
+
+// When the cards of this pod were chosen, as our own annotation says: nanoseconds since 1970, in
+// the order in which they were chosen. Unset if it does not say.
+[[nodiscard]] std::optional<std::int64_t> decided_at(const PodObject& object);
 
 // Facts about a pod that decide whether it may be evicted for another one.
 // The gang that the pod belongs to, "namespace/name"; empty if none.

@@ -11,10 +11,8 @@ namespace {
 
 constexpr std::string_view kNode = "predicate-node";
 constexpr std::string_view kTime = "predicate-time";
-constexpr std::string_view kGrace = "stuck-grace-period";
-constexpr std::int64_t kLeastGrace = kNanosPerSecond;
-// An author must not keep cards from others for ever with a pod that nobody binds.
-constexpr std::int64_t kMostGrace = 3600 * kNanosPerSecond;
+constexpr std::string_view kPredicate = "predicate-";
+constexpr std::string_view kPreAllocated = "pre-allocated";
 
 const Dialect* promising(const PodObject& object) {
   const auto all = dialects();
@@ -35,29 +33,25 @@ bool failed(const PodObject& object, const Dialect& dialect) {
   return phase != nullptr && *phase == "failed";
 }
 
-// When the promise was made; unset if it was broken since.
-std::optional<std::int64_t> made_at(const PromiseAsk& ask, const Dialect& dialect) {
+// Clocks of replicas may differ, by less than this.
+constexpr std::int64_t kFuture = 600 * kNanosPerSecond;
+
+struct Made {
+  std::int64_t at = 0;
+  bool broken = false;
+};
+// Unset if it makes no sense.
+std::optional<Made> made(const PromiseAsk& ask, const Dialect& dialect) {
   const PodObject& object = ask.object;
-  const bool unschedulable = object.unscheduled_reason == "Unschedulable";
   const std::string* text = annotation(object, dialect, kTime);
   if (text == nullptr) {
-    if (unschedulable) return std::nullopt;
     // Nobody says when. It can not have been before the pod was there.
-    return parse_moment(object.created).value_or(ask.unix_nanos);
+    return Made{.at = parse_moment(object.created).value_or(ask.unix_nanos),
+                .broken = !object.unscheduled_reason.empty()};
   }
-  const auto made = parse_nanos(*text);
-  if (!made || !unschedulable) return made;
-  const auto since = parse_moment(object.unscheduled_since);
-  if (!since) return made;
-  // The API writes whole seconds: what happened within one can not be told apart.
-  const bool later = *made / kNanosPerSecond > *since / kNanosPerSecond;
-  return later ? made : std::nullopt;
-}
-
-std::int64_t grace_of(const PromiseAsk& ask, const Dialect& dialect) {
-  const std::string* text = annotation(ask.object, dialect, kGrace);
-  const auto own = text == nullptr ? std::nullopt : parse_duration(*text);
-  return own && *own >= kLeastGrace ? std::min(*own, kMostGrace) : ask.grace_nanos;
+  const auto at = parse_nanos(*text);
+  if (!at || *at < 0 || *at > ask.unix_nanos + kFuture) return std::nullopt;
+  return Made{.at = *at, .broken = refused_since(object, *at)};
 }
 
 }  // namespace
@@ -81,16 +75,33 @@ std::optional<Promise> read_promise(const PromiseAsk& ask) {
   if (!node || *node != ask.node.name) return std::nullopt;
   if (ask.object.ended() || ask.object.deleting) return std::nullopt;
   const Dialect* dialect = promising(ask.object);
-  if (failed(ask.object, *dialect)) return std::nullopt;
-  const auto made = made_at(ask, *dialect);
-  const std::int64_t grace = grace_of(ask, *dialect);
-  // One that is to be made far in the future is none.
-  if (!made || *made > ask.unix_nanos + grace || *made <= ask.unix_nanos - grace) {
-    return std::nullopt;
-  }
+  const auto when = made(ask, *dialect);
+  if (!when) return std::nullopt;
   auto cards = dialect->read_answer(ask.object, ask.pod, ask.node);
   if (!cards || !*cards) return std::nullopt;
-  return Promise{.node = *node, .cards = **std::move(cards), .until_unix_nanos = *made + grace};
+  return Promise{.node = *node,
+                 .cards = **std::move(cards),
+                 .made_unix_nanos = when->at,
+                 .broken = when->broken || failed(ask.object, *dialect)};
+}
+
+bool refused_since(const PodObject& object, std::int64_t unix_nanos) {
+  if (object.unscheduled_reason.empty()) return false;
+  const auto since = parse_moment(object.unscheduled_since);
+  return since && *since / kNanosPerSecond > unix_nanos / kNanosPerSecond;
+}
+
+std::vector<std::string> promise_annotations(const PodObject& object) {
+  std::vector<std::string> keys = scheduler_annotations(object);
+  std::erase(keys, std::string(kRetryAnnotation));
+  const Dialect* dialect = promising(object);
+  if (dialect == nullptr) return keys;
+  for (const auto& [key, text] : object.annotations) {
+    const std::string_view rest = std::string_view(key).substr(
+        key.starts_with(dialect->promises) ? dialect->promises.size() : key.size());
+    if (rest.starts_with(kPredicate) || rest == kPreAllocated) keys.push_back(key);
+  }
+  return keys;
 }
 
 }  // namespace stowage::dialect

@@ -44,42 +44,37 @@ PodObject vgpu_pod() {
 }
 
 // Vector H.10.
-TEST(Promise, CountsUntilItIsBroken) {
+TEST(Promise, LastsUntilItIsBroken) {
   struct Row {
     const char* name;
     const char* phase = "";   // label
     const char* reason = "";  // of the condition, if it is False
     const char* since = "";   // of the condition
     std::string made;         // predicate-time; empty: absent
-    const char* grace = "";   // annotation
-    bool counts = false;
+    const char* is = "";      // "kept", "broken" or "none"
   };
   const std::string recent = std::to_string(kRecent);
   const std::string aged = std::to_string(kAged);
   const char* u = "Unschedulable";
   const Row rows[] = {
-      {"failed", "failed", "", "", recent, "", false},
-      {"failed and unschedulable", "failed", u, kBeforeRecent, recent, "", false},
-      {"allocating, found unschedulable before", "allocating", u, kBeforeRecent, recent, "", true},
-      {"no condition", "", "", "", "", "", true},
-      {"no condition, made just now", "", "", "", recent, "", true},
-      {"another reason", "", "SchedulerError", kRecentText, recent, "", true},
-      {"unschedulable, nobody says when it was made", "", u, kAgedText, "", "", false},
-      {"unschedulable before", "", u, kBeforeRecent, recent, "", true},
-      {"unschedulable since", "", u, kRecentText, aged, "", false},
-      {"within the same second", "", u, kRecentText, std::to_string(kRecent + kSecond / 2), "",
-       false},
-      {"not a number", "", u, kAgedText, "not-a-number", "", false},
-      {"not a number, no condition", "", "", "", "1e9", "", false},
-      {"stuck", "", u, kBeforeAged, aged, "", false},
-      {"stuck, but it may be", "", u, kBeforeAged, aged, "300s", true},
-      {"a grace that is too short is ignored", "", u, kBeforeRecent, recent, "500ms", true},
-      {"a short grace", "", u, kBeforeAged, aged, "1s", false},
-      {"a grace that is none is ignored", "", u, kBeforeAged, aged, "not-a-duration", false},
-      {"run out without a condition", "", "", "", aged, "", false},
-      {"made in the far future", "", "", "", std::to_string(kNow + 3600 * kSecond), "", false},
-      {"made at the end of time", "", "", "", "9223372036854775807", "100000h", false},
-      {"made before all time", "", "", "", "-9223372036854775808", "100000h", false},
+      {"failed", "failed", "", "", recent, "broken"},
+      {"failed and unschedulable", "failed", u, kBeforeRecent, recent, "broken"},
+      {"allocating, unschedulable before", "allocating", u, kBeforeRecent, recent, "kept"},
+      {"no condition", "", "", "", "", "kept"},
+      {"no condition, made just now", "", "", "", recent, "kept"},
+      {"another reason", "", "SchedulerError", kRecentText, aged, "broken"},
+      {"another reason before", "", "SchedulerError", kBeforeRecent, recent, "kept"},
+      {"unschedulable, nobody says when it was made", "", u, kAgedText, "", "broken"},
+      {"unschedulable before", "", u, kBeforeRecent, recent, "kept"},
+      {"unschedulable since", "", u, kRecentText, aged, "broken"},
+      {"within the same second", "", u, kRecentText, std::to_string(kRecent + kSecond / 2), "kept"},
+      {"unschedulable, nobody says since when", "", u, "", recent, "kept"},
+      {"not a number", "", u, kAgedText, "not-a-number", "none"},
+      {"not a number, no condition", "", "", "", "1e9", "none"},
+      {"made long ago", "", "", "", aged, "kept"},
+      {"made in the far future", "", "", "", std::to_string(kNow + 3600 * kSecond), "none"},
+      {"made at the end of time", "", "", "", "9223372036854775807", "none"},
+      {"made before all time", "", "", "", "-9223372036854775808", "none"},
   };
   for (const Row& row : rows) {
     auto object = vgpu_pod();
@@ -87,9 +82,12 @@ TEST(Promise, CountsUntilItIsBroken) {
     object.unscheduled_reason = row.reason;
     object.unscheduled_since = row.since;
     if (!row.made.empty()) object.annotations["nvidia.com/predicate-time"] = row.made;
-    if (*row.grace != '\0') object.annotations["nvidia.com/stuck-grace-period"] = row.grace;
     EXPECT_EQ(promised_node(object), "n1") << row.name;
-    EXPECT_EQ(promise_of(object, two_cards()).has_value(), row.counts) << row.name;
+    for (const char* grace : {"", "1s", "100000h"}) {  // not for the author to say
+      if (*grace != '\0') object.annotations["nvidia.com/stuck-grace-period"] = grace;
+      const auto promise = promise_of(object, two_cards());
+      EXPECT_STREQ(!promise ? "none" : promise->broken ? "broken" : "kept", row.is) << row.name;
+    }
     // Once it is bound it counts, whatever else.
     object.node = "n1";
     object.annotations["nvidia.com/stuck-grace-period"] = "1ms";
@@ -100,26 +98,35 @@ TEST(Promise, CountsUntilItIsBroken) {
   }
 }
 
-TEST(Promise, NamesTheCardsAndWhenItRunsOut) {
+TEST(Promise, NamesTheCardsAndWhenItWasMade) {
   auto object = vgpu_pod();
   object.annotations["nvidia.com/predicate-time"] = std::to_string(kRecent);
   auto promise = promise_of(object, two_cards());
   ASSERT_TRUE(promise);
   EXPECT_EQ(promise->node, "n1");
   EXPECT_EQ(promise->cards, (core::Assignment{{{{.card = 1, .milli = 100, .memory_mib = 1024}}}}));
-  EXPECT_EQ(promise->until_unix_nanos, kRecent + 30 * kSecond);
-  object.annotations["nvidia.com/stuck-grace-period"] = "5m";
-  EXPECT_EQ(promise_of(object, two_cards())->until_unix_nanos, kRecent + 300 * kSecond);
-  object.annotations["nvidia.com/stuck-grace-period"] = "100000h";  // at most an hour
-  EXPECT_EQ(promise_of(object, two_cards())->until_unix_nanos, kRecent + 3600 * kSecond);
+  EXPECT_EQ(promise->made_unix_nanos, kRecent);
 }
 
 TEST(Promise, WithoutATimeIsAsOldAsThePod) {
   auto object = vgpu_pod();
   object.created = kRecentText;
-  EXPECT_EQ(promise_of(object, two_cards())->until_unix_nanos, kRecent + 30 * kSecond);
-  object.created = kAgedText;
-  EXPECT_FALSE(promise_of(object, two_cards()));
+  EXPECT_EQ(promise_of(object, two_cards())->made_unix_nanos, kRecent);
+  object.created = "";
+  EXPECT_EQ(promise_of(object, two_cards())->made_unix_nanos, kNow);
+}
+
+TEST(Promise, IsTakenOffWithAllThatWasWrittenForIt) {
+  auto object = vgpu_pod();
+  object.annotations["nvidia.com/predicate-time"] = "1";
+  object.annotations["nvidia.com/stuck-grace-period"] = "1s";
+  object.annotations["nvidia.com/real-allocated"] = "the agent's";
+  object.annotations["tencent.com/predicate-node"] = "of another dialect";
+  object.annotations[std::string(kGpusAnnotation)] = "{}";
+  object.annotations[std::string(kRetryAnnotation)] = "1";
+  EXPECT_EQ(promise_annotations(object),
+            (std::vector<std::string>{"stowage.dev/gpus", "nvidia.com/pre-allocated",
+                                      "nvidia.com/predicate-node", "nvidia.com/predicate-time"}));
 }
 
 TEST(Promise, OfCardsThatCanNotBeIsNone) {
@@ -156,12 +163,10 @@ TEST(Promise, OfVcudaIsReadInBothSpellings) {
     object.phase = "Succeeded";
     EXPECT_FALSE(promise_of(object, two_cards()));
     object.phase = "Pending";
-    object.annotations[domain + "predicate-time"] = std::to_string(kAged);
-    EXPECT_FALSE(promise_of(object, two_cards()));
     object.annotations[domain + "predicate-time"] = std::to_string(kRecent);
-    EXPECT_TRUE(promise_of(object, two_cards()));
+    EXPECT_FALSE(promise_of(object, two_cards())->broken);
     object.around.labels["tydic.io/bind-phase"] = "failed";
-    EXPECT_EQ(promise_of(object, two_cards()).has_value(), !fork);
+    EXPECT_EQ(promise_of(object, two_cards())->broken, fork);
     object.around.labels.clear();
     object.annotations[domain + "predicate-gpu-idx-0"] = "7";
     EXPECT_FALSE(promise_of(object, two_cards()));

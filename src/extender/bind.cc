@@ -122,12 +122,18 @@ void Extender::claimed(const CallPtr& call) {
   }
   dialect::Answer answer;
   if (core::names_cards(*cards) && options_.mode != Mode::count) {
+    // What was promised when it was filtered was decided then. Not by what stands on the pod: its
+    // author may have written that.
+    const Guest* guest = guests_.find(call->object.uid);
+    const bool promised = call->claim.held && guest != nullptr && guest->decided != 0;
+    const std::int64_t decided =
+        promised ? guest->decided : ends_.shared.roster.decision_time(call->object);
     answer = dialect::answer({.object = call->object,
                               .pod = call->spec,
                               .node = *node,
                               .cards = *cards,
-                              .unix_nanos = unix_nanos()});
-    ends_.shared.roster.seal({.object = call->object, .node = target, .unix_nanos = unix_nanos()},
+                              .unix_nanos = decided});
+    ends_.shared.roster.seal({.object = call->object, .node = target, .unix_nanos = decided},
                              answer.annotations);
   }
   // In single-node mode it was told when the cards were chosen.

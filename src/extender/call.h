@@ -23,7 +23,8 @@ struct Extender::Call {
   core::FilterAsk ask;  // of both
   core::FilterAnswer answer;
   core::Scores scores;
-  bool still_held = false;  // the place of the answer, once it was written
+  bool still_held = false;   // the place of the answer, once it was written
+  std::int64_t decided = 0;  // when it was chosen, as it is written
 
   // bind
   codec::BindingArgs binding;

@@ -12,9 +12,11 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,7 +76,10 @@ class Extender {
   [[nodiscard]] bool not_ours(const Call& call) const;
   void pass(const CallPtr& call);
   bool keep_promise(const CallPtr& call);
+  // How long the cards of a pod are kept; unset: see scheduler/promises.h.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> hold_time() const;
   void filtered(const CallPtr& call);
+  bool keep_until_bound(const CallPtr& call, bool fits);
   void write_then_answer(const CallPtr& call);
   void promise_written(const CallPtr& call);
   void answer_filter(const CallPtr& call);

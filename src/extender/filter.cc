@@ -124,13 +124,22 @@ bool Extender::keep_promise(const CallPtr& call) {
   }
   if (call->dialect != "vgpu") return true;
   const core::NodeSpec* node = ends_.shared.roster.node(*promised);
-  if (node != nullptr &&
-      !dialect::read_promise(
-          {.object = call->object, .pod = call->spec, .node = *node, .unix_nanos = unix_nanos()})) {
-    return true;  // it no longer counts
+  if (node != nullptr) {
+    const std::int64_t now = unix_nanos();
+    const auto promise = dialect::read_promise(
+        {.object = call->object, .pod = call->spec, .node = *node, .unix_nanos = now});
+    const std::int64_t fresh = now - std::chrono::nanoseconds(options_.hold).count();
+    // Its scheduler asks anew, so it will not bind by one that is broken, or so old.
+    if (!promise || promise->broken || promise->made_unix_nanos <= fresh) return true;
   }
   filter_error(call, fmt::format("pod {} had been predicated", call->object.uid));
   return false;
+}
+
+// Where kube-scheduler binds without asking us again, cards are kept for as long as it may do so.
+std::optional<std::chrono::nanoseconds> Extender::hold_time() const {
+  if (options_.mode == Mode::single_node || options_.mode == Mode::count) return std::nullopt;
+  return options_.hold;
 }
 
 void Extender::filter(const CallPtr& call) {
@@ -142,16 +151,12 @@ void Extender::filter(const CallPtr& call) {
   const bool one = single || options_.mode == Mode::choose;
   call->ask.keep = dry ? core::Keep::nothing : one ? core::Keep::one : core::Keep::hold;
   if (single && !dry && !keep_promise(call)) return;
-  // What is written on the pod ends when the pod has been looked up, and by itself only if nobody
-  // does that.
-  const std::int64_t hold =
-      std::chrono::nanoseconds(options_.hold +
-                               (single ? scheduler::Roster::kUnseenMax : std::chrono::seconds{0}))
-          .count();
+  // Whatever was kept for it until now is not any more.
+  if (!dry) ends_.shared.promises.forget(call->object.uid);
   on_engine(
       call,
-      [hold](Call& on, const scheduler::Mailbox::Hearing& hearing) {
-        on.ask.until = {hearing.now.ns + hold};
+      [hold = hold_time()](Call& on, const scheduler::Mailbox::Hearing& hearing) {
+        on.ask.until = hold ? base::Instant{hearing.now.ns + hold->count()} : core::kUntilTold;
         on.answer = hearing.engine.filter(on.ask, hearing.now, hearing.out);
       },
       [this](const CallPtr& done) { filtered(done); });
@@ -172,7 +177,10 @@ void Extender::filtered(const CallPtr& call) {
   guest.spec = call->spec;
   guest.dialect = call->dialect;
   guest.held_on.clear();
-  ends_.shared.promises.forget(call->object.uid);
+  guest.decided = 0;
+  if (!hold_time() && !keep_until_bound(call, !call->answer.fits.empty())) {
+    return filter_error(call, "this replica does not lead any more; ask again");
+  }
   if (call->answer.fits.empty()) {
     ++counters_.verbs[static_cast<std::size_t>(Verb::filter)].refused;
     look_again_later(guest);
@@ -189,13 +197,27 @@ void Extender::filtered(const CallPtr& call) {
   }
   guest.told.clear();
   guest.waits = false;
-  if (options_.mode == Mode::single_node) {
-    ends_.shared.promises.watch({.uid = call->object.uid,
-                                 .pod = {.ns = call->object.ns, .name = call->object.name},
-                                 .until = call->began + options_.hold});
-    return write_then_answer(call);
-  }
+  if (options_.mode == Mode::single_node) return write_then_answer(call);
   answer_filter(call);
+}
+
+// The engine keeps what it chose until it is told. False: this is not to be answered, since it was
+// asked after it had let go of everything.
+bool Extender::keep_until_bound(const CallPtr& call, bool fits) {
+  const dialect::PodObject& pod = call->object;
+  if (ends_.leads && !ends_.leads()) {
+    ends_.shared.mailbox.put_reply(core::HoldEnded{pod.uid});
+    return false;
+  }
+  // What it was promised before, and is not any more, has to be taken off it.
+  if (!fits && !dialect::promised_node(pod)) return true;
+  call->decided = ends_.shared.roster.decision_time(pod);
+  const auto now = ends_.shared.loop.now();
+  ends_.shared.promises.watch({.uid = pod.uid,
+                               .pod = {.ns = pod.ns, .name = pod.name},
+                               .made = call->decided,
+                               .until = fits ? now + options_.bind_limit : now});
+  return true;
 }
 
 // The cards are on the pod before kube-scheduler hears of the node: it may bind at once. So that
@@ -209,16 +231,15 @@ void Extender::write_then_answer(const CallPtr& call) {
     return filter_error(call, fmt::format("node {} has gone, or has lost cards", place.node));
   }
   if (!core::names_cards(*cards)) return answer_filter(call);
-  const std::int64_t now = unix_nanos();
   dialect::Answer answer = dialect::answer({.object = call->object,
                                             .pod = call->spec,
                                             .node = *node,
                                             .cards = *cards,
-                                            .unix_nanos = now});
+                                            .unix_nanos = call->decided});
   ends_.shared.roster.seal({.object = call->object,
                             .node = place.node,
                             .purpose = dialect::Purpose::promise,
-                            .unix_nanos = now},
+                            .unix_nanos = call->decided},
                            answer.annotations);
   std::string downgraded = core::topology_note(call->spec, *node, *cards);
   std::string loose = core::model_note(call->spec, *node, *cards);
@@ -252,7 +273,9 @@ void Extender::promise_written(const CallPtr& call) {
         if (!done->still_held) {
           return filter_error(done, "the cards were given up while they were written; ask again");
         }
-        guests_.visit(done->object.uid).held_on = done->answer.held->node;
+        Guest& guest = guests_.visit(done->object.uid);
+        guest.held_on = done->answer.held->node;
+        guest.decided = done->decided;
         answer_filter(done);
       });
 }
@@ -362,6 +385,7 @@ void Extender::prioritize(const CallPtr& call) {
     for (std::size_t i = 0; i < done->ask.nodes.size(); ++i) {
       scores.push_back({.host = done->ask.nodes[i], .score = done->scores[i]});
     }
+    if (options_.mode == Mode::count) (void)keep_until_bound(done, true);
     send_json(done, codec::encode_priorities(scores));
   };
   if (options_.mode == Mode::single_node) {  // the node was chosen when it was filtered
@@ -372,11 +396,10 @@ void Extender::prioritize(const CallPtr& call) {
     return answer(call);
   }
   call->ask.pod = call->spec;
-  const std::int64_t hold = std::chrono::nanoseconds(options_.hold).count();
   on_engine(
       call,
-      [hold](Call& on, const scheduler::Mailbox::Hearing& hearing) {
-        on.ask.until = {hearing.now.ns + hold};
+      [hold = hold_time()](Call& on, const scheduler::Mailbox::Hearing& hearing) {
+        on.ask.until = hold ? base::Instant{hearing.now.ns + hold->count()} : core::kUntilTold;
         on.scores = hearing.engine.score(on.ask, hearing.now, hearing.out);
       },
       answer);

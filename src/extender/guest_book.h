@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <string>
 #include <unordered_map>
@@ -17,9 +18,10 @@ namespace stowage::extender {
 struct Guest {
   dialect::PodObject object;
   core::PodSpec spec;
-  std::string dialect;  // empty: it asks for no card
-  std::string held_on;  // single-node mode: the node that was answered
-  std::string told;     // the refusal that was told last
+  std::string dialect;       // empty: it asks for no card
+  std::string held_on;       // single-node mode: the node that was answered
+  std::int64_t decided = 0;  // and when it was chosen; 0: nothing was
+  std::string told;          // the refusal that was told last
   // Refused at its last filter: when to look whether there is room by now, and how long to wait
   // after that.
   bool waits = false;

@@ -67,7 +67,10 @@ struct ExtenderOptions {
   Mode mode = Mode::bind;
   std::vector<DialectPolicy> policies;  // the first that matches counts; the last has no dialect
   dialect::ReadOptions reading;
-  std::chrono::seconds hold{30};
+  std::chrono::seconds hold{30};  // from filter to bind, where we bind
+  // The longest time from filter to bind where kube-scheduler binds: it waits for volumes for up to
+  // 600 seconds (bindTimeoutSeconds of its VolumeBinding), and a margin.
+  std::chrono::seconds bind_limit{660};
   bool without_model_passes = false;  // pods that name no model are none of our business
   // Where no node could help, not even a new one (core/explain/condition.h), filter answers with an
   // error: kube-scheduler then writes SchedulerError, which autoscalers pass over. An extender that

@@ -25,10 +25,10 @@ std::string path_of(const PodAccess::Name& pod) {
 bool good(const Reply& reply) { return reply && reply->status >= 200 && reply->status < 300; }
 
 // A conflict is another writer at the same moment, or another pod of that name: once more, and
-// then the words of the server.
-bool worth_repeating(const Reply& reply, int attempt) {
+// then the words of the server. Of a write that names the version it is of, the answer.
+bool worth_repeating(const Reply& reply, int attempt, bool conditional) {
   if (!reply) return !reply.error().shed;
-  return reply->status >= 500 || (reply->status == kConflict && attempt == 0);
+  return reply->status >= 500 || (reply->status == kConflict && attempt == 0 && !conditional);
 }
 
 }  // namespace
@@ -40,6 +40,7 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
     ApiCall ask;
     SteadyTime until{};
     bool fenced = false;
+    bool conditional = false;
     std::function<void(Reply)> done;
     int attempt = 0;
   };
@@ -74,7 +75,7 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
 
   void replied(Job job, Reply reply) {
     const bool time_left = client.loop().now() + options.pause < job.until;
-    if (good(reply) || !time_left || !worth_repeating(reply, job.attempt)) {
+    if (good(reply) || !time_left || !worth_repeating(reply, job.attempt, job.conditional)) {
       if (!good(reply)) ++counters.failed;
       return job.done(std::move(reply));
     }
@@ -91,7 +92,9 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
 
   void write(Name pod, const codec::MetadataAsk& ask, bool fenced, Written done) {
     ++counters.writes;
-    Job job{.until = client.loop().now() + options.deadline, .fenced = fenced};
+    Job job{.until = client.loop().now() + options.deadline,
+            .fenced = fenced,
+            .conditional = !ask.resource_version.empty()};
     job.ask.method = "PATCH";
     job.ask.target = path_of(pod);
     job.ask.content_type = "application/merge-patch+json";

@@ -92,8 +92,9 @@ class Mailbox {
     std::string key;
     core::Event event;
   };
-  // Cards are named by their position on a node. So an event that names some comes after the state
-  // of the node by which they were found, and before the next one with other cards.
+  // An event that names cards comes after the state of the node by which they were found, and
+  // before the next one with other cards: what is held of a card that comes back is then still
+  // held.
   enum class Merge : std::uint8_t { in_place, to_the_end, not_at_all };
 
   void put_object(const std::string& key, core::Event event, Merge merge = Merge::in_place);

@@ -79,11 +79,13 @@ void Outbox::carry_out(const core::Commands& commands) {
 }
 
 void Outbox::carry_out(const core::Bind& bind_command) {
-  if (bind_command.claims.empty()) return bind_pod(bind_command);
-  if (ends_.roster.wanting(bind_command.uid) == nullptr) return;
+  const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
+  if (pod == nullptr) return;  // it has gone or is bound: that event is on its way to the engine
+  const std::int64_t decided = ends_.roster.decision_time(pod->object);
+  if (bind_command.claims.empty()) return bind_pod(bind_command, decided);
   claims_.bind({.uid = bind_command.uid, .node = bind_command.node, .claims = bind_command.claims},
-               [this, bind_command](const std::string& error) {
-                 if (error.empty()) return bind_pod(bind_command);
+               [this, bind_command, decided](const std::string& error) {
+                 if (error.empty()) return bind_pod(bind_command, decided);
                  claims_failed(bind_command, error);
                });
 }
@@ -131,28 +133,28 @@ void Outbox::carry_out(const core::CardConflict& conflict) {
   const std::size_t slash = full.find('/');
   record({.ns = full.substr(0, slash), .name = full.substr(slash + 1), .uid = conflict.uid},
          kube::EventType::warning, "CardConflict",
-         fmt::format("card {} of node {} cannot hold this pod beside {}, which was bound to it "
-                     "earlier and stays; this pod {}",
+         fmt::format("card {} of node {} cannot hold this pod beside {}, which {}; this pod {}",
                      conflict.card, conflict.node,
                      ends_.roster.called({.uid = conflict.with, .reader = conflict.uid}),
+                     conflict.in_doubt ? "perhaps was given it earlier, perhaps later"
+                                       : "was given it earlier and stays",
                      conflict.evict ? "is evicted" : "is left where it is: look into it"));
   if (conflict.evict) evictor_.evict(conflict);
 }
 
-void Outbox::bind_pod(const core::Bind& bind_command) {
+void Outbox::bind_pod(const core::Bind& bind_command, std::int64_t decided) {
   const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
-  if (pod == nullptr) return;  // it has gone or is bound: that event is on its way to the engine
+  if (pod == nullptr) return;
   const core::NodeSpec* node = ends_.roster.node(bind_command.node);
   // The engine decides by the cards that it knows of; the node may have lost some since.
   const auto cards = node == nullptr ? std::nullopt : core::by_position(bind_command.cards, *node);
   if (!cards) return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
-  const auto now = ends_.wall_clock().time_since_epoch();
   dialect::Answer answer = dialect::answer({.object = pod->object,
                                             .pod = pod->spec,
                                             .node = *node,
                                             .cards = *cards,
-                                            .unix_nanos = now.count()});
-  ends_.roster.seal({.object = pod->object, .node = bind_command.node, .unix_nanos = now.count()},
+                                            .unix_nanos = decided});
+  ends_.roster.seal({.object = pod->object, .node = bind_command.node, .unix_nanos = decided},
                     answer.annotations);
   kube::BindAsk ask{.ns = pod->object.ns,
                     .name = pod->object.name,

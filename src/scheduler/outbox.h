@@ -101,7 +101,8 @@ class Outbox {
   void carry_out(const core::AskPicker& ask);
   void carry_out(const core::CardConflict& conflict);
   // The pod is bound now, or refused, by what is known of it and of the node at this moment.
-  void bind_pod(const core::Bind& bind);
+  // `decided`: when its cards were chosen.
+  void bind_pod(const core::Bind& bind, std::int64_t decided);
   void claims_failed(const core::Bind& bind, const std::string& why);
   struct Errand {
     kube::BindAsk ask;

@@ -1,11 +1,21 @@
-// Promises that end. kube-scheduler binds by them itself, and what we watch may lag or have broken
-// off unnoticed: before the cards of a promise are given to others, the pod is looked up, whether
-// the promise was made by us or by the leader before us.
+// Cards that are kept for pods which their scheduler may bind without asking us again: what was
+// promised by annotations of the pod, or counted for it. It may take long: kube-scheduler waits for
+// volumes for up to 600 seconds. So they are kept while the pod exists and is on no node, until
+//
+//   its scheduler asks about it again        (the extender says so: forget)
+//   it has found the pod unschedulable since (saw)
+//   or the time is over in which it binds    (Promise::until)
+//
+// and even then the cards are given to others only after the promise was taken off the pod, by a
+// write that is refused if anything has happened to the pod since it was looked up: a bind that
+// comes before wins, and one that comes after finds no promise. What we watch may lag or have
+// broken off unnoticed, so the pod is looked up first.
 //
 // One thread, the loop's.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,24 +49,40 @@ class Promises {
   struct Promise {
     std::string uid;
     kube::PodAccess::Name pod;
-    net::Moment until;  // when to look
+    std::int64_t made = 0;  // nanoseconds since 1970
+    net::Moment until;      // its scheduler binds it by then, or not at all
   };
   // Nothing if one of this uid is known.
   void watch(const Promise& promise);
+  // An unbound pod as it is now: perhaps its scheduler has given it up.
+  void saw(const dialect::PodObject& pod);
   void forget(const std::string& uid) { by_uid_.erase(uid); }
   void forget_all() { by_uid_.clear(); }  // who does not lead holds nothing
   [[nodiscard]] std::size_t size() const { return by_uid_.size(); }
+  [[nodiscard]] std::uint64_t taken_off() const { return taken_off_; }
 
  private:
+  struct Kept {
+    Promise promise;
+    net::Moment look_at;
+    std::uint64_t number = 0;  // of this watch, and of each look at it
+  };
   using Found = tl::expected<dialect::PodObject, kube::PodAccess::ReadError>;
 
   void look();
-  void look_up(Promise& promise);
-  void looked_up(const Promise& asked, Found pod);
+  void look_up(Kept& kept);
+  void looked_up(const Kept& asked, Found pod);
+  void unbound(const Kept& asked, const dialect::PodObject& pod);
+  void take_off(const Kept& asked, const dialect::PodObject& pod);
+  void ended(const std::string& uid);
+  // What is known of it, if that is still what a look was begun with.
+  [[nodiscard]] Kept* same(const Kept& asked);
 
   PromiseOptions options_;
   Ends ends_;
-  std::map<std::string, Promise> by_uid_;
+  std::map<std::string, Kept> by_uid_;
+  std::uint64_t numbers_ = 0;
+  std::uint64_t taken_off_ = 0;
   net::Timer timer_;
   std::shared_ptr<bool> alive_;
 };

@@ -24,6 +24,23 @@ std::string pod_json(const std::string& uid, const std::string& node) {
       uid, node);
 }
 
+// On no node, with a promise on it.
+std::string promised_json(const std::string& version, const std::string& condition = "") {
+  return fmt::format(
+      R"({{"metadata":{{"namespace":"ns","name":"p","uid":"u","resourceVersion":"{}",)"
+      R"("annotations":{{"tencent.com/predicate-node":"n","tencent.com/predicate-gpu-idx-0":"1",)"
+      R"("stowage.dev/gpus":"{{}}","mine":"stays"}}}},"spec":{{"schedulerName":"other",)"
+      R"("containers":[{{"name":"c","resources":{{"limits":{{"tencent.com/vcuda-core":)"
+      R"("100"}}}}}}]}},)"
+      R"("status":{{"conditions":[{}]}}}})",
+      version, condition);
+}
+
+constexpr const char* kRefusedAt20 =
+    R"({"type":"PodScheduled","status":"False","reason":"SchedulerError",)"
+    R"("lastTransitionTime":"1970-01-01T00:00:20Z"})";
+constexpr std::int64_t kSecond = 1'000'000'000;
+
 class PromisesTest : public ::testing::Test {
  protected:
   PromisesTest() {
@@ -33,7 +50,10 @@ class PromisesTest : public ::testing::Test {
   }
 
   void watch(net::Duration lasts = {}) {
-    promises_.watch({.uid = "u", .pod = {.ns = "ns", .name = "p"}, .until = loop_.now() + lasts});
+    promises_.watch({.uid = "u",
+                     .pod = {.ns = "ns", .name = "p"},
+                     .made = 10 * kSecond,
+                     .until = loop_.now() + lasts});
   }
   std::string events() {
     std::string text;
@@ -83,6 +103,73 @@ TEST_F(PromisesTest, ItIsNotLookedUpBeforeItsTimeAndUntilThereIsAnAnswer) {
   ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
   EXPECT_EQ(server_.seen().size(), 2U);
   EXPECT_EQ(events(), "ended;");
+}
+
+// kube-scheduler may bind the pod by what stands on it: others get the cards only when it is off.
+TEST_F(PromisesTest, APromiseIsTakenOffThePodBeforeItsCardsAreGiven) {
+  server_.script("GET", kPath, {reply(200, promised_json("7"))});
+  server_.script("PATCH", kPath, {server_.hold()});
+  watch();
+  ASSERT_TRUE(run_until(loop_, [&] { return !server_.held().empty(); }));
+  const auto patch = server_.seen("PATCH", kPath).at(0);
+  EXPECT_EQ(
+      patch.body,
+      R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":{"stowage.dev/gpus":null,)"
+      R"("tencent.com/predicate-gpu-idx-0":null,"tencent.com/predicate-node":null}}})");
+  EXPECT_EQ(events(), "") << "not before it is done";
+  server_.held().front()->send({.status = 200, .headers = {}, .body = "{}"});
+  ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
+  EXPECT_EQ(events(), "ended;");
+  EXPECT_EQ(promises_.taken_off(), 1U);
+}
+
+TEST_F(PromisesTest, ABindThatCameBeforeThePromiseWasTakenOffWins) {
+  server_.script("GET", kPath, {reply(200, promised_json("7")), reply(200, pod_json("u", "n"))});
+  server_.script("PATCH", kPath, {refuse(409, "Conflict", "the object has been modified")});
+  watch();
+  ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
+  EXPECT_EQ(events(), "on n;");
+  EXPECT_EQ(server_.seen("PATCH", kPath).size(), 1U) << "looked up again, not written again";
+}
+
+TEST_F(PromisesTest, APatchThatNobodyKnowsTheEndOfIsLookedUp) {
+  server_.script("GET", kPath, {reply(200, promised_json("7")), reply(200, pod_json("u", ""))});
+  server_.script("PATCH", kPath, {refuse(403, "Forbidden", "no")});
+  watch();
+  ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
+  EXPECT_EQ(events(), "ended;") << "no promise stands on it";
+}
+
+TEST_F(PromisesTest, APromiseEndsEarlyWhenItsSchedulerHasGivenThePodUp) {
+  server_.script("GET", kPath, {reply(200, promised_json("7", kRefusedAt20))});
+  server_.script("PATCH", kPath, {reply(200, "{}")});
+  watch(std::chrono::hours{1});
+  dialect::PodObject pod{.ns = "ns", .name = "p", .uid = "u", .scheduler = "other"};
+  pod.unscheduled_reason = "Unschedulable";
+  for (const char* since : {"", "1970-01-01T00:00:09Z", "1970-01-01T00:00:10Z"}) {
+    pod.unscheduled_since = since;
+    promises_.saw(pod);
+  }
+  run_for(loop_, milliseconds{20});
+  EXPECT_TRUE(server_.seen().empty()) << "that was before, or nobody can tell";
+  pod.unscheduled_since = "1970-01-01T00:00:20Z";
+  promises_.saw(pod);
+  ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
+  EXPECT_EQ(events(), "ended;");
+}
+
+TEST_F(PromisesTest, WhatWasSeenIsLookedUpBeforeItCounts) {
+  server_.script("GET", kPath, {reply(200, promised_json("7"))});
+  watch(std::chrono::hours{1});
+  dialect::PodObject pod{.ns = "ns", .name = "p", .uid = "u", .scheduler = "other"};
+  pod.unscheduled_reason = "Unschedulable";
+  pod.unscheduled_since = "1970-01-01T00:00:20Z";
+  promises_.saw(pod);
+  ASSERT_TRUE(run_until(loop_, [&] { return !server_.seen().empty(); }));
+  run_for(loop_, milliseconds{50});
+  EXPECT_EQ(server_.seen().size(), 1U);
+  EXPECT_EQ(events(), "");
+  EXPECT_EQ(promises_.size(), 1U);
 }
 
 TEST_F(PromisesTest, WhatIsForgottenMeanwhileEndsNothing) {

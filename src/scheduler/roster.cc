@@ -1,6 +1,7 @@
 #include "scheduler/roster.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,6 +38,14 @@ core::PodSpec readable_part(dialect::PodObject object) {
   spec.name = object.ns + "/" + object.name;
   spec.containers.push_back(std::move(unknown));
   return spec;
+}
+
+// By when the cards of a bound pod were chosen that does not say when they were: by the end of the
+// second in which it was bound. The API server writes the condition together with the node.
+std::int64_t placed_by(const dialect::PodObject& object) {
+  const auto moment = dialect::parse_moment(object.scheduled_since);
+  if (!moment || *moment < 0) return std::numeric_limits<std::int64_t>::max();
+  return *moment + dialect::kNanosPerSecond;
 }
 
 // The spec has these too, and pods that wait may be many.
@@ -239,6 +248,7 @@ void Roster::tell_forged(PodEntry& entry, const dialect::PodObject& object) {
 // A pod that somebody else schedules. The extender may hold cards for it, so its end is told.
 void Roster::see_guest(PodEntry& entry, const dialect::PodObject& object) {
   entry.told = true;
+  if (on_guest_) on_guest_(object);
   if (promise_profile_) see_promise(entry, object);
   if (!entry.promised) see_nomination(entry, object);
   watch_unlooked(object);
@@ -324,12 +334,18 @@ void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpe
                         const Checked& check) {
   Testimony::Word word = hear(entry, object, spec, check);
   entry.told = true;
-  const std::int64_t placed = entry.testimony.ours() ? placed_at(object) : 0;
+  const bool ours = entry.testimony.ours();
+  const auto decided = ours ? dialect::decided_at(object) : std::nullopt;
+  if (decided) heed_time(*decided);
+  const std::int64_t placed = ours ? decided.value_or(placed_by(object)) : 0;
   std::optional<core::NamedAssignment> cards;
   if (word.cards) cards = core::by_id(*word.cards, *node(object.node));
   note_cards(entry, spec, cards);
-  mailbox_.put_pod(core::PodSeenBound{
-      .pod = spec, .node = object.node, .cards = std::move(cards), .placed = placed});
+  mailbox_.put_pod(core::PodSeenBound{.pod = spec,
+                                      .node = object.node,
+                                      .cards = std::move(cards),
+                                      .placed = placed,
+                                      .placed_by_then = !decided});
   ask_kubelet(object.uid, entry);
   // It came before its node, or while that lacks cards that the pod names: it is heard again.
   const bool understood = word.trouble != Testimony::Word::Trouble::unread;

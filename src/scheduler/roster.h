@@ -85,19 +85,31 @@ class Roster {
     if (keys_ && keys_->signs) kube::seal(*keys_, ask, answer);
   }
 
-  // Promises of pods that others schedule are heeded, and placed by this profile of the engine.
-  void heed_promises(std::uint32_t profile) { promise_profile_ = profile; }
-  // A promise of which the engine was told; it ends when its pod has been looked up at `until`, and
-  // by itself kUnseenMax later.
+  // Promises of pods that others schedule are heeded, and placed by this profile of the engine. The
+  // scheduler of such a pod binds it within this time, or not at all; of several times the longest
+  // counts.
+  void heed_promises(std::uint32_t profile, std::chrono::seconds bind_limit) {
+    promise_profile_ = profile;
+    bind_limit_ = std::max(bind_limit_, bind_limit);
+  }
+  // A promise of which the engine was told: its cards are kept until HoldEnded (see promises.h).
   struct Promised {
     std::string uid;
     std::string ns;
     std::string name;
+    std::int64_t made = 0;  // nanoseconds since 1970
     base::Instant until;
   };
   void on_promise(std::function<void(const Promised&)> told) { on_promise_ = std::move(told); }
-  // A watch that has broken off unnoticed may hide for so long that a promised pod was bound.
-  static constexpr std::chrono::seconds kUnseenMax{600};
+  // An unbound pod of another scheduler, whenever it is seen.
+  void on_guest(std::function<void(const dialect::PodObject&)> told) {
+    on_guest_ = std::move(told);
+  }
+
+  // The time of a decision that is about to be written: later than all that were written before, by
+  // us or, as far as they were seen, by others; and in a later second than the one in which the pod
+  // was last found unschedulable, by the clock of its scheduler.
+  [[nodiscard]] std::int64_t decision_time(const dialect::PodObject& object);
 
   // We have written these annotations on the pod: they are ours, whoever edits them.
   void wrote(const std::string& uid, const dialect::Annotations& annotations);
@@ -250,6 +262,7 @@ class Roster {
   [[nodiscard]] std::optional<core::PodHeld> promise_of(const dialect::PodObject& object) const;
   void tell_promise(core::PodHeld promise);
   void tell_promises(const std::string& node);  // of that node; empty: of all
+  void heed_time(std::int64_t decided);
   // ----
   void see_nomination(PodEntry& entry, const dialect::PodObject& object);
   void see_bound(PodEntry& entry, dialect::PodObject object, const Checked& check);
@@ -285,10 +298,13 @@ class Roster {
   std::unordered_map<std::string, std::set<std::string>> unheard_;
   Clock clock_;
   std::optional<std::uint32_t> promise_profile_;
+  std::chrono::seconds bind_limit_{0};
   std::function<void(const Promised&)> on_promise_;
   kube::Keys keys_;
   std::function<void()> on_unknown_key_;
   std::set<std::string> unknown_key_;  // uids of pods that are signed by one
+  std::function<void(const dialect::PodObject&)> on_guest_;
+  std::int64_t last_decision_ = 0;
   OnCards on_cards_;
   bool leads_ = true;
   bool from_dump_ = false;

@@ -2,9 +2,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "dialect/times.h"
 #include "scheduler/roster.h"
 
 namespace stowage::scheduler {
+namespace {
+
+// Wall clocks of machines of one cluster, at most.
+constexpr std::int64_t kClocksDiffer = 60 * dialect::kNanosPerSecond;
+
+}  // namespace
 
 void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
   if (leads_ && entry.promise == object.resource_version) return;
@@ -37,11 +44,12 @@ std::optional<core::PodHeld> Roster::promise_of(const dialect::PodObject& object
       dialect::read_promise({.object = object, .pod = *spec, .node = *on, .unix_nanos = now});
   if (!promise) return std::nullopt;
   spec->profile = *promise_profile_;
-  const std::int64_t left = promise->until_unix_nanos - now;
+  const std::int64_t limit = promise->broken ? 0 : std::chrono::nanoseconds(bind_limit_).count();
   return core::PodHeld{.pod = std::move(*spec),
                        .node = std::move(promise->node),
                        .cards = core::by_id(promise->cards, *on),
-                       .until = {clock_.now().ns + left}};
+                       .made = promise->made_unix_nanos,
+                       .until = {clock_.now().ns + (promise->made_unix_nanos + limit - now)}};
 }
 
 void Roster::tell_promises(const std::string& node) {
@@ -51,9 +59,8 @@ void Roster::tell_promises(const std::string& node) {
     if (auto promise = promise_of(object)) promises.push_back(std::move(*promise));
   }
   // Of two that speak of one card the later one counts: the first was given up when it was made.
-  std::stable_sort(
-      promises.begin(), promises.end(),
-      [](const core::PodHeld& a, const core::PodHeld& b) { return a.until > b.until; });
+  std::stable_sort(promises.begin(), promises.end(),
+                   [](const core::PodHeld& a, const core::PodHeld& b) { return a.made > b.made; });
   for (core::PodHeld& promise : promises) tell_promise(std::move(promise));
 }
 
@@ -62,14 +69,35 @@ void Roster::tell_promise(core::PodHeld promise) {
   PodEntry& entry = pods_.at(promise.pod.uid);
   entry.promised = true;
   entry.nominated.clear();  // the promise says more
+  heed_time(promise.made);
   if (on_promise_) {
     on_promise_({.uid = promise.pod.uid,
                  .ns = object.mapped().ns,
                  .name = object.mapped().name,
+                 .made = promise.made,
                  .until = promise.until});
   }
-  promise.until.ns += std::chrono::nanoseconds(kUnseenMax).count();
+  promise.until = core::kUntilTold;
   mailbox_.put_pod(std::move(promise));
+}
+
+std::int64_t Roster::decision_time(const dialect::PodObject& object) {
+  std::int64_t time = std::max(clock_.unix_nanos(), last_decision_ + 1);
+  if (!object.unscheduled_reason.empty()) {
+    const auto since = dialect::parse_moment(object.unscheduled_since);
+    if (since && *since <= time + kClocksDiffer) {
+      time = std::max(time, *since + dialect::kNanosPerSecond);
+    }
+  }
+  last_decision_ = time;
+  return time;
+}
+
+// What lies far ahead was not written by one of us.
+void Roster::heed_time(std::int64_t decided) {
+  if (decided <= clock_.unix_nanos() + kClocksDiffer) {
+    last_decision_ = std::max(last_decision_, decided);
+  }
 }
 
 void Roster::stand_down() {

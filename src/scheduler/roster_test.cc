@@ -362,7 +362,7 @@ TEST_F(RosterTest, ForgeriesOfOthersPodsAreToldToo) {
 }
 
 TEST_F(RosterTest, WhereCardsAreWrittenBeforeTheBindOnlyThoseOfACreatedPodAreForged) {
-  roster_.heed_promises(0);
+  roster_.heed_promises(0, std::chrono::seconds{660});
   auto created = pod_object("c");
   created.scheduler = "default-scheduler";
   created.annotations = {{std::string(dialect::kGpusAnnotation), "{}"}};
@@ -454,7 +454,7 @@ TEST_F(RosterTest, ARunningPodThatMakesNoSenseIsChargedByWhatCanBeRead) {
   EXPECT_FALSE(seen.cards.has_value());
 }
 
-TEST_F(RosterTest, WhenAPodOfOursWasBoundIsReadFromItsConditionOrItsCreation) {
+TEST_F(RosterTest, WhenAPodOfOursWasChosenIsReadFromItAndByWhenFromItsCondition) {
   roster_.see_node(node_object("n", "4"));
   events();
   const auto placed = [&](dialect::PodObject bound) {
@@ -465,19 +465,17 @@ TEST_F(RosterTest, WhenAPodOfOursWasBoundIsReadFromItsConditionOrItsCreation) {
     (void)mailbox_.take(10);
     roster_.see_pod(std::move(bound));
     const auto taken = mailbox_.take(10);
-    return std::get<core::PodSeenBound>(std::get<core::Event>(taken->back())).placed;
+    const auto& seen = std::get<core::PodSeenBound>(std::get<core::Event>(taken->back()));
+    EXPECT_TRUE(seen.placed_by_then);
+    return seen.placed;
   };
   constexpr std::int64_t kSecond = 1'000'000'000;
   auto bound = bound_with_card(roster_, "a", 0);
   bound.created = "1970-01-01T00:00:05Z";
-  EXPECT_EQ(placed(bound), 5 * kSecond);
-  bound = bound_with_card(roster_, "b", 1);
-  bound.created = "1970-01-01T00:00:05Z";
   bound.scheduled_since = "1970-01-01T00:00:07Z";
-  EXPECT_EQ(placed(bound), 7 * kSecond);
+  EXPECT_EQ(placed(bound), 8 * kSecond) << "by the end of that second";
   bound = bound_with_card(roster_, "c", 2);
-  bound.created = "no time";
-  EXPECT_EQ(placed(bound), 1) << "ours, nobody knows when";
+  EXPECT_EQ(placed(bound), std::numeric_limits<std::int64_t>::max()) << "nobody knows";
   bound = bound_with_card(roster_, "d", 3);
   bound.annotations.clear();
   bound.scheduled_since = "1970-01-01T00:00:07Z";

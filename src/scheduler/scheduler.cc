@@ -170,8 +170,10 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
     const std::chrono::nanoseconds left(promised.until.ns - engine_time(client_.loop()).ns);
     promises_.watch({.uid = promised.uid,
                      .pod = {.ns = promised.ns, .name = promised.name},
+                     .made = promised.made,
                      .until = client_.loop().now() + left});
   });
+  roster_.on_guest([this](const dialect::PodObject& pod) { promises_.saw(pod); });
   outbox_ = std::make_unique<Outbox>(
       Outbox::Options{.claims = options_.claims, .profiles = options_.profiles},
       Outbox::Ends{

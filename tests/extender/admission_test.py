@@ -467,19 +467,64 @@ class Quota(Case):
 class Ends(Case):
     CONFIG = """
 extenders:
-- {preset: gpu-admission, listen: "127.0.0.1:0", holdSeconds: 2}
+- {preset: gpu-admission, name: short, listen: "127.0.0.1:0", bindLimitSeconds: 3}
+- {preset: gpu-admission, name: long, listen: "127.0.0.1:0", holdSeconds: 1}
 """
 
-    def test_a_promise_ends_unless_its_pod_was_bound(self):
-        row, extender = self.fresh(), self.cluster.extender("gpu-admission")
-        on, = self.cluster.add_nodes(gpu_node(f"{row}-a", 2, 8))
-        bound, idle = (self.cluster.add_pod(pod(f"{row}-{name}", [asks(100, 0)]))
-                       for name in ("bound", "idle"))
-        for value in (bound, idle):
+    def promised(self, name, count=1):
+        """Pods that were promised a card each of a node that has no more."""
+        row, extender = self.fresh(), self.cluster.extender(name)
+        on, = self.cluster.add_nodes(gpu_node(f"{row}-a", count, 8))
+        pods = [self.cluster.add_pod(pod(f"{row}-p{i}", [asks(100, 0)])) for i in range(count)]
+        for value in pods:
             self.assertEqual(extender.filter(value, [on], FILTER).nodes, [on])
-        self.cluster.wait_free({on: [(0, 0)] * 2})
+        self.cluster.wait_free({on: [(0, 0)] * count})
+        return extender, on, pods
+
+    def says(self, value):
+        """What stands on the pod about a node and cards."""
+        notes = self.cluster.pod(value)["metadata"].get("annotations", {})
+        return sorted(key for key in notes if "predicate" in key or key == "stowage.dev/gpus")
+
+    def test_a_promise_is_taken_off_unless_its_pod_was_bound(self):
+        _, on, (bound, idle) = self.promised("short", 2)
         self.cluster.bind(bound, on)
         self.cluster.wait_free({on: [(0, 0), (100, 8 * UNIT)]})
+        self.assertEqual(self.says(idle), [])
+        self.assertNotEqual(self.says(bound), [])
+        # It is bound all the same: nobody knows to which card, so nobody gets any.
+        self.cluster.bind(idle, on)
+        self.cluster.wait_free({on: [(0, 0)] * 2})
+
+    def test_a_card_is_kept_while_its_pod_may_be_bound(self):
+        """kube-scheduler waits for volumes for up to 600 seconds, longer than any hold."""
+        extender, on, (late,) = self.promised("long")
+        time.sleep(2.5)
+        other = self.cluster.add_pod(pod(f"{on}-other", [asks(100, 0)]))
+        self.assertEqual(extender.filter(other, [on], FILTER).nodes, [])
+        self.cluster.bind(late, on)
+        wait_until("it is seen", lambda: self.cluster.pod(late)["spec"].get("nodeName") == on)
+        self.assertEqual(extender.filter(other, [on], FILTER).nodes, [])
+        self.assertEqual(self.cluster.free(on), {on: [(0, 0)]})
+
+    def test_a_promise_ends_when_its_scheduler_gives_the_pod_up(self):
+        for reason in ("Unschedulable", "SchedulerError"):
+            with self.subTest(reason):
+                _, on, (value,) = self.promised("long")
+                made = int(self.cluster.pod(value)["metadata"]["annotations"][
+                    "tencent.com/predicate-time"]) // 10**9
+
+                def set_condition(seconds):
+                    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(made + seconds))
+                    self.cluster.set_status(value, {"conditions": [
+                        {"type": "PodScheduled", "status": "False", "reason": reason,
+                         "message": "no", "lastTransitionTime": when}]})
+                set_condition(0)
+                time.sleep(1.5)
+                self.assertEqual(self.cluster.free(on), {on: [(0, 0)]}, "nobody can tell")
+                set_condition(1)
+                self.cluster.wait_free({on: [(100, 8 * UNIT)]})
+                self.assertEqual(self.says(value), [])
 
 
 if __name__ == "__main__":

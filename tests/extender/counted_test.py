@@ -3,6 +3,8 @@
 
     counted_test.py STOWAGE
 """
+import time
+
 from extender_cluster import Case, inventory, main, node, pod, uid, wait_until
 
 MEMORY = "alnair/vgpu-memory"
@@ -114,7 +116,8 @@ extenders:
 class Counted(Case):
     CONFIG = """
 extenders:
-- {preset: nvidia-gpu-scheduler, listen: "127.0.0.1:0"}
+- {preset: nvidia-gpu-scheduler, listen: "127.0.0.1:0", holdSeconds: 1}
+- {preset: nvidia-gpu-scheduler, name: short, listen: "127.0.0.1:0", bindLimitSeconds: 2}
 """
     ROUTES = "/apis/metrics.nvidia.com/v1alpha1/schedule/"
 
@@ -220,6 +223,28 @@ extenders:
                    lambda: self.extender.dry_run(two, self.names[:1]).nodes != [])
         three = self.make_pod(3)
         self.assertEqual(self.extender.dry_run(three, self.names[:1]).nodes, [])
+
+    def fits(self, value):
+        return self.extender.dry_run(value, self.names[:1]).nodes != []
+
+    def test_cards_are_kept_while_their_pod_may_be_bound(self):
+        first, other = self.make_pod(2), self.make_pod(1)
+        self.assertEqual(self.filter(first, self.names[:1]), ["n1"])
+        self.extender.scores(first, self.names[:1], self.ROUTES + "prioritize")
+        time.sleep(2.5)
+        self.assertFalse(self.fits(other), "kube-scheduler may wait for volumes")
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 1))
+        self.cluster.set_status(first, {"conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "SchedulerError",
+             "message": "timed out", "lastTransitionTime": when}]})
+        wait_until("it was given up", lambda: self.fits(other))
+
+    def test_cards_are_given_to_others_when_nobody_binds(self):
+        first, other = self.make_pod(2), self.make_pod(1)
+        short = self.cluster.extender("short")
+        self.assertNotEqual(short.filter(first, self.names[:1], self.ROUTES + "filter").nodes, [])
+        self.assertFalse(self.fits(other))
+        wait_until("the time is over", lambda: self.fits(other))
 
 
 if __name__ == "__main__":

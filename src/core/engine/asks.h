@@ -70,6 +70,7 @@ struct ClaimAsk {
 struct ClaimAnswer {
   std::optional<Place> place;  // reserved, until BindDone, BindFailed or PodGone
   bool again = false;          // with `place`: it was claimed before, its bind is under way
+  bool held = false;           // with `place`: it was held since it was chosen
   std::string bound_to;        // set: the pod is on, or on its way to, this node; nothing was done
   Reason reason;               // why not
   bool unknown = false;        // the ledger has no such node

@@ -1,9 +1,9 @@
 // Pods that were given the same share of a card. It cannot happen while one of us decides; if it
-// has happened all the same, the pod that was bound first keeps its place.
+// has happened all the same, the pod that was given it first keeps its place.
 //
-// Only pods that we placed are told apart: what others do to a card is debt. Their order is the
-// time at which they were bound, then the uid. Priority plays no part, so nobody gains by claiming
-// one.
+// Only pods that we placed are told apart: what others do to a card is debt. Their order is that of
+// our decisions. Priority plays no part, so nobody gains by claiming one. Where the times do not
+// say who was first, people are told and nobody is evicted: the wrong one might be.
 #include <algorithm>
 #include <tuple>
 
@@ -16,7 +16,8 @@ struct Use {  // of one card, by the pods that stay
   std::int64_t milli = 0;
   std::int64_t memory_mib = 0;
   std::int64_t slots = 0;
-  PodIndex first;  // invalid: nobody
+  PodIndex first;         // invalid: nobody
+  std::int64_t last = 0;  // when the last of them was chosen, or by when
 };
 
 // A card of which the node does not say how much memory or how many places it has is not judged by
@@ -55,11 +56,16 @@ void Engine::Body::settle_conflicts(NodeIndex node) {
   std::vector<Use> uses(spec.cards.size());
   for (const PodIndex pod : placed) {
     const PodRecord& record = ledger_.pod(pod);
-    const auto crowded =
-        std::find_if(record.charges.begin(), record.charges.end(), [&](const CardCharge& charge) {
-          const Use& use = uses[charge.card];
-          return use.first.valid() && !fits(use, charge, spec.cards[charge.card]);
-        });
+    const auto crowds = [&](const CardCharge& charge) {
+      const Use& use = uses[charge.card];
+      return use.first.valid() && !fits(use, charge, spec.cards[charge.card]);
+    };
+    const auto surely_later = [&](const CardCharge& charge) {
+      return !record.placed_by_then && record.placed > uses[charge.card].last && crowds(charge);
+    };
+    auto crowded = std::find_if(record.charges.begin(), record.charges.end(), surely_later);
+    const bool later = crowded != record.charges.end();
+    if (!later) crowded = std::find_if(record.charges.begin(), record.charges.end(), crowds);
     if (crowded != record.charges.end()) {
       if (!conflicts_.insert(record.uid).second) continue;  // told already
       ++counters_.conflicts;
@@ -67,7 +73,8 @@ void Engine::Body::settle_conflicts(NodeIndex node) {
                                      .with = ledger_.pod(uses[crowded->card].first).uid,
                                      .node = spec.name,
                                      .card = spec.cards[crowded->card].id,
-                                     .evict = options_.evict_conflicts && !record.stays});
+                                     .evict = options_.evict_conflicts && !record.stays && later,
+                                     .in_doubt = !later});
       continue;
     }
     for (const CardCharge& charge : record.charges) {
@@ -76,6 +83,7 @@ void Engine::Body::settle_conflicts(NodeIndex node) {
       use.memory_mib += charge.memory_mib;
       use.slots += charge.slots;
       if (!use.first.valid()) use.first = pod;
+      use.last = std::max(use.last, record.placed);
     }
   }
 }

@@ -25,6 +25,7 @@ struct Seen {
   std::int32_t milli = 1000;
   std::int32_t memory_mib = 0;
   std::vector<std::uint32_t> cards = {0};
+  bool by_then = false;
 };
 
 PodSeenBound seen(const Seen& what) {
@@ -40,7 +41,8 @@ PodSeenBound seen(const Seen& what) {
   return {.pod = std::move(spec),
           .node = "a",
           .cards = testing::named("a", cards),
-          .placed = what.placed};
+          .placed = what.placed,
+          .placed_by_then = what.by_then};
 }
 
 // "later<-earlier" for each conflict, with '!' if the later one is not evicted.
@@ -64,7 +66,7 @@ std::string tell(Engine& engine, const std::vector<Seen>& pods) {
   return text;
 }
 
-TEST(Conflicts, TheOneThatWasBoundFirstStays) {
+TEST(Conflicts, TheOneThatWasChosenFirstStays) {
   struct Row {
     const char* name;
     std::vector<Seen> pods;
@@ -73,7 +75,14 @@ TEST(Conflicts, TheOneThatWasBoundFirstStays) {
   const Row rows[] = {
       {"two whole cards", {{"x", 5}, {"y", 6}}, "y<-x"},
       {"whichever is heard of first", {{"y", 6}, {"x", 5}}, "y<-x"},
-      {"at the same time the uid decides", {{"y", 5}, {"x", 5}}, "y<-x"},
+      {"at the same time nobody is evicted", {{"y", 5}, {"x", 5}}, "y<-x!"},
+      {"but whoever comes after them is", {{"y", 5}, {"x", 5}, {"a", 6}}, "y<-x! a<-x"},
+      {"one that was there by then", {{"x", 5, 1000, 0, {0}, true}, {"y", 6}}, "y<-x"},
+      {"perhaps the later one was first", {{"x", 5}, {"y", 6, 1000, 0, {0}, true}}, "y<-x!"},
+      {"both by then", {{"x", 5, 1000, 0, {0}, true}, {"y", 6, 1000, 0, {0}, true}}, "y<-x!"},
+      {"in doubt on one card, later on another",
+       {{"x", 6, 1000, 0, {0}}, {"w", 5, 1000, 0, {1}}, {"y", 6, 1000, 0, {0, 1}}},
+       "y<-w"},
       {"shares that fit", {{"x", 5, 500}, {"y", 6, 500}}, ""},
       {"shares that do not", {{"x", 5, 500}, {"y", 6, 501}}, "y<-x"},
       {"memory counts", {{"x", 5, 100, 9000}, {"y", 6, 100, 9000}}, "y<-x"},

@@ -236,7 +236,7 @@ void Engine::Body::on(const PodSeenBound& e) {
   quotas_.charge(pod, ledger_);
   seat(pod, e.pod);
   const bool placed_now = e.placed != 0 && ledger_.pod(pod).placed == 0;
-  ledger_.set_placed(pod, e.placed);
+  ledger_.set_placed(pod, e.placed, e.placed_by_then);
   if (placed_now && leads_) settle_conflicts(ledger_.pod(pod).node);
   if (!known.valid()) {  // after a restart this is how the policies learn what runs
     for (std::size_t i = 0; i < profiles_; ++i) {

@@ -307,6 +307,7 @@ ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands
   } else if (guest != guests_.end() && guest->second.place.node == ask.node) {
     answer.place = guest->second.place;
     answer.again = guest->second.claimed;
+    answer.held = true;
     if (!answer.again) {
       runs_out_.erase({guest->second.until, ask.pod.uid});
       expect_load(ledger_.find_pod(ask.pod.uid));

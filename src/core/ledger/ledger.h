@@ -55,7 +55,8 @@ struct PodRecord {
   bool leaving = false;  // these three as in PodSpec
   bool stays = false;
   std::int64_t since = 0;
-  std::int64_t placed = 0;  // as in PodSeenBound
+  std::int64_t placed = 0;  // these two as in PodSeenBound
+  bool placed_by_then = false;
   bool by_kubelet = false;  // its cards were named by name_cards()
   Resources resources;
   std::vector<CardCharge> charges;  // on cards that the node has
@@ -92,7 +93,10 @@ class Ledger {
   [[nodiscard]] bool cards_free(const PodSpec& pod, NodeIndex node, const Assignment& cards) const;
   void confirm(PodIndex pod);
   void set_leaving(PodIndex pod, bool leaving) { pods_[pod.at()].leaving = leaving; }
-  void set_placed(PodIndex pod, std::int64_t when) { pods_[pod.at()].placed = when; }
+  void set_placed(PodIndex pod, std::int64_t when, bool by_then = false) {
+    pods_[pod.at()].placed = when;
+    pods_[pod.at()].placed_by_then = by_then;
+  }
   void release(PodIndex pod);
   // A pod that others placed (or that we placed before a restart). A pod that is known already is
   // re-charged to what is said now. Never fails: what does not fit is debt. Positions behind the

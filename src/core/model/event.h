@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -29,8 +30,10 @@ struct PodSeenBound {  // is on a node; `cards` unset: nobody has said which car
   PodSpec pod;
   std::string node;
   std::optional<NamedAssignment> cards;  // the node need not show them
-  // When it was bound, in nanoseconds, if it carries our own answer; 0: somebody else placed it.
+  // When its cards were chosen, in nanoseconds, if it carries our own answer; 0: somebody else
+  // placed it. No two of our decisions have one time.
   std::int64_t placed = 0;
+  bool placed_by_then = false;  // it was then or earlier: that is all that is known
 };
 // The kubelet says which cards a pod on a node has, of which nobody else has said so.
 struct CardsNamed {
@@ -53,8 +56,11 @@ struct PodHeld {  // an unbound pod that was promised cards, by a hold that outl
   PodSpec pod;
   std::string node;
   NamedAssignment cards;
+  std::int64_t made = 0;  // when, in nanoseconds by the wall clock
   base::Instant until;
 };
+// Of a hold that ends when it is said to (HoldEnded), and not by itself.
+inline constexpr base::Instant kUntilTold{std::numeric_limits<std::int64_t>::max()};
 // The pod of a hold was looked up, and is on no node although its time is over. Nothing if it has
 // been claimed since.
 struct HoldEnded {
@@ -159,13 +165,15 @@ struct Evict {  // delete the victim: a more important pod needs its room
   std::string node;
   friend bool operator==(const Evict&, const Evict&) = default;
 };
-// Two pods that we placed share a card that cannot hold both: this one came later.
+// Two pods that we placed share a card that cannot hold both: this one came later, as far as is
+// known.
 struct CardConflict {
   std::string uid;
-  std::string with;  // uid of a pod that was bound earlier, and stays
+  std::string with;  // uid of a pod that was given it earlier, and stays
   std::string node;
-  std::string card;    // its id
-  bool evict = false;  // delete it; else people are told, and that is all
+  std::string card;       // its id
+  bool evict = false;     // delete it; else people are told, and that is all
+  bool in_doubt = false;  // nobody knows which of the two came first: never deleted
   friend bool operator==(const CardConflict&, const CardConflict&) = default;
 };
 // The pod has room held for it on this node, which is not all free yet. Empty: no longer.
