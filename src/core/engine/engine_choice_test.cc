@@ -72,7 +72,12 @@ PodSeenBound seen_as(const PodRecord& record, const NodeSpec& on) {
   event.pod.containers[0].resources.pods = 0;
   event.cards.emplace();
   event.cards->containers.resize(1);
-  for (const auto& charge : record.charges) {
+  std::vector<CardCharge> charges = record.charges;
+  for (const LostCharge& lost : record.orphans) {  // on cards that the node does not show
+    charges.push_back(lost.charge);
+    charges.back().card = static_cast<std::uint32_t>(kMaxCardsPerNode + charges.size());
+  }
+  for (const auto& charge : charges) {
     const auto slots = static_cast<std::size_t>(charge.slots);
     if (slots > event.cards->containers.size()) {
       event.cards->containers.resize(slots);
