@@ -125,23 +125,6 @@ TEST_F(RosterTest, OnlyPodsOfOurProfilesWantAPlace) {
   EXPECT_EQ(notices(), "");
 }
 
-TEST_F(RosterTest, APodOnANodeThatAsksInTwoDialectsCountsForBoth) {
-  auto both = pod_object("both", "3");
-  both.node = "n";
-  both.containers[0].requests["tencent.com/vcuda-core"] = *base::Quantity::parse("200");
-  roster_.see_pod(both);
-  const auto taken = mailbox_.take(1000);
-  ASSERT_EQ(taken->size(), 1U);
-  const auto& seen = std::get<core::PodSeenBound>(std::get<core::Event>(taken->front()));
-  EXPECT_FALSE(seen.cards);
-  std::int32_t cards = 0;
-  for (const auto& container : seen.pod.containers) {
-    EXPECT_TRUE(container.gpu.count == 0 || container.gpu.whole());
-    cards += container.gpu.count;
-  }
-  EXPECT_EQ(cards, 5);
-}
-
 TEST_F(RosterTest, AStatusThatChangesIsNoNewWish) {
   roster_.see_pod(pod_object("p"));
   events();
