@@ -252,8 +252,9 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
   const NodeIndex there = find_node(node_name);
   SeenCards seen;
   if (cards) {
-    seen = seen_cards(footprint(pod, *cards),
-                      there.valid() ? nodes_[there.at()].spec : NodeSpec{.name{node_name}}, absent);
+    seen = seen_cards(
+        footprint(pod, *cards),
+        there.valid() ? nodes_[there.at()].spec : NodeSpec{.name = std::string(node_name)}, absent);
   }
   const PodIndex known = find_pod(pod.uid);
   if (known.valid()) {

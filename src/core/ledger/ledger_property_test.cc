@@ -12,6 +12,7 @@
 #include "core/ledger/ledger.h"
 #include "core/place/judge.h"
 #include "core/place/shape.h"
+#include "core/testing/builders.h"
 #include "core/testing/random.h"
 #include "core/testing/shadow.h"
 

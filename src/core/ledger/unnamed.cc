@@ -31,9 +31,9 @@ bool counted(const std::string& node, const std::string& id, std::int32_t index)
 }
 
 // Where cards are on a node, by all that a charge may know about its card.
-class Positions {
+class CardFinder {
  public:
-  explicit Positions(const NodeSpec& node) : node_(node) {
+  explicit CardFinder(const NodeSpec& node) : node_(node) {
     for (std::size_t i = 0; i < node.cards.size(); ++i) {
       by_id_[node.cards[i].id] = static_cast<std::uint32_t>(i);
       by_index_[node.cards[i].index] = static_cast<std::uint32_t>(i);
@@ -59,9 +59,9 @@ class Positions {
 
 void set_aside(LostCharge lost, std::vector<LostCharge>& orphans) {
   lost.charge.card = 0;
-  const auto at = std::upper_bound(
-      orphans.begin(), orphans.end(), lost,
-      [](const LostCharge& a, const LostCharge& b) { return a.id < b.id; });
+  const auto at =
+      std::upper_bound(orphans.begin(), orphans.end(), lost,
+                       [](const LostCharge& a, const LostCharge& b) { return a.id < b.id; });
   orphans.insert(at, std::move(lost));
 }
 
@@ -74,7 +74,7 @@ std::int32_t index_in(const std::string& node, const std::string& id) {
 }
 
 // Moves the charges of a pod to where its cards are now, and sets aside those on others.
-void follow_cards(PodRecord& record, const std::vector<Card>& were, const Positions& positions) {
+void follow_cards(PodRecord& record, const std::vector<Card>& were, const CardFinder& positions) {
   std::vector<LostCharge> all = std::exchange(record.orphans, {});
   for (const auto& charge : record.charges) {
     const Card& card = were[charge.card];
@@ -103,7 +103,7 @@ void follow_cards(PodRecord& record, const std::vector<Card>& were, const Positi
 SeenCards seen_cards(const std::vector<CardCharge>& all, const NodeSpec& node,
                      std::span<const std::string> absent) {
   SeenCards seen;
-  const Positions positions(node);
+  const CardFinder positions(node);
   for (CardCharge charge : all) {
     if (charge.card < node.cards.size()) {
       seen.charges.push_back(charge);
@@ -238,7 +238,7 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
     slot.card_room = count;
   }
   state.cards = static_cast<std::uint8_t>(count);
-  const Positions positions(spec);
+  const CardFinder positions(spec);
   for (const PodIndex pod : slot.pods) {
     PodRecord& record = pods_[pod.at()];
     add_unnamed(record.unnamed, -1, slot.use);

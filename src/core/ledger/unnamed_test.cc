@@ -293,7 +293,8 @@ class OneNode {
                                      .memory_mib = whole ? 1000 : 0});
       has.named.push_back(shown_->cards[at].id);
     }
-    (void)engine_.handle(PodSeenBound{.pod = spec, .node = "n", .cards = cards}, {});
+    (void)engine_.handle(PodSeenBound{.pod = spec, .node = "n", .cards = by_id(cards, *shown_)},
+                         {});
   }
 
   [[nodiscard]] bool shows(const std::string& id) const {

@@ -39,8 +39,8 @@ class QuotaBook {
   // What is left for a pod that holds nothing yet.
   [[nodiscard]] QuotaBounds bounds(const PodSpec& pod) const;
 
-  // The limits that such a pod would exceed, in the order of the quota. Where it depends on the card
-  // how much the pod takes, by the card of which it takes least.
+  // The limits that such a pod would exceed, in the order of the quota. Where it depends on the
+  // card how much the pod takes, by the card of which it takes least.
   [[nodiscard]] std::vector<QuotaExcess> excesses(const PodSpec& pod) const;
 
   struct Use {
@@ -88,8 +88,7 @@ class QuotaBook {
     std::vector<std::string> models;
     std::vector<QuotaExcess> excesses;  // empty: some model is left
   };
-  [[nodiscard]] Spent spent_by(const ModelLimit& limit, const Held& held,
-                               const PodSpec& pod) const;
+  [[nodiscard]] Spent spent_by(const ModelLimit& limit, const Held& held, const PodSpec& pod) const;
 
   Quotas quotas_;
   std::map<std::string, Held, std::less<>> held_;    // by namespace

@@ -201,7 +201,7 @@ TEST(CardQuota, MemoryOfACardOfUnknownSizeIsAWholeCard) {
   (void)team.engine.handle(
       PodSeenBound{.pod = spec,
                    .node = "a",
-                   .cards = Assignment{{{{.card = 0, .milli = 100, .memory_mib = 10}}}}},
+                   .cards = NamedAssignment{{{{.card = "a/0", .milli = 100, .memory_mib = 10}}}}},
       {});
   EXPECT_FALSE(team.runs(pod("p").milli(501)));
   EXPECT_TRUE(team.runs(pod("p").milli(500)));
@@ -292,7 +292,7 @@ TEST(CardQuota, CardsThatAreNamedLaterCountByTheirOwnModel) {
       CardsNamed{.uid = "other",
                  .node = "a",
                  .containers = other.containers,
-                 .cards = Assignment{{{{.card = 1, .milli = 1000, .memory_mib = 16384}}}}},
+                 .cards = NamedAssignment{{{{.card = "a/1", .milli = 1000, .memory_mib = 16384}}}}},
       {});
   EXPECT_TRUE(team.runs(pod("p").gpus(1)));
 }
