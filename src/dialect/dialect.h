@@ -17,6 +17,15 @@
 
 namespace stowage::dialect {
 
+// What a share of compute takes of the card's memory where the pod asks for none.
+enum class MemoryWithCore : std::uint8_t {
+  proportional,  // as large a part as of the compute; none where the card's memory is unknown
+  none,
+};
+inline constexpr std::string_view to_word(MemoryWithCore rule) {
+  return rule == MemoryWithCore::none ? "none" : "proportional";
+}
+
 struct ReadOptions {
   // 150 percent of a card is one whole card, as older schedulers had it, instead of an error.
   bool floor_whole_cards = false;
@@ -26,6 +35,8 @@ struct ReadOptions {
   // Somebody else places the pod: rules beyond the limits (core/model/limits.h) are cut as those of
   // a pod on a node are, instead of an error.
   bool placed_by_others = false;
+  // Of our own dialect. The others have rules of their own.
+  MemoryWithCore memory_with_core = MemoryWithCore::proportional;
 };
 
 // What the containers of a pod ask of cards.
@@ -54,6 +65,11 @@ struct Reading {
 // For a pod that is kept after its spec was made: of one that is over the limits, what nobody will
 // ask of it any more goes.
 void shed(PodObject& pod);
+// A pod that to_spec() cannot read, but that is on a node: all that can be read of it, validated.
+// Where it asks for cards in several dialects, each of them counts. An amount that cannot be read
+// is more than any node has, and a request for cards that cannot be read is for all of them: such a
+// pod takes its node. The last containers stand for what has no place in the pod's own.
+[[nodiscard]] core::PodSpec readable_part(const PodObject& pod, const ReadOptions& options);
 
 struct NodeReading {
   core::NodeSpec node;

@@ -197,14 +197,7 @@ Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& opt
   return reading;
 }
 
-Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) {
-  const bool wants_place = pod.node.empty() && !options.placed_by_others;
-  STOWAGE_TRY_VOID(check_containers(pod));
-  if (wants_place) {
-    STOWAGE_TRY_VOID(check_limits(pod));
-  }
-  STOWAGE_TRY(reading, read(pod, options));
-  if (pod.node.empty()) STOWAGE_TRY_VOID(check_own_names(pod));
+Result<core::PodSpec> assemble(const PodObject& pod, std::optional<Reading> reading) {
   core::PodSpec spec{.uid = pod.uid,
                      .name = fmt::format("{}/{}", pod.ns, pod.name),
                      .priority = pod.priority,
@@ -231,6 +224,18 @@ Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) 
   }
   STOWAGE_TRY_VOID(add_all(fmt::format("pod {} overhead", spec.name), pod.overhead, spec.overhead));
   STOWAGE_TRY_VOID(add_pod_requests(pod, spec));
+  return spec;
+}
+
+Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) {
+  const bool wants_place = pod.node.empty() && !options.placed_by_others;
+  STOWAGE_TRY_VOID(check_containers(pod));
+  if (wants_place) {
+    STOWAGE_TRY_VOID(check_limits(pod));
+  }
+  STOWAGE_TRY(reading, read(pod, options));
+  if (pod.node.empty()) STOWAGE_TRY_VOID(check_own_names(pod));
+  STOWAGE_TRY(spec, assemble(pod, std::move(reading)));
   if (wants_place) {
     STOWAGE_TRY_VOID(core::within_limits(spec));
   } else {

@@ -41,6 +41,9 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
     if (record.node != node) complain("lists pod " + record.uid + " that is elsewhere");
     add_charges(record, 1, use, cards);
     add_extended(record, 1, use);
+    if (record.unnamed != unnamed_use(record, slot.spec)) {
+      complain("counts cards of pod " + record.uid + " wrongly that nobody has named");
+    }
   }
   use.extended.resize(std::max(use.extended.size(), slot.use.extended.size()));
   NodeUse kept = slot.use;
@@ -63,7 +66,7 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
   }
   if (state.cards != slot.spec.cards.size()) complain("wrong number of cards");
   for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
-    CardState fresh = effective(slot, i);
+    CardState fresh = effective(slot, i, overdrawn(slot));
     const CardState& row = cards_[state.first_card + i];
     fresh.model = row.model;
     fresh.memory_class = row.memory_class;
