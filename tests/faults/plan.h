@@ -75,8 +75,8 @@ struct Step {
 };
 
 enum class Door : std::uint8_t {
-  own,      // Stowage's own scheduler
-  choose,   // kube-scheduler with an extender, in three modes
+  own,     // Stowage's own scheduler
+  choose,  // kube-scheduler with an extender, in three modes
   bind,
   promise,  // it binds by itself, to cards that we promised
   count,    // it binds by itself, and cards are only counted
@@ -110,6 +110,7 @@ struct PodShape {
   bool replaced = false;         // when it fails, as a Deployment does it
   Excess excess = Excess::none;
   std::uint32_t promised_node = 0;  // + 1: the node whose cards it says were promised to it
+  std::uint32_t born_on = 0;  // + 1: the node that its author puts it on, with cards of his choice
 
   [[nodiscard]] bool whole() const { return percent == 0 && memory_mib == 0; }
 };
@@ -125,10 +126,10 @@ struct Plan {
   std::uint32_t counted = 0;  // further nodes, which have numbers of cards only
   std::uint32_t pods = 0;
   std::vector<PodShape> extra;  // pods from kExtraPods on
-  bool promises = false;       // guests whose cards are promised before they are bound by others
-  std::size_t history = 1000;  // events that the server keeps, per kind
-  std::vector<Step> steps;     // by time
-  Duration active{};           // then faults stop
+  bool promises = false;        // guests whose cards are promised before they are bound by others
+  std::size_t history = 1000;   // events that the server keeps, per kind
+  std::vector<Step> steps;      // by time
+  Duration active{};            // then faults stop
 
   [[nodiscard]] std::uint32_t all_nodes() const { return nodes + counted; }
 };

@@ -1,5 +1,6 @@
 #include "simulation.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -23,6 +24,8 @@ using std::chrono::seconds;
 
 constexpr seconds kCalm{400};      // longer than any pause that anybody makes
 constexpr seconds kLongCalm{800};  // and than what kube-scheduler may still have before it
+constexpr seconds kSettled{260};   // more than twice the time for which room is kept
+constexpr seconds kAgain{100};     // evictions so far apart are two attempts
 constexpr seconds kLastQuiet{60};  // within which there must be a moment without work
 constexpr milliseconds kAuditEvery{700};
 constexpr seconds kWatchesLag{10};
@@ -277,10 +280,7 @@ class Simulation {
   // ---- the ledgers
 
   [[nodiscard]] Truth truth() {
-    return {.plan = plan_,
-            .views = views_,
-            .edited = checks_.edited(),
-            .store = side_.store()};
+    return {.plan = plan_, .views = views_, .edited = checks_.edited(), .store = side_.store()};
   }
 
   void audit() {
@@ -318,6 +318,14 @@ class Simulation {
 
   // ---- the end
 
+  // One attempt may come late, when its turn has come. It has to be of use.
+  [[nodiscard]] bool evicts_without_end() const {
+    const std::vector<Moment>& all = checks_.evictions();
+    const auto first = std::find_if(all.begin(), all.end(),
+                                    [this](Moment when) { return when + kSettled > world_.now(); });
+    return first != all.end() && all.back() - *first > kAgain;
+  }
+
   void finish() {
     std::vector<Replica*> deciding;
     for (Slot& slot : slots_) {
@@ -327,9 +335,12 @@ class Simulation {
       return checks_.violate("no rest",
                              fmt::format("{} replicas decide in the end", deciding.size()));
     }
+    if (evicts_without_end()) {
+      return checks_.violate("evicts without end", "pods were evicted again and again in the end");
+    }
     if (const Waiting waiting = waits_in_vain(truth()); !waiting.why.empty()) {
-      return checks_.violate(
-          waiting.forged ? "forged promise holds a card" : "waits in vain", waiting.why);
+      return checks_.violate(waiting.forged ? "forged promise holds a card" : "waits in vain",
+                             waiting.why);
     }
     bool done = false;
     const More settled = [this, &done](core::Engine& engine) -> std::string {
@@ -340,8 +351,8 @@ class Simulation {
       if (now.binding + now.held + (rooms_may ? 0 : now.rooms) == 0) return {};
       const bool forged = plan_.features.has(Feature::forged) && now.held > 0;
       checks_.violate(forged ? "forged promise holds a card" : "no rest",
-                      fmt::format("{} binds, {} holds and {} rooms are left", now.binding,
-                                  now.held, now.rooms));
+                      fmt::format("{} binds, {} holds and {} rooms are left", now.binding, now.held,
+                                  now.rooms));
       return {};
     };
     const Duration last = world_.elapsed() + kLastQuiet;
