@@ -172,7 +172,7 @@ class Shadow {
       given.push_back({.milli = gpu.milli.value_or(0),
                        .memory_mib = all ? 1'000'000 : gpu.memory_mib.value_or(0)});
     }
-    sum.anywhere.add(taken_of(pod, shares, 0));
+    sum.anywhere.add(taken_of(pod, shares, 0U));
     sum.whole_somewhere += whole[Phase::sidecar] + std::max(whole[Phase::app], whole[Phase::init]);
   }
 
