@@ -56,6 +56,10 @@ void Actors::create_pod(std::uint32_t pod) {
   const auto made =
       side_.api().create(Kind::pod, name.ns, pod_object(plan_, pod, side_.unix_nanos()));
   STOWAGE_CHECK(made.has_value());
+  if (const std::uint32_t on = shape_of(plan_, pod).born_on; on != 0) {
+    checks_.disown((*made)->uid);
+    witness_.disturbed(node_name(on - 1));
+  }
 }
 
 void Actors::write_node(std::uint32_t node) {

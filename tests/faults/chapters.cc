@@ -239,6 +239,14 @@ void forged(const Plan& plan, Author author) {
     author.pod(shape, author.some_time());
     author.pods(1 + author.below(3), {.cards = 1}, plan.active + author.between(0, 60 * kSecond));
   }
+  for (std::uint32_t i = author.below(3); i > 0; --i) {
+    PodShape shape;
+    shape.door = Door::nobody;
+    shape.limited = true;
+    shape.born_on = 1 + author.below(plan.nodes);
+    shape.life = author.between(10 * kSecond, 60 * kSecond);
+    author.pod(shape, author.some_time());
+  }
 }
 
 void hostile(Author author) {

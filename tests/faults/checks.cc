@@ -1,5 +1,6 @@
 #include "checks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -121,7 +122,23 @@ void Checks::check_lease(const std::string& sender, const PodView& pod) {
 }
 
 void Checks::check_cards(const PodView& pod) {
+  check_indexes(pod);
   for (const Share& share : pod.shares) check_card(pod, share.card);
+}
+
+// Agents of the older systems go by the index. A card keeps its own wherever it is listed.
+void Checks::check_indexes(const PodView& pod) {
+  const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", pod.node});
+  if (pod.indexes.empty() || object == nullptr) return;
+  const std::string list = "," + pod.indexes + ",";
+  for (const CardView& card : view_of(plan_, *object).cards) {
+    const bool by_id = std::any_of(pod.shares.begin(), pod.shares.end(),
+                                   [&](const Share& share) { return share.card == card.id; });
+    const bool by_index = list.find(fmt::format(",{},", card.index)) != std::string::npos;
+    if (!by_id || by_index) continue;
+    violate("two answers differ", fmt::format("pod {} on {} has {} and the indexes {}",
+                                              pod.name.name, pod.node, card.id, pod.indexes));
+  }
 }
 
 void Checks::check_card(const PodView& newest, const std::string& card) {
@@ -234,6 +251,7 @@ void Checks::check_nominations(const Gift& gift, const PodView& pod) {
 
 void Checks::removed(const std::string& sender, const local::ObjectName& name) {
   if (!sender.starts_with("replica")) return;
+  last_eviction_ = side_.world().now();
   const local::ObjectPtr pod = side_.store().get(local::Kind::pod, name);
   if (pod == nullptr) return;
   const json::object tree = pod->tree();
@@ -245,6 +263,11 @@ void Checks::removed(const std::string& sender, const local::ObjectName& name) {
     why = local::text_at(condition, "message");
   }
   if (why.find("preempt") != std::string::npos) return;
+  // Whose cards a user has edited: who is in the right is a matter of opinion.
+  for (const PodView* each : views_.pods()) {
+    const bool edited = edited_.contains(each->uid) && shape_of(plan_, each->number).born_on == 0;
+    if (edited && each->node == pod->field("spec.nodeName") && !each->ended()) return;
+  }
   violate("innocent evicted", fmt::format("{} deleted pod {}: {}", sender, name.name, why));
 }
 

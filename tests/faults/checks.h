@@ -5,7 +5,8 @@
 //     replicas of ours bound, or kube-scheduler by a promise of ours, summed by the id of the card
 //   - on a node that only counts its cards we fill no more of them than it has, whatever asks for
 //     them, and its kubelet refuses none of our pods
-//   - no pod is bound twice, and none without the cards that it asks for
+//   - no pod is bound twice, and none without the cards that it asks for; where a pod names its
+//     cards in two ways, they are the same cards
 //   - no binding of a replica is acted on while another replica holds the lease
 //   - no quota is exceeded by a pod that we bind (quota_recount.h)
 //   - required rules between pods hold for pods that we bind (rule_checks.h)
@@ -45,6 +46,7 @@ class Checks {
   void refused(const PodView& pod, const std::string& resource);
   // Another scheduler has nominated this pod for a node.
   void nominated(const std::string& uid) { nominated_[uid] = side_.world().now(); }
+  [[nodiscard]] Moment last_eviction() const { return last_eviction_; }
   [[nodiscard]] QuotaRecount& quotas() { return quotas_; }
 
   // `kind`: one of a few words that stay the same from version to version.
@@ -71,6 +73,7 @@ class Checks {
   void removed(const std::string& sender, const local::ObjectName& pod);
   void check_lease(const std::string& sender, const PodView& pod);
   void check_cards(const PodView& pod);
+  void check_indexes(const PodView& pod);
   void check_card(const PodView& pod, const std::string& card);
   void check_number(const Gift& gift, const PodView& pod);
   void check_nominations(const Gift& gift, const PodView& pod);
@@ -84,6 +87,7 @@ class Checks {
   std::set<std::string> bound_;        // uids
   std::set<std::string> edited_;       // uids
   std::map<std::string, Moment> nominated_;  // by uid: since when
+  Moment last_eviction_{};  // by a replica
   Counts counts_;
   std::string violation_;
   std::uint64_t digest_ = 0xcbf29ce484222325ULL;

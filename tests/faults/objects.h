@@ -70,6 +70,7 @@ struct PodView {
   Rule rule = Rule::none;  // as its affinity and constraints say
   Amounts asks;            // for devices of any kind, all containers together
   bool promised = false;   // it says that it was
+  std::string indexes;     // of its cards, as gpu-manager reads them: "0,1"
   std::string cards_text;     // the annotation; empty: none
   std::string cards_node;     // the node that it speaks of
   std::vector<Share> shares;  // what it says, sorted by card; empty if it makes no sense
@@ -79,6 +80,7 @@ struct PodView {
 [[nodiscard]] PodView view_of(const local::StoredObject& pod);
 struct CardView {
   std::string id;
+  std::int64_t index = 0;
   std::int64_t memory_mib = 0;
   std::int64_t slots = 0;  // 0: no limit
   bool healthy = true;

@@ -110,6 +110,7 @@ struct PodShape {
   bool replaced = false;         // when it fails, as a Deployment does it
   Excess excess = Excess::none;
   std::uint32_t promised_node = 0;  // + 1: the node whose cards it says were promised to it
+  std::uint32_t born_on = 0;  // + 1: the node that its author puts it on, with cards of his choice
 
   [[nodiscard]] bool whole() const { return percent == 0 && memory_mib == 0; }
 };

@@ -97,6 +97,14 @@ json::object forged_promise(const PodShape& shape, std::int64_t unix_nanos) {
           {"tencent.com/stuck-grace-period", "3600s"}};
 }
 
+// The first card of the node, all of it, whoever has it.
+std::string cards_of_choice(const Plan& plan, const PodShape& shape) {
+  const std::uint32_t node = shape.born_on - 1;
+  return fmt::format(R"({{"version":1,"node":"{}","containers":{{"main":[{{"id":"{}","index":0,)"
+                     R"("milli":1000,"memoryMiB":{}}}]}}}})",
+                     node_name(node), card_id(plan, node, 0), node_shape(plan, node).memory_mib);
+}
+
 }  // namespace
 
 std::string claim_name(std::uint32_t pod) { return fmt::format("claim-{}", pod); }
@@ -110,10 +118,14 @@ json::object pod_object(const Plan& plan, std::uint32_t pod, std::int64_t unix_n
   json::object metadata{{"name", name.name}, {"namespace", name.ns}};
   if (shape.app != 0) metadata["labels"] = json::object{{"app", fmt::format("app-{}", shape.app)}};
   if (shape.promised_node != 0) metadata["annotations"] = forged_promise(shape, unix_nanos);
+  if (shape.born_on != 0) {
+    metadata["annotations"] = json::object{{"stowage.dev/gpus", cards_of_choice(plan, shape)}};
+  }
   json::object spec{{"schedulerName", kSchedulers.at(static_cast<std::size_t>(shape.door))},
                     {"priorityClassName", kClasses.at(shape.priority)},
                     {"terminationGracePeriodSeconds", 5},
                     {"containers", json::array{std::move(container)}}};
+  if (shape.born_on != 0) spec["nodeName"] = node_name(shape.born_on - 1);
   add_rules(shape, spec);
   if (shape.claim) {
     spec["volumes"] = json::array{json::object{

@@ -23,6 +23,7 @@ using std::chrono::seconds;
 
 constexpr seconds kCalm{400};      // longer than any pause that anybody makes
 constexpr seconds kLongCalm{800};  // and than what kube-scheduler may still have before it
+constexpr seconds kSettled{130};   // longer than room is kept: before the end nobody is evicted
 constexpr seconds kLastQuiet{60};  // within which there must be a moment without work
 constexpr milliseconds kAuditEvery{700};
 constexpr seconds kWatchesLag{10};
@@ -326,6 +327,9 @@ class Simulation {
     if (deciding.size() != 1) {
       return checks_.violate("no rest",
                              fmt::format("{} replicas decide in the end", deciding.size()));
+    }
+    if (checks_.last_eviction() + kSettled > world_.now()) {
+      return checks_.violate("evicts without end", "a pod was evicted long after all was calm");
     }
     if (const Waiting waiting = waits_in_vain(truth()); !waiting.why.empty()) {
       return checks_.violate(

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kInventory = "stowage.dev/gpu-inventory";
 constexpr std::string_view kGpus = "stowage.dev/gpus";
 constexpr std::string_view kPromise = "tencent.com/predicate-node";
+constexpr std::string_view kIndexes = "tencent.com/predicate-gpu-idx-0";
 constexpr std::string_view kDevices = "nvidia.com/gpu";
 
 // Devices are asked for and offered in whole numbers; cpu and memory are not looked at.
@@ -28,6 +29,8 @@ void read_cards(const json::object& tree, PodView& view) {
   const json::object* annotations = local::object_at(tree, "metadata.annotations");
   if (annotations == nullptr) return;
   view.promised = annotations->if_contains(kPromise) != nullptr;
+  const json::value* indexes = annotations->if_contains(kIndexes);
+  if (indexes != nullptr) view.indexes = local::text_of(*indexes);
   const json::value* cards = annotations->if_contains(kGpus);
   if (cards == nullptr) return;
   view.cards_text = local::text_of(*cards);
@@ -120,7 +123,8 @@ NodeView view_of(const Plan& plan, const local::StoredObject& node) {
   if (view.counted) {
     const std::int64_t count = view.offers[std::string(kDevices)];
     for (std::uint32_t card = 0; card < count; ++card) {
-      view.cards.push_back({.id = card_id(plan, number, card), .memory_mib = shape.memory_mib});
+      view.cards.push_back(
+          {.id = card_id(plan, number, card), .index = card, .memory_mib = shape.memory_mib});
     }
     return view;
   }
@@ -130,6 +134,7 @@ NodeView view_of(const Plan& plan, const local::StoredObject& node) {
   for (const json::value& each : *local::array_at(said->get_object(), "cards")) {
     const json::object& card = each.get_object();
     view.cards.push_back({.id = std::string(local::text_at(card, "id")),
+                          .index = local::int_at(card, "index").value_or(-1),
                           .memory_mib = shape.memory_mib,
                           .slots = shape.slots,
                           .healthy = local::true_at(card, "healthy")});
