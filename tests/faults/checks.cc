@@ -251,7 +251,7 @@ void Checks::check_nominations(const Gift& gift, const PodView& pod) {
 
 void Checks::removed(const std::string& sender, const local::ObjectName& name) {
   if (!sender.starts_with("replica")) return;
-  last_eviction_ = side_.world().now();
+  evictions_.push_back(side_.world().now());
   const local::ObjectPtr pod = side_.store().get(local::Kind::pod, name);
   if (pod == nullptr) return;
   const json::object tree = pod->tree();
@@ -263,6 +263,8 @@ void Checks::removed(const std::string& sender, const local::ObjectName& name) {
     why = local::text_at(condition, "message");
   }
   if (why.find("preempt") != std::string::npos) return;
+  // He who lied about his cards has to go.
+  if (shape_of(plan_, pod_number(name.name)).born_on != 0) return;
   // Whose cards a user has edited: who is in the right is a matter of opinion.
   for (const PodView* each : views_.pods()) {
     const bool edited = edited_.contains(each->uid) && shape_of(plan_, each->number).born_on == 0;

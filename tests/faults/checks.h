@@ -46,7 +46,7 @@ class Checks {
   void refused(const PodView& pod, const std::string& resource);
   // Another scheduler has nominated this pod for a node.
   void nominated(const std::string& uid) { nominated_[uid] = side_.world().now(); }
-  [[nodiscard]] Moment last_eviction() const { return last_eviction_; }
+  [[nodiscard]] const std::vector<Moment>& evictions() const { return evictions_; }
   [[nodiscard]] QuotaRecount& quotas() { return quotas_; }
 
   // `kind`: one of a few words that stay the same from version to version.
@@ -87,7 +87,7 @@ class Checks {
   std::set<std::string> bound_;        // uids
   std::set<std::string> edited_;       // uids
   std::map<std::string, Moment> nominated_;  // by uid: since when
-  Moment last_eviction_{};  // by a replica
+  std::vector<Moment> evictions_;  // by replicas
   Counts counts_;
   std::string violation_;
   std::uint64_t digest_ = 0xcbf29ce484222325ULL;
