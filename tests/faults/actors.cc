@@ -27,11 +27,8 @@ Actors::Actors(const Kubelets::Ends& ends)
       process_(side_.world().start()),
       kubelets_(ends),
       volumes_(plan_, side_),
-      other_({.plan = plan_,
-              .side = side_,
-              .views = views_,
-              .checks = checks_,
-              .witness = witness_}) {
+      other_(
+          {.plan = plan_, .side = side_, .views = views_, .checks = checks_, .witness = witness_}) {
   local::Api& api = side_.api();
   const auto must = [](const auto& made) { STOWAGE_CHECK(made.has_value()); };
   must(api.create(Kind::ns, "", {{"metadata", json::object{{"name", "limited"}}}}));
@@ -114,7 +111,6 @@ void Actors::edit_cards(const Step& step) {
       });
 }
 
-
 void Actors::write_config(const std::string& name, const std::string& key,
                           const std::string& text) {
   const local::ObjectName full{"kube-system", name};
@@ -148,9 +144,9 @@ void Actors::set_quota(const Limits& limits) {
   write_config("stowage-quota", "quota",
                parts.empty() ? "" : fmt::format("limited:\n- {{model: \"*\"{}}}\n", parts));
   write_config("gpuquota", "gpu_quota",
-               limits.node_cards ? fmt::format(R"({{"limited":{{"quota":{{"Model":{}}}}}}})",
-                                               *limits.node_cards)
-                                 : "");
+               limits.node_cards
+                   ? fmt::format(R"({{"limited":{{"quota":{{"Model":{}}}}}}})", *limits.node_cards)
+                   : "");
   checks_.quotas().set(limits);
 }
 

@@ -80,17 +80,23 @@ void resize(Author author) {
     PodShape single = author.device_pod(1);
     author.pods(4, single, begin);
     const Duration shrinks = begin + author.between(5 * kSecond, 20 * kSecond);
-    author.step({.at = shrinks, .kind = StepKind::resize_node, .subject = node,
+    author.step({.at = shrinks,
+                 .kind = StepKind::resize_node,
+                 .subject = node,
                  .more = 1 + author.below(3)});
     const Duration later = shrinks + author.between(kOldNews, kOldNews + 20 * kSecond);
     author.step({.at = later, .kind = StepKind::end_one_on, .subject = node});
     author.pods(1 + author.below(2), single, later, 2 * kSecond);
     author.step({.at = later + author.between(5 * kSecond, 60 * kSecond),
-                 .kind = StepKind::resize_node, .subject = node, .more = 2 + author.below(4)});
+                 .kind = StepKind::resize_node,
+                 .subject = node,
+                 .more = 2 + author.below(4)});
   }
   for (std::uint32_t i = author.below(4); i > 0; --i) {
-    author.step({.at = author.some_time(), .kind = StepKind::restart_plugin,
-                 .subject = author.counted_node(), .lasts = author.between(300, 2500)});
+    author.step({.at = author.some_time(),
+                 .kind = StepKind::restart_plugin,
+                 .subject = author.counted_node(),
+                 .lasts = author.between(300, 2500)});
   }
 }
 
@@ -105,8 +111,10 @@ void unread(Author author) {
     strange.memory_mib = author.once_in(2) ? 2048 : 0;
     strange.asks = author.once_in(2) ? Asks::mixed : Asks::native;
     const std::uint32_t number = author.pod(strange, begin);
-    author.step({.at = begin + author.between(100, 2 * kSecond), .kind = StepKind::bind_elsewhere,
-                 .subject = number, .more = author.counted_node()});
+    author.step({.at = begin + author.between(100, 2 * kSecond),
+                 .kind = StepKind::bind_elsewhere,
+                 .subject = number,
+                 .more = author.counted_node()});
     author.pods(1 + author.below(3), author.device_pod(3),
                 begin + author.between(kOldNews, 2 * kOldNews), 10 * kSecond);
   }
@@ -116,7 +124,8 @@ void reorder(const Plan& plan, Author author) {
   for (std::uint32_t i = 2 + author.below(5); i > 0; --i) {
     author.step({.at = author.some_time(),
                  .kind = author.once_in(3) ? StepKind::replace_card : StepKind::reorder_cards,
-                 .subject = author.below(plan.nodes), .more = 1 + author.below(1000)});
+                 .subject = author.below(plan.nodes),
+                 .more = 1 + author.below(1000)});
   }
 }
 
@@ -164,8 +173,10 @@ void nominations(Author author) {
     const Duration when = begin + author.between(3 * kSecond, 6 * kSecond);
     for (std::uint32_t i = author.once_in(4) ? 1 : 2; i > 0; --i) {
       const std::uint32_t number = author.pod(urgent, when);
-      author.step({.at = when + author.between(50, 500), .kind = StepKind::nominate,
-                   .subject = number, .more = node});
+      author.step({.at = when + author.between(50, 500),
+                   .kind = StepKind::nominate,
+                   .subject = number,
+                   .more = node});
     }
     PodShape small = author.device_pod(1);
     small.priority = author.below(2);
@@ -177,7 +188,8 @@ void nominations(Author author) {
 
 void reload(const Plan& plan, Author author) {
   for (std::uint32_t i = 1 + author.below(3); i > 0; --i) {
-    author.step({.at = author.some_time(), .kind = StepKind::reload,
+    author.step({.at = author.some_time(),
+                 .kind = StepKind::reload,
                  .subject = author.below(plan.replicas)});
   }
 }
@@ -194,7 +206,8 @@ void volumes(const Plan& plan, Author author) {
     author.pods(author.below(3), {.cards = 1}, when + author.between(0, 5 * kSecond));
     for (std::uint32_t k = changes ? 1 + author.below(3) : 0; k > 0; --k) {
       author.step({.at = when + author.between(300, 30 * kSecond),
-                   .kind = StepKind::reorder_cards, .subject = author.below(plan.nodes),
+                   .kind = StepKind::reorder_cards,
+                   .subject = author.below(plan.nodes),
                    .more = 1 + author.below(1000)});
     }
   }
@@ -212,8 +225,8 @@ void late(Author author) {
     }
     const Duration when = author.some_time();
     author.pod(promised, when);
-    author.pods(1 + author.below(3), {.cards = 1}, when + author.between(35 * kSecond, 90 * kSecond),
-                20 * kSecond);
+    author.pods(1 + author.below(3), {.cards = 1},
+                when + author.between(35 * kSecond, 90 * kSecond), 20 * kSecond);
   }
 }
 
@@ -260,7 +273,8 @@ void hostile(Author author) {
 void quota(const Plan& plan, Author author) {
   for (std::uint32_t i = 2 + author.below(3); i > 0; --i) {
     author.step({.at = i == 1 ? author.between(0, 5 * kSecond) : author.some_time(),
-                 .kind = StepKind::set_limits, .more = 1 + author.below(1000)});
+                 .kind = StepKind::set_limits,
+                 .more = 1 + author.below(1000)});
   }
   for (std::uint32_t i = 6 + author.below(6); i > 0; --i) {
     PodShape shape = author.share_pod();
@@ -276,16 +290,21 @@ void quota(const Plan& plan, Author author) {
     author.pod(shape, author.some_time());
   }
   for (std::uint32_t i = plan.counted > 0 ? 1 + author.below(2) : 0; i > 0; --i) {
-    author.step({.at = author.some_time(), .kind = StepKind::restart_plugin,
-                 .subject = author.counted_node(), .lasts = author.between(300, 2500)});
+    author.step({.at = author.some_time(),
+                 .kind = StepKind::restart_plugin,
+                 .subject = author.counted_node(),
+                 .lasts = author.between(300, 2500)});
   }
 }
 
 void proxy(const Plan& plan, Author author) {
   for (std::uint32_t i = 2 + author.below(3); i > 0; --i) {
     const Duration when = author.some_time();
-    author.step({.at = when, .kind = StepKind::calls_fail, .subject = author.below(plan.replicas),
-                 .more = 60, .fault = Fault::not_found,
+    author.step({.at = when,
+                 .kind = StepKind::calls_fail,
+                 .subject = author.below(plan.replicas),
+                 .more = 60,
+                 .fault = Fault::not_found,
                  .lasts = author.between(500, 5 * kSecond)});
     author.pods(2, author.share_pod(), when, 2 * kSecond);
   }

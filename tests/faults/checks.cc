@@ -20,9 +20,8 @@ constexpr std::chrono::seconds kNominationBegins{30};  // to be heeded, at the l
 
 void Checks::violate(std::string_view kind, const std::string& what) {
   if (!violation_.empty()) return;
-  violation_ =
-      fmt::format("{}: after {:.3f} s: {}", kind,
-                  std::chrono::duration<double>(side_.world().elapsed()).count(), what);
+  violation_ = fmt::format("{}: after {:.3f} s: {}", kind,
+                           std::chrono::duration<double>(side_.world().elapsed()).count(), what);
 }
 
 void Checks::acted(const ApiSide::Acted& acted) {
@@ -97,10 +96,12 @@ void Checks::judge(const Gift& gift, const PodView& pod) {
                     .nodes = nodes,
                     .steady = !witness_.changed_since(pod.app, gift.known_until) &&
                               !witness_.changed_since("", gift.known_until)};
-  if (std::string why = broken_rule(ask, [&](const PodView& other) {
-        return gifts_.contains(other.uid) ||
-               !witness_.disturbed_since(other.node, gift.known_until);
-      });
+  if (std::string why = broken_rule(ask,
+                                    [&](const PodView& other) {
+                                      return gifts_.contains(other.uid) ||
+                                             !witness_.disturbed_since(other.node,
+                                                                       gift.known_until);
+                                    });
       !why.empty()) {
     violate("rule between pods broken", fmt::format("{} by {}", why, gift.by));
   }

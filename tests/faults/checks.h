@@ -83,11 +83,11 @@ class Checks {
   Views& views_;
   Witness& witness_;
   QuotaRecount quotas_;
-  std::map<std::string, Gift> gifts_;  // by uid
-  std::set<std::string> bound_;        // uids
-  std::set<std::string> edited_;       // uids
+  std::map<std::string, Gift> gifts_;        // by uid
+  std::set<std::string> bound_;              // uids
+  std::set<std::string> edited_;             // uids
   std::map<std::string, Moment> nominated_;  // by uid: since when
-  std::vector<Moment> evictions_;  // by replicas
+  std::vector<Moment> evictions_;            // by replicas
   Counts counts_;
   std::string violation_;
   std::uint64_t digest_ = 0xcbf29ce484222325ULL;

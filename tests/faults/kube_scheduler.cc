@@ -96,9 +96,9 @@ bool KubeScheduler::devices_fit(const PodView& pod, const NodeView& node) {
     std::int64_t sum = ask.second;
     for (const PodView* other : views_.pods()) {
       const auto assumed = assumed_.find(other->uid);
-      const bool here =
-          other->node.empty() ? assumed != assumed_.end() && assumed->second == node.name
-                              : other->node == node.name;
+      const bool here = other->node.empty()
+                            ? assumed != assumed_.end() && assumed->second == node.name
+                            : other->node == node.name;
       const auto has = other->asks.find(ask.first);
       if (here && !other->ended() && other->uid != pod.uid && has != other->asks.end()) {
         sum += has->second;
@@ -218,30 +218,30 @@ void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
 std::uint64_t KubeScheduler::not_scheduled(const local::StoredObject& pod,
                                            std::string_view reason) {
   const auto now = std::chrono::floor<seconds>(side_.wall_time());
-  const auto done = side_.api().update(
-      local::Kind::pod, pod.name, local::Part::status,
-      [&](json::object& tree) -> local::ApiResult<bool> {
-        json::object& status = local::make_object(tree, "status");
-        if (local::text_at(tree, "metadata.uid") != pod.uid) return false;
-        json::array& conditions = local::make_array(status, "conditions");
-        json::object* found = nullptr;
-        for (json::value& each : conditions) {
-          if (local::text_at(each.get_object(), "type") == "PodScheduled") {
-            found = &each.get_object();
-          }
-        }
-        if (found == nullptr) {
-          conditions.push_back(json::object{{"type", "PodScheduled"}});
-          found = &conditions.back().get_object();
-        }
-        if (local::text_at(*found, "status") == "True") return false;
-        const bool known = local::text_at(*found, "status") == "False";
-        if (known && local::text_at(*found, "reason") == reason) return false;
-        if (!known) (*found)["lastTransitionTime"] = local::time_text(now);
-        (*found)["status"] = "False";
-        (*found)["reason"] = reason;
-        return true;
-      });
+  const auto done =
+      side_.api().update(local::Kind::pod, pod.name, local::Part::status,
+                         [&](json::object& tree) -> local::ApiResult<bool> {
+                           json::object& status = local::make_object(tree, "status");
+                           if (local::text_at(tree, "metadata.uid") != pod.uid) return false;
+                           json::array& conditions = local::make_array(status, "conditions");
+                           json::object* found = nullptr;
+                           for (json::value& each : conditions) {
+                             if (local::text_at(each.get_object(), "type") == "PodScheduled") {
+                               found = &each.get_object();
+                             }
+                           }
+                           if (found == nullptr) {
+                             conditions.push_back(json::object{{"type", "PodScheduled"}});
+                             found = &conditions.back().get_object();
+                           }
+                           if (local::text_at(*found, "status") == "True") return false;
+                           const bool known = local::text_at(*found, "status") == "False";
+                           if (known && local::text_at(*found, "reason") == reason) return false;
+                           if (!known) (*found)["lastTransitionTime"] = local::time_text(now);
+                           (*found)["status"] = "False";
+                           (*found)["reason"] = reason;
+                           return true;
+                         });
   return done ? (*done)->version : 0;
 }
 

@@ -99,8 +99,8 @@ int run_seeds(const Arguments& arguments) {
               sum.takeovers += outcome.takeovers;
               if (!outcome.violation.empty()) {
                 failures.emplace_back(seed, outcome.violation);
-                auto& [count, first] = kinds.try_emplace(kind_of(outcome.violation), 0, seed)
-                                           .first->second;
+                auto& [count, first] =
+                    kinds.try_emplace(kind_of(outcome.violation), 0, seed).first->second;
                 ++count;
                 first = std::min(first, seed);
                 print(fmt::format("seed {} fails {}\n", seed, outcome.violation));
@@ -246,7 +246,8 @@ bool parse(const std::vector<std::string_view>& words, Arguments& arguments) {
 
 void print_usage() {
   std::string text =
-      "usage: stowage_faults [--seeds N] [--first S] [--jobs N] [--fresh N] [--seed S] [--verbose]\n"
+      "usage: stowage_faults [--seeds N] [--first S] [--jobs N] [--fresh N] [--seed S] "
+      "[--verbose]\n"
       "                      [--shrink] [--only FEATURES] [--without FEATURES] [--defect NAME]\n"
       "                      [--self-test]\nfeatures, with commas between them, or none:\n ";
   for (std::uint32_t i = 0; i < kFeatures; ++i) {

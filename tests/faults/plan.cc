@@ -13,15 +13,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::array kStepWords{"create pod",  "delete pod",   "replace pod",    "finish pod",
-                                "delete node", "restore node", "lose card",      "return cards",
-                                "break card",  "cordon",       "bind elsewhere", "edit cards",
-                                "forge cards", "set quota",    "crash",          "stop",
-                                "pause",       "jump clock",   "calls fail",     "server down",
-                                "cut watches", "hang watches", "expire watches", "delay watches",
-                                "resize node", "restart plugin", "reorder cards", "replace card",
-                                "reload",      "delete lease",   "nominate",      "set limits",
-                                "end one on"};
+constexpr std::array kStepWords{
+    "create pod",     "delete pod",    "replace pod",    "finish pod",    "delete node",
+    "restore node",   "lose card",     "return cards",   "break card",    "cordon",
+    "bind elsewhere", "edit cards",    "forge cards",    "set quota",     "crash",
+    "stop",           "pause",         "jump clock",     "calls fail",    "server down",
+    "cut watches",    "hang watches",  "expire watches", "delay watches", "resize node",
+    "restart plugin", "reorder cards", "replace card",   "reload",        "delete lease",
+    "nominate",       "set limits",    "end one on"};
 constexpr std::array kFaultWords{"none",      "refused",  "cut",         "conflict",
                                  "throttled", "internal", "unavailable", "reply lost",
                                  "slow",      "late",     "lease only",  "not found"};
@@ -232,9 +231,8 @@ std::string to_text(const Step& step) {
 }
 
 std::string to_text(const Plan& plan) {
-  std::string text = fmt::format("{} replicas, {} nodes, {} steps, features: {}\n",
-                                 plan.replicas, plan.all_nodes(), plan.steps.size(),
-                                 to_text(plan.features));
+  std::string text = fmt::format("{} replicas, {} nodes, {} steps, features: {}\n", plan.replicas,
+                                 plan.all_nodes(), plan.steps.size(), to_text(plan.features));
   for (const Step& step : plan.steps) text += "  " + to_text(step) + "\n";
   return text;
 }

@@ -75,8 +75,8 @@ struct Step {
 };
 
 enum class Door : std::uint8_t {
-  own,      // Stowage's own scheduler
-  choose,   // kube-scheduler with an extender, in three modes
+  own,     // Stowage's own scheduler
+  choose,  // kube-scheduler with an extender, in three modes
   bind,
   promise,  // it binds by itself, to cards that we promised
   count,    // it binds by itself, and cards are only counted
@@ -126,10 +126,10 @@ struct Plan {
   std::uint32_t counted = 0;  // further nodes, which have numbers of cards only
   std::uint32_t pods = 0;
   std::vector<PodShape> extra;  // pods from kExtraPods on
-  bool promises = false;       // guests whose cards are promised before they are bound by others
-  std::size_t history = 1000;  // events that the server keeps, per kind
-  std::vector<Step> steps;     // by time
-  Duration active{};           // then faults stop
+  bool promises = false;        // guests whose cards are promised before they are bound by others
+  std::size_t history = 1000;   // events that the server keeps, per kind
+  std::vector<Step> steps;      // by time
+  Duration active{};            // then faults stop
 
   [[nodiscard]] std::uint32_t all_nodes() const { return nodes + counted; }
 };

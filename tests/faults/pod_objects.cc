@@ -129,8 +129,7 @@ json::object pod_object(const Plan& plan, std::uint32_t pod, std::int64_t unix_n
   add_rules(shape, spec);
   if (shape.claim) {
     spec["volumes"] = json::array{json::object{
-        {"name", "data"},
-        {"persistentVolumeClaim", json::object{{"claimName", claim_name(pod)}}}}};
+        {"name", "data"}, {"persistentVolumeClaim", json::object{{"claimName", claim_name(pod)}}}}};
   }
   return {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}};
 }

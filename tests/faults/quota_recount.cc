@@ -55,8 +55,7 @@ std::string QuotaRecount::exceeded(const PodView& newest, const std::vector<cons
   std::string who;
   for (const PodView* pod : pods) {
     if (pod->name.ns != "limited") continue;
-    const Charge charge =
-        charge_of(*pod, node_shape(plan_, pod_number(pod->node)).memory_mib);
+    const Charge charge = charge_of(*pod, node_shape(plan_, pod_number(pod->node)).memory_mib);
     sum.cards += charge.cards;
     sum.milli += charge.milli;
     sum.memory_mib += charge.memory_mib;
@@ -78,13 +77,17 @@ std::string QuotaRecount::exceeded(const PodView& newest, const std::vector<cons
     return fmt::format("with pod {} on {} the pods of its namespace hold {} {} of {}:{}",
                        newest.name.name, newest.node, held, what, limit, who);
   };
-  std::int64_t limit = beyond(sum.cards, [](const Limits& l) { return l.cards; }, 1);
+  std::int64_t limit = beyond(
+      sum.cards, [](const Limits& l) { return l.cards; }, 1);
   if (limit >= 0) return say("cards", sum.cards, limit);
-  limit = beyond(sum.milli, [](const Limits& l) { return l.milli; }, 1);
+  limit = beyond(
+      sum.milli, [](const Limits& l) { return l.milli; }, 1);
   if (limit >= 0) return say("milli", sum.milli, limit);
-  limit = beyond(sum.memory_mib, [](const Limits& l) { return l.memory_mib; }, 1);
+  limit = beyond(
+      sum.memory_mib, [](const Limits& l) { return l.memory_mib; }, 1);
   if (limit >= 0) return say("MiB", sum.memory_mib, limit);
-  limit = beyond(sum.milli, [](const Limits& l) { return l.node_cards; }, 1000);
+  limit = beyond(
+      sum.milli, [](const Limits& l) { return l.node_cards; }, 1000);
   if (limit >= 0) return say("milli by nodes", sum.milli, limit);
   return {};
 }

@@ -172,8 +172,8 @@ void Replica::make_extenders(Generation& generation) {
 }
 
 DefectEnds Replica::defect_ends() {
-  return {.tell_engine =
-              [this](core::Event event, Duration delay) { tell_engine(std::move(event), delay); },
+  return {.tell_engine = [this](core::Event event,
+                                Duration delay) { tell_engine(std::move(event), delay); },
           .inventory =
               [this](const std::string& node) {
                 const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", node});

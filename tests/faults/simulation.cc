@@ -280,10 +280,7 @@ class Simulation {
   // ---- the ledgers
 
   [[nodiscard]] Truth truth() {
-    return {.plan = plan_,
-            .views = views_,
-            .edited = checks_.edited(),
-            .store = side_.store()};
+    return {.plan = plan_, .views = views_, .edited = checks_.edited(), .store = side_.store()};
   }
 
   void audit() {
@@ -324,9 +321,8 @@ class Simulation {
   // One attempt may come late, when its turn has come. It has to be of use.
   [[nodiscard]] bool evicts_without_end() const {
     const std::vector<Moment>& all = checks_.evictions();
-    const auto first = std::find_if(all.begin(), all.end(), [this](Moment when) {
-      return when + kSettled > world_.now();
-    });
+    const auto first = std::find_if(all.begin(), all.end(),
+                                    [this](Moment when) { return when + kSettled > world_.now(); });
     return first != all.end() && all.back() - *first > kAgain;
   }
 
@@ -343,8 +339,8 @@ class Simulation {
       return checks_.violate("evicts without end", "pods were evicted again and again in the end");
     }
     if (const Waiting waiting = waits_in_vain(truth()); !waiting.why.empty()) {
-      return checks_.violate(
-          waiting.forged ? "forged promise holds a card" : "waits in vain", waiting.why);
+      return checks_.violate(waiting.forged ? "forged promise holds a card" : "waits in vain",
+                             waiting.why);
     }
     bool done = false;
     const More settled = [this, &done](core::Engine& engine) -> std::string {
@@ -355,8 +351,8 @@ class Simulation {
       if (now.binding + now.held + (rooms_may ? 0 : now.rooms) == 0) return {};
       const bool forged = plan_.features.has(Feature::forged) && now.held > 0;
       checks_.violate(forged ? "forged promise holds a card" : "no rest",
-                      fmt::format("{} binds, {} holds and {} rooms are left", now.binding,
-                                  now.held, now.rooms));
+                      fmt::format("{} binds, {} holds and {} rooms are left", now.binding, now.held,
+                                  now.rooms));
       return {};
     };
     const Duration last = world_.elapsed() + kLastQuiet;

@@ -98,8 +98,7 @@ PodView view_of(const local::StoredObject& pod) {
 std::vector<std::string> inventory_ids(const local::StoredObject& node) {
   const json::object tree = node.tree();
   const json::object* annotations = local::object_at(tree, "metadata.annotations");
-  const json::value* text =
-      annotations == nullptr ? nullptr : annotations->if_contains(kInventory);
+  const json::value* text = annotations == nullptr ? nullptr : annotations->if_contains(kInventory);
   if (text == nullptr) return {};
   const auto said = local::parse_json(local::text_of(*text));
   std::vector<std::string> ids;

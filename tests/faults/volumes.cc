@@ -43,12 +43,12 @@ void Volumes::create_claim(std::uint32_t pod) {
   const local::ObjectName name{pod_name(plan_, pod).ns, claim_name(pod)};
   if (side_.store().get(Kind::persistent_volume_claim, name) != nullptr) return;
   json::object resources{{"requests", json::object{{"storage", "1Gi"}}}};
-  const auto made = side_.api().create(
-      Kind::persistent_volume_claim, name.ns,
-      {{"metadata", json::object{{"name", name.name}, {"namespace", name.ns}}},
-       {"spec", json::object{{"accessModes", json::array{"ReadWriteOnce"}},
-                             {"storageClassName", kClass},
-                             {"resources", std::move(resources)}}}});
+  const auto made =
+      side_.api().create(Kind::persistent_volume_claim, name.ns,
+                         {{"metadata", json::object{{"name", name.name}, {"namespace", name.ns}}},
+                          {"spec", json::object{{"accessModes", json::array{"ReadWriteOnce"}},
+                                                {"storageClassName", kClass},
+                                                {"resources", std::move(resources)}}}});
   STOWAGE_CHECK(made.has_value());
 }
 
@@ -94,22 +94,21 @@ void Volumes::provision(const local::ObjectPtr& claim, const std::string& node) 
                          {"name", claim->name.name},
                          {"namespace", claim->name.ns},
                          {"uid", claim->uid}};
-  json::object term{{"matchExpressions",
-                     json::array{json::object{{"key", "kubernetes.io/hostname"},
-                                              {"operator", "In"},
-                                              {"values", json::array{node}}}}}};
+  json::object term{{"matchExpressions", json::array{json::object{{"key", "kubernetes.io/hostname"},
+                                                                  {"operator", "In"},
+                                                                  {"values", json::array{node}}}}}};
   json::object affinity{
       {"required", json::object{{"nodeSelectorTerms", json::array{std::move(term)}}}}};
   const auto made = side_.api().create(
       Kind::persistent_volume, "",
       {{"metadata", json::object{{"name", volume}}},
-       {"spec", json::object{{"capacity", json::object{{"storage", "1Gi"}}},
-                             {"accessModes", json::array{"ReadWriteOnce"}},
-                             {"storageClassName", kClass},
-                             {"claimRef", std::move(reference)},
-                             {"nodeAffinity", std::move(affinity)},
-                             {"csi", json::object{{"driver", kProvisioner},
-                                                  {"volumeHandle", volume}}}}},
+       {"spec",
+        json::object{{"capacity", json::object{{"storage", "1Gi"}}},
+                     {"accessModes", json::array{"ReadWriteOnce"}},
+                     {"storageClassName", kClass},
+                     {"claimRef", std::move(reference)},
+                     {"nodeAffinity", std::move(affinity)},
+                     {"csi", json::object{{"driver", kProvisioner}, {"volumeHandle", volume}}}}},
        {"status", json::object{{"phase", "Bound"}}}});
   STOWAGE_CHECK(made.has_value());
   (void)side_.api().update(

@@ -23,7 +23,8 @@ struct Place {  // a node as it is used
   bool unclear = false;             // somebody has cards there that nobody names
 };
 
-Place read_place(const Truth& truth, const NodeView& node, const std::vector<const PodView*>& pods) {
+Place read_place(const Truth& truth, const NodeView& node,
+                 const std::vector<const PodView*>& pods) {
   Place place{.node = &node};
   for (const PodView* pod : pods) {
     if (pod->node != node.name || pod->ended()) continue;
@@ -64,8 +65,8 @@ bool devices_fit(const PodView& pod, const Place& place) {
 
 // The volume of its claim is there, and is of another node.
 bool volume_elsewhere(const Truth& truth, const PodView& pod, const std::string& node) {
-  const local::ObjectPtr claim = truth.store.get(local::Kind::persistent_volume_claim,
-                                                 {pod.name.ns, claim_name(pod.number)});
+  const local::ObjectPtr claim =
+      truth.store.get(local::Kind::persistent_volume_claim, {pod.name.ns, claim_name(pod.number)});
   if (claim == nullptr) return false;
   const json::object tree = claim->tree();
   const local::ObjectPtr volume = truth.store.get(
