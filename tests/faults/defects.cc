@@ -132,8 +132,6 @@ std::function<void(net::HttpRequest&)> name_by_position(const DefectEnds& ends) 
 
 }  // namespace
 
-bool can_be_planted(Defect defect) { return defect != Defect::believes_unsigned; }
-
 std::span<const DefectInfo> all_defects() { return kDefects; }
 
 std::optional<Defect> defect_named(std::string_view name) {

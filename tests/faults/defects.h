@@ -50,10 +50,6 @@ struct DefectInfo {
 [[nodiscard]] std::optional<Defect> defect_named(std::string_view name);
 [[nodiscard]] std::string_view name_of(Defect defect);
 
-// Whether the code under test has what the defect breaks. `believes_unsigned` needs a controller
-// that signs what it writes on pods: until then every promise is believed.
-[[nodiscard]] bool can_be_planted(Defect defect);
-
 // How a planted defect gets at the replica: events for its engine, now or after a moment, and the
 // ids of the cards of a node as the API lists them now.
 struct DefectEnds {
