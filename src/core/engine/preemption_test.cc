@@ -316,5 +316,20 @@ TEST(Picker, APickThatIsTakenByNowFallsBackToTheReservedPlace) {
   EXPECT_EQ(other[0].node, "c");
 }
 
+// Neither waits here, so neither has an arrival.
+TEST(Rooms, ThoseOfTwoPodsOfOnePriorityOnOneNodeAreBothServed) {
+  Engine engine = engine_with("first", {node("a").cards(2)});
+  fill(engine, {{"low", 1}, {"mid", 1}});
+  for (const char* name : {"ns/one", "ns/two"}) {
+    (void)engine.handle(PodNominated{.pod = pod(name).gpus(1).priority(10), .node = "a"}, at(0));
+  }
+  EXPECT_EQ(engine.counters().rooms, 2U);
+  (void)engine.handle(PodGone{"ns/low"}, at(1));
+  (void)engine.handle(PodGone{"ns/mid"}, at(1));
+  // Both cards are kept, one for each.
+  EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(2))).empty());
+  EXPECT_TRUE(engine.audit().empty());
+}
+
 }  // namespace
 }  // namespace stowage::core
