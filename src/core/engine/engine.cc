@@ -173,6 +173,7 @@ void Engine::Body::on(const NodeGone& e) {
   close_rooms_on(e.name);
   loads_.forget(e.name);
   ledger_.remove_node(e.name);
+  quotas_.node_gone(e.name, ledger_);
   peers_.nodes_changed();
   ++epoch_;
 }
@@ -229,10 +230,7 @@ void Engine::Body::on(const PodSeenBound& e) {
   // It may hold less than we thought, or be elsewhere. And where it is known to be, no pod can be
   // that has whole cards which nobody has named.
   const NodeIndex is_on = ledger_.pod(pod).node;
-  const auto on_node = ledger_.pods_on(is_on);
-  const bool clearer = std::any_of(on_node.begin(), on_node.end(), [&](PodIndex other) {
-    return ledger_.pod(other).state == PodState::bound_cards_unknown;
-  });
+  const bool clearer = ledger_.state(is_on).unnamed;
   if (known.valid()) wake(was_on);
   if (clearer && is_on != was_on) wake(is_on);
 }
@@ -329,7 +327,11 @@ void Engine::Body::on(const CardsNamed& e) {
   const NodeIndex node = ledger_.pod(known).node;
   if (!ledger_.present(node) || ledger_.name(node) != e.node) return;
   const auto cards = by_position(e.cards, ledger_.spec(node));
-  if (cards && ledger_.name_cards(known, footprint(pod, *cards))) wake(node);
+  if (!cards || !ledger_.name_cards(known, footprint(pod, *cards))) return;
+  quotas_.charge(known, ledger_);
+  const std::string name = ledger_.pod(known).name;
+  wake(node);
+  wake_namespace(name);
 }
 
 // Nobody is woken: how busy a card is decides where a pod goes, not whether it fits.

@@ -72,14 +72,19 @@ PodSeenBound seen_as(const PodRecord& record, const NodeSpec& on) {
   event.pod.containers[0].resources.pods = 0;
   event.cards.emplace();
   event.cards->containers.resize(1);
-  for (const auto& charge : record.charges) {
+  std::vector<std::pair<std::string, CardCharge>> charges;
+  for (const CardCharge& charge : record.charges) {
+    charges.emplace_back(on.cards[charge.card].id, charge);
+  }
+  for (const LostCharge& lost : record.orphans) charges.emplace_back(lost.id, lost.charge);
+  for (const auto& [id, charge] : charges) {
     const auto slots = static_cast<std::size_t>(charge.slots);
     if (slots > event.cards->containers.size()) {
       event.cards->containers.resize(slots);
       event.pod.containers.resize(slots);
     }
     for (std::size_t i = 0; i < slots; ++i) {
-      event.cards->containers[i].push_back({.card = on.cards[charge.card].id,
+      event.cards->containers[i].push_back({.card = id,
                                             .milli = i == 0 ? charge.milli : 0,
                                             .memory_mib = i == 0 ? charge.memory_mib : 0});
     }

@@ -133,7 +133,7 @@ class Witness {
       Room used = sum.anywhere;
       const auto others = sum.cards.find(node.cards[c].id);
       if (others != sum.cards.end()) used.add(others->second);
-      RC_ASSERT(others != sum.cards.end() || !sum.whole_somewhere);
+      RC_ASSERT(!sum.closed(node, others == sum.cards.end() ? Room{} : others->second));
       RC_ASSERT(taken.milli == 0 || used.milli + taken.milli <= kMilliPerCard);
       RC_ASSERT(taken.memory_mib == 0 ||
                 used.memory_mib + taken.memory_mib <= node.cards[c].memory_mib);

@@ -54,8 +54,13 @@ const std::vector<AbsurdPod>& absurd_pods() {
       {"more than a card of compute", "asks for 1500 milli",
        [](PodSpec& p) { p.containers[0].gpu.milli = 1500; }},
       {"negative compute", "asks for -1 milli", [](PodSpec& p) { p.containers[0].gpu.milli = -1; }},
-      {"negative card memory", "asks for -2 MiB",
-       [](PodSpec& p) { p.containers[0].gpu.memory_mib = -2; }},
+      {"negative card memory", "asks for -3 MiB",
+       [](PodSpec& p) { p.containers[0].gpu.memory_mib = -3; }},
+      {"card memory by compute, without any", "memory by its compute",
+       [](PodSpec& p) {
+         p.containers[0].gpu.milli.reset();
+         p.containers[0].gpu.memory_mib = kMemoryWithCore;
+       }},
       {"huge card memory", "MiB of card memory",
        [](PodSpec& p) { p.containers[0].gpu.memory_mib = kHugeInt; }},
       {"a list without end", "more than 256 entries",

@@ -20,7 +20,7 @@ PodSpec cards_of(const PodSpec& pod) {
 }
 
 bool holds_cards(const PodRecord& pod) {
-  return !pod.charges.empty() || pod.unknown_whole > 0 || pod.unknown != CardCharge{};
+  return !pod.charges.empty() || pod.unnamed != UnnamedUse{};
 }
 
 // Refusals by node, summed up.

@@ -204,7 +204,7 @@ Refusal Engine::Body::refusal_of(Attempt& attempt, bool held_back) {
     const PodIndex kept = ledger_.find_pod(room.uid);
     if (!kept.valid()) continue;
     const PodRecord& record = ledger_.pod(kept);
-    refusal.kept_cards += static_cast<std::int64_t>(record.charges.size()) + record.unknown_whole;
+    refusal.kept_cards += static_cast<std::int64_t>(record.charges.size()) + record.unnamed.whole;
     // Who reads the refusal may know the pods of its own namespace, and no others.
     if (refusal.kept_for.empty() && namespace_of(room.pod.name) == namespace_of(attempt.pod.name)) {
       refusal.kept_for = room.pod.name;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kNodesToTry = 48;
 
 std::int64_t footprint_of(const PodRecord& pod) {
-  std::int64_t milli = std::int64_t{pod.unknown_whole} * kMilliPerCard + pod.unknown.milli;
+  std::int64_t milli = std::int64_t{pod.unnamed.whole} * kMilliPerCard + pod.unnamed.shared_milli;
   for (const CardCharge& charge : pod.charges) milli += charge.milli;
   return milli;
 }
@@ -101,7 +101,10 @@ PodRecord Engine::Body::as_it_will_be(PodIndex pod) const {
   for (const auto& [uid, room] : rooms_) {
     if (room.uid != record.uid) continue;
     record.resources = effective_resources(room.pod);
-    if (!names_cards(room.target)) break;
+    if (!names_cards(room.target)) {
+      record.unnamed.whole = unnamed_use(unnamed_asks(room.pod)).whole;
+      break;
+    }
     record.charges = footprint(room.pod, room.target);
     std::erase_if(record.charges, [&](const CardCharge& charge) {
       return charge.card >= ledger_.state(record.node).cards;

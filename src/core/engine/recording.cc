@@ -35,7 +35,7 @@ DecisionRecord Planner::record(const PodSpec& pod, const Heed& heed) {
     const auto busy = ledger_.busy(node);
     record.busy.emplace_back(busy.begin(), busy.end());
     for (const PodIndex p : ledger_.pods_on(node)) {
-      record.pods.push_back(to_placed_pod(ledger_.pod(p), ledger_.spec(node).name));
+      record.pods.push_back(to_placed_pod(ledger_.pod(p), ledger_.spec(node)));
     }
   }
   Entry& entry = entry_for(pod);

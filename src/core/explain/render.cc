@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/explain/details.h"
+#include "core/model/pod.h"
 
 namespace stowage::core {
 namespace {
@@ -16,6 +17,16 @@ std::string numbers(ReasonCode code, std::int64_t best, std::int64_t asked) {
     case ReasonCode::card_milli:
       return fmt::format(" (largest hole {} milli, asked {})", best, asked);
     case ReasonCode::card_memory:
+      if (asked == kMemoryWithCore) {
+        return fmt::format(
+            " (largest hole {} MiB; no memory was asked for, so a share takes as large a part of "
+            "it "
+            "as of the compute)",
+            best);
+      }
+      if (asked == kWholeMemory) {
+        return fmt::format(" (largest hole {} MiB, asked for all of a card)", best);
+      }
       return fmt::format(" (largest hole {} MiB, asked {})", best, asked);
     case ReasonCode::cpu: return fmt::format(" (most free {} milli, asked {})", best, asked);
     case ReasonCode::memory:

@@ -40,6 +40,9 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
     const auto& record = pods_[pod.at()];
     if (record.node != node) complain("lists pod " + record.uid + " that is elsewhere");
     add_charges(record, 1, use, cards);
+    if (record.unnamed != unnamed_use(record, slot.spec)) {
+      complain("counts cards of pod " + record.uid + " wrongly that nobody has named");
+    }
     for (const auto& [name, amount] : record.resources.extended) {
       const auto known = extended_.numbers.find(name);
       const auto number = known == extended_.numbers.end() ? 0 : known->second;
@@ -68,7 +71,7 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
   }
   if (state.cards != slot.spec.cards.size()) complain("wrong number of cards");
   for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
-    CardState fresh = effective(slot, i);
+    CardState fresh = effective(slot, i, overdrawn(slot));
     const CardState& row = cards_[state.first_card + i];
     fresh.model = row.model;
     fresh.memory_class = row.memory_class;

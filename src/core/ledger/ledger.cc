@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/check.h"
-#include "core/ledger/seen_cards.h"
 
 namespace stowage::core {
 namespace {
@@ -89,6 +88,7 @@ NodeIndex Ledger::upsert_node(const NodeSpec& spec) {
   if (slot.present) soft_taints_ -= has_soft_taint(slot.spec) ? 1U : 0U;
   soft_taints_ += has_soft_taint(spec) ? 1U : 0U;
   slot.spec = spec;
+  slot.last_labels.clear();
   if (!slot.present) {
     slot.present = true;
     ++present_;
@@ -113,54 +113,6 @@ void Ledger::set_busy(NodeIndex node, std::vector<std::uint16_t> busy, bool felt
   if (slot.busy == busy) return;
   slot.busy = std::move(busy);
   if (felt && slot.present) changed(node);
-}
-
-// Gives the node room for its cards and moves the charges of its pods to the cards' new positions,
-// by card id. Charges on cards that are gone are set aside until the card returns.
-void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
-  auto& slot = nodes_[node.at()];
-  auto& state = states_[node.at()];
-  const auto count = spec.cards.size();
-  if (count > slot.card_room) {
-    state.first_card = static_cast<std::uint32_t>(cards_.size());
-    cards_.resize(cards_.size() + count);
-    slot.card_room = count;
-  }
-  state.cards = static_cast<std::uint8_t>(count);
-
-  std::map<std::string, std::uint32_t> position;
-  for (std::size_t i = 0; i < count; ++i)
-    position[spec.cards[i].id] = static_cast<std::uint32_t>(i);
-  for (const PodIndex pod : slot.pods) {
-    auto& record = pods_[pod.at()];
-    auto shares = std::move(record.orphans);
-    for (const auto& charge : record.charges) {
-      shares.emplace_back(slot.spec.cards[charge.card].id, charge);
-    }
-    record.charges.clear();
-    record.orphans.clear();
-    for (auto& [id, charge] : shares) {
-      const auto found = position.find(id);
-      if (found == position.end()) {
-        charge.card = 0;
-        record.orphans.emplace_back(id, charge);
-      } else {
-        charge.card = found->second;
-        record.charges.push_back(charge);
-      }
-    }
-    std::sort(record.charges.begin(), record.charges.end(),
-              [](const CardCharge& a, const CardCharge& b) { return a.card < b.card; });
-    sort_by_id(record.orphans);
-  }
-  slot.card_use.assign(count, CardUse{});
-  slot.card_limits.clear();
-  for (const auto& card : spec.cards) {
-    slot.card_limits.push_back(
-        {.memory_mib = card.memory_mib, .slots = card.slots, .healthy = card.healthy});
-  }
-  NodeUse ignored;
-  for (const PodIndex pod : slot.pods) add_charges(pods_[pod.at()], 1, ignored, slot.card_use);
 }
 
 std::uint16_t Ledger::memory_class(std::int32_t memory_mib) {
@@ -210,6 +162,7 @@ void Ledger::remove_node(std::string_view name) {
   gone.rank = slot.spec.rank;
   place_cards(node, gone);
   soft_taints_ -= has_soft_taint(slot.spec) ? 1U : 0U;
+  slot.last_labels = std::move(slot.spec.labels);
   slot.spec = gone;
   slot.present = false;
   slot.extended_capacity.clear();
@@ -271,8 +224,7 @@ PodIndex Ledger::reserve_guest(const PodSpec& pod, NodeIndex node, const Assignm
 void Ledger::confirm(PodIndex pod) {
   auto& record = pods_[pod.at()];
   if (record.state != PodState::reserved) return;
-  const bool named = record.unknown_whole == 0 && record.unknown == CardCharge{};
-  record.state = named ? PodState::bound : PodState::bound_cards_unknown;
+  record.state = record.cards_known() ? PodState::bound : PodState::bound_cards_unknown;
 }
 
 void Ledger::forget(PodIndex pod) {
@@ -298,19 +250,20 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
                             const std::optional<Assignment>& cards,
                             std::span<const std::string> absent) {
   const NodeIndex there = find_node(node_name);
-  Seen seen;
+  SeenCards seen;
   if (cards) {
-    seen = seen_cards(footprint(pod, *cards),
-                      there.valid() ? nodes_[there.at()].spec.cards.size() : 0, absent);
+    seen = seen_cards(
+        footprint(pod, *cards),
+        there.valid() ? nodes_[there.at()].spec : NodeSpec{.name = std::string(node_name)}, absent);
   }
   const PodIndex known = find_pod(pod.uid);
   if (known.valid()) {
     const auto& record = pods_[known.at()];
     const bool same_node = nodes_[record.node.at()].spec.name == node_name;
-    const bool cards_known = record.unknown_whole == 0 && record.unknown == CardCharge{};
+    const bool cards_known = record.cards_known();
     const bool same_resources = record.resources == effective_resources(pod);
     const bool same_cards =
-        cards ? cards_known && record.charges == seen.charges && record.orphans == seen.orphans
+        cards ? cards_known && record.charges == seen.charges && same_orphans(record, seen.orphans)
               : cards_known || record.state == PodState::reserved;
     if (same_node && same_cards) {
       if (!same_resources) {  // it was resized where it is
@@ -334,9 +287,10 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
   if (cards) {
     record.charges = std::move(seen.charges);
     record.orphans = std::move(seen.orphans);
+    record.unnamed = unnamed_use(record, nodes_[node.at()].spec);
   } else {
     take_unnamed(pod, record);
-    if (asks_for_cards(pod)) record.state = PodState::bound_cards_unknown;
+    if (!record.cards_known()) record.state = PodState::bound_cards_unknown;
   }
   charge(record, 1);
   return index;
@@ -344,35 +298,18 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
 
 bool Ledger::name_cards(PodIndex pod, std::vector<CardCharge> charges) {
   PodRecord& record = pods_[pod.at()];
-  const bool known = record.unknown_whole == 0 && record.unknown == CardCharge{};
-  if (known && (!record.by_kubelet || record.charges == charges)) return false;
+  if (record.cards_known() && (!record.by_kubelet || record.charges == charges)) return false;
   const auto count = nodes_[record.node.at()].spec.cards.size();
   for (const CardCharge& charge : charges) STOWAGE_CHECK(charge.card < count);
   charge(record, -1);
   record.charges = std::move(charges);
   record.orphans.clear();
-  record.unknown = {};
-  record.unknown_whole = 0;
+  record.asks.clear();
+  record.unnamed = {};
   record.by_kubelet = true;
   if (record.state == PodState::bound_cards_unknown) record.state = PodState::bound;
   charge(record, 1);
   return true;
-}
-
-// What the pod may be using, though nobody says of which cards.
-void Ledger::take_unnamed(const PodSpec& pod, PodRecord& record) {
-  for (const auto& container : pod.containers) {
-    const GpuAsk& gpu = container.gpu;
-    if (gpu.count == 0) continue;
-    if (gpu.whole()) {
-      record.unknown_whole += gpu.count;
-      continue;
-    }
-    const auto mib = gpu.memory_mib.value_or(0);
-    record.unknown.milli += gpu.milli.value_or(0);
-    record.unknown.memory_mib += mib == kWholeMemory ? kMaxCardMemoryMib : mib;
-    record.unknown.slots += 1;
-  }
 }
 
 void Ledger::add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
@@ -381,10 +318,7 @@ void Ledger::add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
   use.memory_bytes += sign * pod.resources.memory_bytes;
   use.ephemeral_bytes += sign * pod.resources.ephemeral_bytes;
   use.pods += sign;
-  use.unknown.milli += sign * pod.unknown.milli;
-  use.unknown.memory_mib += sign * pod.unknown.memory_mib;
-  use.unknown.slots += sign * pod.unknown.slots;
-  use.unknown_whole += sign * pod.unknown_whole;
+  add_unnamed(pod.unnamed, sign, use);
   for (const auto& charge : pod.charges) {
     auto& card = cards[charge.card];
     card.milli += sign * charge.milli;
@@ -408,17 +342,19 @@ void Ledger::charge(const PodRecord& pod, std::int64_t sign) {
   refresh(pod.node);
 }
 
-CardState Ledger::effective(const NodeSlot& slot, std::size_t card) const {
+CardState Ledger::effective(const NodeSlot& slot, std::size_t card, bool overdrawn) {
   const CardLimit& spec = slot.card_limits[card];
   const CardUse& use = slot.card_use[card];
   CardState state;
   state.milli_free = clamp32(kMilliPerCard - use.milli - slot.use.unknown.milli);
-  state.memory_free_mib = clamp32(spec.memory_mib - use.memory_mib - slot.use.unknown.memory_mib);
+  const std::int64_t with_core = slot.use.unknown_with_core * spec.memory_mib / kMilliPerCard;
+  state.memory_free_mib =
+      clamp32(spec.memory_mib - use.memory_mib - slot.use.unknown.memory_mib - with_core);
   state.slots_free =
       spec.slots == 0 ? kNoSlotLimit : clamp32(spec.slots - use.slots - slot.use.unknown.slots);
   // A pod that has whole cards, but we do not know which: any card that looks free may be its.
   const bool looks_free = use == CardUse{};
-  if (slot.use.unknown_whole > 0 && looks_free) {
+  if (slot.use.unknown_whole > 0 && (looks_free || overdrawn)) {
     state.milli_free = 0;
     state.memory_free_mib = 0;
     state.slots_free = 0;
@@ -445,8 +381,9 @@ void Ledger::refresh(NodeIndex node) {
   const bool surely_free = slot.use.unknown == CardUse{} && slot.use.unknown_whole == 0;
   state.unnamed = !surely_free;
   auto* states = cards_.data() + state.first_card;
+  const bool too_many = overdrawn(slot);
   for (std::size_t i = 0; i < slot.card_limits.size(); ++i) {
-    CardState fresh = effective(slot, i);
+    CardState fresh = effective(slot, i, too_many);
     fresh.model = states[i].model;
     fresh.memory_class = states[i].memory_class;
     states[i] = fresh;

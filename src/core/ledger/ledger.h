@@ -6,8 +6,11 @@
 //   named
 //
 // Exact integers. Nothing that others do can break it: a pod on a node we do not know, cards that
-// vanish under a pod, or more pods on a card than it holds (debt) are states, not errors.
-// Reservations of our own never exceed what is free: that is checked on every call.
+// vanish under a pod, or more pods on a card than it holds (debt) are states, not errors. A charge
+// on a card that vanished waits for the card to return. Where cards are only counted
+// ("node/index"), nobody knows which of them vanished: until then the charge counts like that of a
+// pod whose cards nobody has named. Reservations of our own never exceed what is free: that is
+// checked on every call.
 #pragma once
 
 #include <functional>
@@ -45,6 +48,43 @@ enum class PodState : std::uint8_t {
   room,  // no pod: what is kept for one that waits for more of it (keep_room)
 };
 
+// A charge on a card that its node does not show, with what was known about the card.
+struct LostCharge {
+  std::string id;           // empty: nobody knows it
+  std::int32_t index = -1;  // -1: nobody knows it
+  bool seen = false;        // the node has shown it: these two are known
+  std::string model;
+  std::int32_t memory_mib = 0;  // of the card
+  CardCharge charge;            // its position is 0
+  friend bool operator==(const LostCharge&, const LostCharge&) = default;
+};
+
+// What one container asks of cards, where nobody says which ones it has.
+struct UnnamedAsk {
+  Phase phase = Phase::app;
+  std::int32_t count = 0;
+  std::optional<std::int32_t> milli;  // these two as in GpuAsk
+  std::optional<std::int32_t> memory_mib;
+
+  [[nodiscard]] bool whole() const {
+    return GpuAsk{.milli = milli, .memory_mib = memory_mib}.whole();
+  }
+  friend bool operator==(const UnnamedAsk&, const UnnamedAsk&) = default;
+};
+
+// What a pod may be using of a node's cards, though nobody says of which ones. Containers count by
+// their phase (see footprint.h).
+struct UnnamedUse {
+  CardCharge most;                // of any one card, by its shares
+  std::int32_t with_core = 0;     // of most.milli: by shares whose memory goes with their compute
+  std::int32_t shared = 0;        // cards of which it has a share
+  std::int32_t shared_milli = 0;  // of all of them together
+  std::int32_t whole = 0;         // cards that it has whole
+  friend bool operator==(const UnnamedUse&, const UnnamedUse&) = default;
+};
+[[nodiscard]] UnnamedUse unnamed_use(const std::vector<UnnamedAsk>& asks);
+[[nodiscard]] std::vector<UnnamedAsk> unnamed_asks(const PodSpec& pod);
+
 struct PodRecord {
   std::string uid;
   std::string name;
@@ -59,11 +99,29 @@ struct PodRecord {
   Resources resources;
   std::vector<CardCharge> charges;  // on cards that the node has
   // On cards that vanished, or that the node does not show yet, by card id.
-  std::vector<std::pair<std::string, CardCharge>> orphans;
-  // What a pod with unknown cards may be using of any one card, and how many cards it has whole.
-  CardCharge unknown;
-  std::int32_t unknown_whole = 0;
+  std::vector<LostCharge> orphans;
+  // Set while nobody has said which cards it has.
+  std::vector<UnnamedAsk> asks;
+  // By `asks`; and by those `orphans` whose cards may be among the ones that the node shows.
+  UnnamedUse unnamed;
+
+  [[nodiscard]] bool cards_known() const { return asks.empty(); }
 };
+// May the card that vanished be one of those that the node shows?
+[[nodiscard]] bool may_be_shown(const LostCharge& lost, const NodeSpec& node);
+// What PodRecord::unnamed has to be on a node like this.
+[[nodiscard]] UnnamedUse unnamed_use(const PodRecord& record, const NodeSpec& node);
+
+// Charges by position, apart from those on cards that the node does not show. Positions behind its
+// last card are those of `absent`.
+struct SeenCards {
+  std::vector<CardCharge> charges;
+  std::vector<LostCharge> orphans;  // by id
+};
+[[nodiscard]] SeenCards seen_cards(const std::vector<CardCharge>& all, const NodeSpec& node,
+                                   std::span<const std::string> absent);
+// The same charges on the same cards, whatever is known about these besides.
+[[nodiscard]] bool same_orphans(const PodRecord& record, const std::vector<LostCharge>& orphans);
 
 class Ledger {
  public:
@@ -134,13 +192,23 @@ class Ledger {
     __builtin_prefetch(cards + 4);
   }
   [[nodiscard]] const NodeSpec& spec(NodeIndex node) const { return nodes_[node.at()].spec; }
+  // The node's cards; those that it had last while it shows none or is gone.
+  [[nodiscard]] const std::vector<Card>& cards_last_seen(NodeIndex node) const {
+    const NodeSlot& slot = nodes_[node.at()];
+    return slot.spec.cards.empty() ? slot.last_cards : slot.spec.cards;
+  }
+  // The node's labels; those that it had last while it is gone.
+  [[nodiscard]] const Labels& labels_last_seen(NodeIndex node) const {
+    const NodeSlot& slot = nodes_[node.at()];
+    return slot.present ? slot.spec.labels : slot.last_labels;
+  }
   [[nodiscard]] bool present(NodeIndex node) const { return states_[node.at()].present; }
   [[nodiscard]] std::uint32_t rank(NodeIndex node) const { return ranks_[node.at()]; }
   [[nodiscard]] std::span<const std::uint32_t> ranks() const { return ranks_; }
   [[nodiscard]] std::int64_t extended_free(NodeIndex node, std::uint32_t resource) const;
   [[nodiscard]] const PodRecord& pod(PodIndex pod) const { return pods_[pod.at()]; }
-  // Healthy cards that no pod names as its own, and how many cards pods hold here that nobody has
-  // named. Of the former as many as the latter may be in use.
+  // Healthy cards that no pod names as its own, and how many cards pods hold here, in whole or in
+  // part, that nobody has named. Of the former as many as the latter may be in use.
   struct ByNumber {
     std::uint64_t idle = 0;  // one bit per card
     std::int64_t unnamed = 0;
@@ -196,7 +264,10 @@ class Ledger {
     std::int64_t ephemeral_bytes = 0;
     std::int64_t pods = 0;
     std::vector<std::int64_t> extended;  // by resource number; missing means 0
-    CardUse unknown;                     // of pods with unknown cards, on any one card
+    // Sums of PodRecord::unnamed.
+    CardUse unknown;  // on any one card
+    std::int64_t unknown_with_core = 0;
+    std::int64_t unknown_shared = 0;
     std::int64_t unknown_whole = 0;
     friend bool operator==(const NodeUse&, const NodeUse&) = default;
   };
@@ -213,6 +284,8 @@ class Ledger {
     std::vector<CardLimit> card_limits;
     std::size_t card_room = 0;  // rows of cards that belong to the slot
     std::vector<PodIndex> pods;
+    std::vector<Card> last_cards;  // while the node shows none
+    Labels last_labels;            // while it is gone
     std::vector<std::int64_t> extended_capacity;
     std::vector<std::uint16_t> busy;
   };
@@ -232,12 +305,15 @@ class Ledger {
   void charge(const PodRecord& pod, std::int64_t sign);
   static void add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
                           std::vector<CardUse>& cards);
+  static void add_unnamed(const UnnamedUse& unnamed, std::int64_t sign, NodeUse& use);
   void add_extended(const PodRecord& pod, std::int64_t sign, NodeUse& use);
   void refresh(NodeIndex node);
-  [[nodiscard]] CardState effective(const NodeSlot& slot, std::size_t card) const;
+  [[nodiscard]] static CardState effective(const NodeSlot& slot, std::size_t card, bool overdrawn);
   void changed(NodeIndex node);
   PodIndex new_record(const PodSpec& pod, NodeIndex node);
   static void take_unnamed(const PodSpec& pod, PodRecord& record);
+  // Pods have more whole cards here than look free: some are on cards that others use in part.
+  [[nodiscard]] static bool overdrawn(const NodeSlot& slot);
   void forget(PodIndex pod);
   void survey_card(NodeIndex node, std::size_t at, ModelSurvey& model) const;
   void survey_node(NodeIndex node, std::vector<ModelSurvey>& models) const;

@@ -12,6 +12,7 @@
 #include "core/ledger/ledger.h"
 #include "core/place/judge.h"
 #include "core/place/shape.h"
+#include "core/testing/builders.h"
 #include "core/testing/random.h"
 #include "core/testing/shadow.h"
 
@@ -179,7 +180,7 @@ class World {
     const auto left = [](std::int64_t all, std::int64_t a, std::int64_t b) {
       return static_cast<std::int32_t>(std::max<std::int64_t>(0, all - a - b));
     };
-    const bool closed = sum.whole_somewhere && used == Room{};
+    const bool closed = sum.closed(spec, used);
     const Room& any = sum.anywhere;
     RC_ASSERT(row.milli_free == (closed ? 0 : left(kMilliPerCard, used.milli, any.milli)));
     RC_ASSERT(row.memory_free_mib ==
@@ -191,7 +192,7 @@ class World {
     RC_ASSERT(ledger_.memory_sizes()[row.memory_class] == card.memory_mib);
     const NodeState& state = ledger_.state(node);
     RC_ASSERT(has_card(state.healthy, i) == card.healthy);
-    const bool nobody = used == Room{} && any == Room{} && !sum.whole_somewhere;
+    const bool nobody = used == Room{} && any == Room{} && sum.whole_somewhere == 0;
     RC_ASSERT(has_card(state.whole, i) == (card.healthy && nobody));
   }
 

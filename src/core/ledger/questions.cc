@@ -12,11 +12,9 @@ bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& ca
   const auto& state = states_[node.at()];
   if (!names_cards(cards)) {
     if (!asks_for_cards(pod)) return true;
-    PodRecord asks;
-    take_unnamed(pod, asks);
+    const UnnamedUse asks = unnamed_use(unnamed_asks(pod));
     const ByNumber free = by_number(node);
-    return asks.unknown == CardCharge{} &&
-           std::popcount(free.idle) - free.unnamed >= asks.unknown_whole;
+    return asks.shared == 0 && std::popcount(free.idle) - free.unnamed >= asks.whole;
   }
   if (cards.containers.size() != pod.containers.size()) return false;
   const auto charges = footprint(pod, cards);
@@ -30,7 +28,7 @@ bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& ca
 
 Ledger::ByNumber Ledger::by_number(NodeIndex node) const {
   const auto& slot = nodes_[node.at()];
-  ByNumber result{.idle = 0, .unnamed = slot.use.unknown_whole + slot.use.unknown.slots};
+  ByNumber result{.idle = 0, .unnamed = slot.use.unknown_whole + slot.use.unknown_shared};
   for (std::size_t i = 0; i < slot.card_limits.size(); ++i) {
     const bool idle = slot.card_limits[i].healthy && slot.card_use[i] == CardUse{};
     result.idle |= std::uint64_t{idle} << i;
@@ -93,11 +91,10 @@ Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeI
   }
   std::int32_t unnamed = 0;
   if (!names_cards(target) && asks_for_cards(pod)) {
-    PodRecord asks;
-    take_unnamed(pod, asks);
+    const UnnamedUse asks = unnamed_use(unnamed_asks(pod));
     const ByNumber free = by_number(node);
     const auto left = std::max<std::int64_t>(0, std::popcount(free.idle) - free.unnamed);
-    unnamed = static_cast<std::int32_t>(part(asks.unknown_whole, left));
+    unnamed = static_cast<std::int32_t>(part(asks.whole, left));
     room.cards += unnamed;
   }
   PodSpec empty{.uid = uid, .name = pod.name, .priority = pod.priority};
@@ -106,7 +103,8 @@ Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeI
   record.state = PodState::room;
   record.resources = std::move(wanted);
   record.charges = std::move(charges);
-  record.unknown_whole = unnamed;
+  if (unnamed > 0) record.asks = {{.count = unnamed}};
+  record.unnamed.whole = unnamed;
   charge(record, 1);
   return room;
 }

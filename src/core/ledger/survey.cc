@@ -68,8 +68,10 @@ void Ledger::survey_node(NodeIndex node, std::vector<ModelSurvey>& models) const
   }
   // Some of them are given to pods, and nobody has said which; and so are parts of some card.
   std::int64_t unnamed = slot.use.unknown_whole;
+  std::int64_t shared_milli = 0;
+  for (const PodIndex pod : slot.pods) shared_milli += pods_[pod.at()].unnamed.shared_milli;
   models[cards_[state.first_card].model].given_milli +=
-      std::min<std::int64_t>(slot.use.unknown.milli, std::int64_t{state.cards} * kMilliPerCard);
+      std::min(shared_milli, std::int64_t{state.cards} * kMilliPerCard);
   for (const auto& [number, cards] : idle) {
     ModelSurvey& model = models[number];
     const std::int64_t taken = std::min(unnamed, cards.count);

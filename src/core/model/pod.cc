@@ -93,9 +93,13 @@ Status validate_gpu(const Owner& owner, const GpuAsk& gpu) {
     return fail(owner.text() + " asks for " + std::to_string(*gpu.milli) +
                 " milli of a card; ask for 1 to 1000 milli, or for more cards");
   }
-  if (gpu.memory_mib && (*gpu.memory_mib < kWholeMemory || *gpu.memory_mib > kMaxCardMemoryMib)) {
+  if (gpu.memory_mib &&
+      (*gpu.memory_mib < kMemoryWithCore || *gpu.memory_mib > kMaxCardMemoryMib)) {
     return fail(owner.text() + " asks for " + std::to_string(*gpu.memory_mib) +
                 " MiB of card memory");
+  }
+  if (gpu.memory_mib == kMemoryWithCore && gpu.milli.value_or(0) == 0) {
+    return fail(owner.text() + " asks for memory by its compute, of which it asks for none");
   }
   if (gpu.count > 0 && !gpu.whole() && gpu.milli.value_or(0) == 0 &&
       gpu.memory_mib.value_or(0) == 0) {

@@ -45,11 +45,17 @@ struct CardFilter {
 [[nodiscard]] bool accepts_id(const CardFilter& filter, const std::string& id);
 
 inline constexpr std::int32_t kWholeMemory = -1;  // all memory of the card, whatever it has
+// As large a part of the card's memory as `milli` is of its compute, rounded down: so shares that
+// fit by their compute fit by their memory. None of a card whose memory is unknown.
+inline constexpr std::int32_t kMemoryWithCore = -2;
+[[nodiscard]] constexpr std::int32_t memory_with_core(std::int32_t milli, std::int32_t card_mib) {
+  return static_cast<std::int32_t>(std::int64_t{milli} * card_mib / kMilliPerCard);
+}
 
 // `count` different cards, and of each: milli and MiB. Unset is not zero:
 //   both unset             whole cards (1000 milli, all memory, every slot)
 //   only memory set        a share of memory; compute is not limited and not charged
-//   only milli set, < 1000 a share of compute; memory is not charged
+//   only milli set, < 1000 a share of compute; memory is not charged (see kMemoryWithCore)
 //   milli = 1000           a whole card, with all its memory
 struct GpuAsk {
   std::int32_t count = 0;

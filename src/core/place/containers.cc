@@ -176,9 +176,7 @@ class Search {
   [[nodiscard]] CardClaims with(const GpuPart& part, std::size_t card) const {
     CardClaims claims = claims_[card];
     const Claim claim{
-        .milli = part.milli,
-        .memory_mib = part.whole || part.whole_memory ? memory_of(card) : part.memory_mib,
-        .slots = 1};
+        .milli = part.milli, .memory_mib = part.memory_of(memory_of(card)), .slots = 1};
     const auto add = [&claim](Claim& to) {
       to.milli += claim.milli;
       to.memory_mib += claim.memory_mib;
@@ -318,19 +316,22 @@ bool strict(Topology wish) {
   return wish == Topology::numa_strict || wish == Topology::link_strict;
 }
 
-Reason why_share_does_not_fit(const GpuPart& part, const NodeView& node, CardMask accepted) {
+Reason why_share_does_not_fit(const Ledger& ledger, const GpuPart& part, const NodeView& node,
+                              CardMask accepted) {
+  const auto& cards_there = ledger.spec(node.index).cards;
   std::int32_t most_milli = 0;
   std::int32_t most_memory = 0;
   std::int32_t most_slots = 0;
   bool milli_ok = false;
   bool memory_ok = false;
   for (CardMask rest = accepted; rest != 0; rest &= rest - 1) {
-    const CardState& card = node.cards[std::countr_zero(rest)];
+    const auto at = static_cast<std::size_t>(std::countr_zero(rest));
+    const CardState& card = node.cards[at];
     most_milli = std::max(most_milli, card.milli_free);
     if (card.milli_free < part.milli) continue;
     milli_ok = true;
     most_memory = std::max(most_memory, card.memory_free_mib);
-    if (card.memory_free_mib < part.memory_mib) continue;
+    if (card.memory_free_mib < part.memory_of(cards_there[at].memory_mib)) continue;
     memory_ok = true;
     most_slots = std::max(most_slots, card.slots_free);
   }
@@ -350,10 +351,10 @@ Reason why_share_does_not_fit(const GpuPart& part, const NodeView& node, CardMas
             .asked = part.milli,
             .found = most_milli};
   }
-  if (!memory_ok || most_slots > 0) {  // most_slots > 0: a share that wants all the memory
+  if (!memory_ok) {
     return {.code = ReasonCode::card_memory,
             .only = holds(part.milli, most_memory),
-            .asked = part.memory_mib,
+            .asked = part.memory_asked(),
             .found = most_memory};
   }
   return {.code = ReasonCode::card_slots, .asked = 1, .found = 0};
@@ -382,7 +383,7 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
   }
   const CardMask accepted = right & node.state->healthy;
   if (accepted == 0) return {.code = ReasonCode::unhealthy};
-  CardMask fitting = accepted & fitting_cards(part, node, node.cards);
+  CardMask fitting = accepted & fitting_cards(ledger, part, node);
   if (part.whole_memory) {
     for_each(fitting, [&](std::size_t c) {
       const auto size = ledger.spec(node.index).cards[c].memory_mib;
@@ -406,15 +407,16 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
               .found = largest};
     }
   } else if (found == 0) {
-    return why_share_does_not_fit(part, node, accepted);
+    return why_share_does_not_fit(ledger, part, node, accepted);
   }
   return {.code = ReasonCode::cards, .only = true, .asked = part.count, .found = found};
 }
 
 }  // namespace
 
-CardMask fitting_cards(const GpuPart& part, const NodeView& node, const CardState* cards) {
+CardMask fitting_cards(const Ledger& ledger, const GpuPart& part, const NodeView& node) {
   CardMask mask = 0;
+  const CardState* cards = node.cards;
   const auto count = node.state->cards;
   const std::uint8_t* model_ok = part.model_ok.data();
   if (part.whole) {
@@ -432,7 +434,14 @@ CardMask fitting_cards(const GpuPart& part, const NodeView& node, const CardStat
                       (card.slots_free >= 1) & (model_ok[card.model] != 0);
     mask |= static_cast<CardMask>(fits) << i;
   }
-  return mask & node.state->healthy;
+  mask &= node.state->healthy;
+  if (part.memory_with_core) {
+    const NodeSpec& spec = ledger.spec(node.index);
+    for_each(mask, [&](std::size_t i) {
+      if (cards[i].memory_free_mib < part.memory_of(spec.cards[i].memory_mib)) mask &= ~bit(i);
+    });
+  }
+  return mask;
 }
 
 std::optional<PlacedContainers> place_containers(const JudgeContext& context, const Shape& shape,

@@ -10,9 +10,10 @@
 
 namespace stowage::core {
 
-// Cards that could hold one container of the pod alone, going by `cards`.
-[[nodiscard]] CardMask fitting_cards(const GpuPart& part, const NodeView& node,
-                                     const CardState* cards);
+// Cards that could hold one container of the pod alone. A share that wants the whole memory of its
+// card is not checked for that.
+[[nodiscard]] CardMask fitting_cards(const Ledger& ledger, const GpuPart& part,
+                                     const NodeView& node);
 
 struct PlacedContainers {
   std::vector<CardMask> parts;

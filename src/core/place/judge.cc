@@ -144,7 +144,7 @@ CardMask cheapest_cards(const CardTrial& trial, CardMask fitting, int count) {
 // One part, no card ids, no topology: nearly every pod. No allocation, O(cards).
 CardMask place_simple(const JudgeContext& context, const Shape& shape, const NodeView& node) {
   const GpuPart& part = shape.parts[0];
-  const CardMask fitting = fitting_cards(part, node, node.cards);
+  const CardMask fitting = fitting_cards(*context.ledger, part, node);
   if (std::popcount(fitting) < part.count) return 0;
   const CardTrial trial{
       .context = &context, .shape = &shape, .part = &part, .node = node, .cards = node.cards};
@@ -156,12 +156,11 @@ bool chooses_jointly(CardPolicy policy) {
   return policy == CardPolicy::elastic_binpack || policy == CardPolicy::fragment;
 }
 
-void take(const GpuPart& part, CardMask cards, CardState* after) {
+void take(const Ledger& ledger, const GpuPart& part, CardMask cards, CardState* after) {
   for (CardMask rest = cards; rest != 0; rest &= rest - 1) {
     CardState& card = after[std::countr_zero(rest)];
     card.milli_free -= part.milli;
-    card.memory_free_mib -=
-        part.whole || part.whole_memory ? card.memory_free_mib : part.memory_mib;
+    card.memory_free_mib -= part.memory_of(card, ledger);
     if (card.slots_free != kNoSlotLimit) --card.slots_free;
   }
 }
@@ -200,7 +199,7 @@ Verdict judge_priced(const JudgeContext& context, const Shape& shape, const Node
   CardMask fitting = 0;
   bool cards_fit = true;
   if (!shape.parts.empty()) {
-    fitting = fitting_cards(shape.parts[0], node, node.cards);
+    fitting = fitting_cards(*context.ledger, shape.parts[0], node);
     cards_fit = std::popcount(fitting) >= shape.parts[0].count;
   }
   if (!cards_fit || !resources_fit(*context.ledger, shape, node) ||
@@ -235,7 +234,7 @@ Verdict judge_view(const JudgeContext& context, const Shape& shape, const NodeVi
     if (shape.simple && !chooses_jointly(context.options->choice.card)) {
       trial.used = place_simple(context, shape, node);
       cards_fit = trial.used != 0;
-      if (cards_fit) take(shape.parts[0], trial.used, after.data());
+      if (cards_fit) take(ledger, shape.parts[0], trial.used, after.data());
       if (cards_fit && placement != nullptr) placement->parts.assign(1, trial.used);
     } else {
       found = place_containers(context, shape, node);
@@ -316,9 +315,7 @@ Assignment to_assignment(const Ledger& ledger, const Shape& shape, NodeIndex nod
       const auto card = static_cast<std::uint32_t>(std::countr_zero(rest));
       const auto all = ledger.spec(node).cards[card].memory_mib;
       assignment.containers[part.container].push_back(
-          {.card = card,
-           .milli = part.milli,
-           .memory_mib = part.whole || part.whole_memory ? all : part.memory_mib});
+          {.card = card, .milli = part.milli, .memory_mib = part.memory_of(all)});
     }
   }
   return assignment;
@@ -341,7 +338,9 @@ std::int64_t asked_of(const Shape& shape, ReasonCode code) {
     case ReasonCode::link:
     case ReasonCode::held_back: return most([](const GpuPart& p) { return p.count; });
     case ReasonCode::card_milli: return most([](const GpuPart& p) { return p.milli; });
-    case ReasonCode::card_memory: return most([](const GpuPart& p) { return p.memory_mib; });
+    case ReasonCode::card_memory:
+      if (shape.parts.size() == 1) return shape.parts[0].memory_asked();
+      return most([](const GpuPart& p) { return p.memory_mib; });
     case ReasonCode::card_slots: return 1;
     default: return 0;
   }

@@ -49,6 +49,7 @@ GpuPart make_part(const GpuAsk& ask, std::uint32_t container, Phase phase) {
   part.filter = ask.filter;
   part.milli = part.whole ? kMilliPerCard : ask.milli.value_or(0);
   part.whole_memory = !part.whole && ask.memory_mib == kWholeMemory;
+  part.memory_with_core = !part.whole && ask.memory_mib == kMemoryWithCore;
   part.memory_mib = std::max(0, ask.memory_mib.value_or(0));
   return part;
 }
@@ -107,8 +108,9 @@ void append_shape_key(const PodSpec& pod, std::string& out) {
     put(out, at);
     put(out, static_cast<std::int64_t>(container.phase));
     put(out, gpu.count);
-    put(out, gpu.milli ? *gpu.milli : -2);
-    put(out, gpu.memory_mib ? *gpu.memory_mib : -2);
+    constexpr std::int64_t kUnset = -3;
+    put(out, gpu.milli ? *gpu.milli : kUnset);
+    put(out, gpu.memory_mib ? *gpu.memory_mib : kUnset);
     put(out, static_cast<std::int64_t>(gpu.topology));
     const bool filters = gpu.filter.constrains_models() || gpu.filter.constrains_ids();
     out += filters ? 'f' : '.';

@@ -17,7 +17,8 @@ struct GpuPart {
   std::uint32_t container = 0;  // position in PodSpec::containers
   Phase phase = Phase::app;
   bool whole = false;
-  bool whole_memory = false;  // a share of compute, but all of the memory
+  bool whole_memory = false;      // a share of compute, but all of the memory
+  bool memory_with_core = false;  // a share of compute, and as large a part of the memory
   Topology topology = Topology::none;
   std::int32_t count = 0;
   std::int32_t milli = 0;       // per card; 1000 if whole
@@ -25,6 +26,23 @@ struct GpuPart {
   CardFilter filter;
   std::vector<std::uint8_t> model_ok;     // by model number; see Shape::learn_models
   std::vector<std::uint8_t> model_spent;  // accepted, but the quota is used up; empty: none is
+
+  // As GpuAsk has it: an amount, kWholeMemory or kMemoryWithCore.
+  [[nodiscard]] std::int32_t memory_asked() const {
+    return whole_memory ? kWholeMemory : memory_with_core ? kMemoryWithCore : memory_mib;
+  }
+  // What it takes of the memory of a card that has so much.
+  [[nodiscard]] std::int32_t memory_of(std::int32_t card_mib) const {
+    if (whole || whole_memory) return card_mib;
+    return memory_with_core ? core::memory_with_core(milli, card_mib) : memory_mib;
+  }
+  // The same of a card with what is free of it, for costs: sizes of cards beyond a great number of
+  // them are a guess.
+  [[nodiscard]] std::int32_t memory_of(const CardState& card, const Ledger& ledger) const {
+    if (whole || whole_memory) return card.memory_free_mib;
+    if (!memory_with_core) return memory_mib;
+    return core::memory_with_core(milli, ledger.memory_sizes()[card.memory_class]);
+  }
 };
 
 struct Shape {

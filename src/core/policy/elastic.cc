@@ -108,7 +108,7 @@ std::optional<PlacedContainers> place_elastic(const JudgeContext& context, const
                                               const NodeView& node) {
   const bool plain = std::all_of(shape.parts.begin(), shape.parts.end(), [](const GpuPart& part) {
     return part.phase == Phase::app && part.topology == Topology::none && !part.whole_memory &&
-           !part.filter.constrains_ids();
+           !part.memory_with_core && !part.filter.constrains_ids();
   });
   if (!plain || context.options->choice.card != CardPolicy::elastic_binpack) return std::nullopt;
   return ElasticSearch(shape, node).run();

@@ -109,7 +109,9 @@ void Learner::begin(const Ledger& ledger) {
   for (const auto& kind : demand_.kinds()) {
     for (const auto& part : kind.parts) {
       if (part.whole) continue;
-      const std::int32_t mib = part.whole_memory ? kWholeMemory : part.memory_mib;
+      const std::int32_t mib = part.whole_memory       ? kWholeMemory
+                               : part.memory_with_core ? kMemoryWithCore
+                                                       : part.memory_mib;
       shares[{part.milli, mib}] += demand_.weight(kind) * part.count;
       memory_asked = memory_asked || mib != 0;
     }
@@ -129,7 +131,9 @@ void Learner::begin(const Ledger& ledger) {
     for (const auto& [size, demand] : shares) {
       const auto [milli, mib] = size;
       if (card == 0) continue;
-      const std::int64_t permille = mib == kWholeMemory ? 1000 : (mib * 1000LL + card - 1) / card;
+      const std::int64_t permille = mib == kWholeMemory      ? 1000
+                                    : mib == kMemoryWithCore ? milli
+                                                             : (mib * 1000LL + card - 1) / card;
       if (permille <= 1000) pairs.push_back({milli, static_cast<std::int32_t>(permille), demand});
     }
     memory_packing_[c].start(std::move(pairs), true);

@@ -118,10 +118,9 @@ Sums with_card(const PriceModel& model, const Ledger& ledger, const Sums& before
 }
 
 // An init container may ask for more than is left, where it runs before the pod's own containers.
-CardState taken(const GpuPart& part, CardState card) {
-  const bool all_memory = part.whole || part.whole_memory;
+CardState taken(const Ledger& ledger, const GpuPart& part, CardState card) {
   card.milli_free = std::max(0, card.milli_free - part.milli);
-  card.memory_free_mib = all_memory ? 0 : std::max(0, card.memory_free_mib - part.memory_mib);
+  card.memory_free_mib = std::max(0, card.memory_free_mib - part.memory_of(card, ledger));
   return card;
 }
 
@@ -160,8 +159,9 @@ std::int64_t dual_price_card_cost(const CardTrial& t, std::size_t card) {
   const Ledger& ledger = *t.context->ledger;
   const NodeTerms terms = node_terms(model, *t.shape, t.node);
   const Sums before = sum_cards(model, ledger, t.node, t.cards);
-  const Sums after = with_card(model, ledger, before, t.cards[card], taken(*t.part, t.cards[card]),
-                               has_card(t.node.state->whole, card));
+  const Sums after =
+      with_card(model, ledger, before, t.cards[card], taken(ledger, *t.part, t.cards[card]),
+                has_card(t.node.state->whole, card));
   return static_cast<std::int64_t>(on_grid(worth_lost(model, terms, before, after), kFineGrid));
 }
 
@@ -175,7 +175,7 @@ PricedPlacement dual_price_place(const JudgeContext& context, const Shape& shape
     return {0, packed_cost(model, node, worth_lost(model, terms, before, before))};
   const GpuPart& part = shape.parts[0];
   const auto after_taking = [&](const Sums& sums, std::size_t card) {
-    return with_card(model, ledger, sums, node.cards[card], taken(part, node.cards[card]),
+    return with_card(model, ledger, sums, node.cards[card], taken(ledger, part, node.cards[card]),
                      has_card(node.state->whole, card));
   };
   PricedPlacement best;

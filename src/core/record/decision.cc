@@ -194,34 +194,34 @@ std::string to_text(const Commands& commands) {
   return writer.take();
 }
 
-PlacedPod to_placed_pod(const PodRecord& record, const std::string& node) {
-  PlacedPod placed{.pod = {.uid = record.uid, .name = record.name}, .node = node};
+PlacedPod to_placed_pod(const PodRecord& record, const NodeSpec& node) {
+  PlacedPod placed{.pod = {.uid = record.uid, .name = record.name}, .node = node.name};
   auto& containers = placed.pod.containers;
   containers.push_back({.name = "all", .resources = record.resources});
-  if (record.state == PodState::bound_cards_unknown || record.unknown_whole > 0) {
-    if (record.unknown_whole > 0) {
-      containers.push_back({.name = "whole", .gpu = {.count = record.unknown_whole}});
-    }
-    std::int32_t milli = record.unknown.milli;
-    for (std::int32_t slot = 0; slot < record.unknown.slots; ++slot) {
-      const std::int32_t part = std::min(milli, kMilliPerCard - 1);  // 1000 would be a whole card
-      milli -= part;
-      containers.push_back({.name = "share",
-                            .gpu = {.count = 1,
-                                    .milli = part,
-                                    .memory_mib = slot == 0 ? record.unknown.memory_mib : 0}});
+  if (!record.cards_known()) {
+    for (const UnnamedAsk& ask : record.asks) {
+      containers.push_back(
+          {.name = "unnamed",
+           .phase = ask.phase,
+           .gpu = {.count = ask.count, .milli = ask.milli, .memory_mib = ask.memory_mib}});
     }
     return placed;
   }
   Assignment cards;
   cards.containers.resize(1);
-  for (const auto& charge : record.charges) {
+  const auto add = [&](const CardCharge& charge, std::uint32_t card) {
     for (std::int32_t slot = 0; slot < charge.slots; ++slot) {
       const bool first = slot == 0;
-      cards.containers[0].push_back({.card = charge.card,
+      cards.containers[0].push_back({.card = card,
                                      .milli = first ? charge.milli : 0,
                                      .memory_mib = first ? charge.memory_mib : 0});
     }
+  };
+  for (const auto& charge : record.charges) add(charge, charge.card);
+  // Cards that no node shows: they count on it as those do that vanished.
+  std::uint32_t beyond = kMaxCardsPerNode;
+  for (const auto& lost : record.orphans) {
+    if (may_be_shown(lost, node)) add(lost.charge, beyond++);
   }
   placed.cards = std::move(cards);
   return placed;

@@ -53,7 +53,7 @@ struct DecisionRecord {
 // Commands as text, the same for equal commands.
 [[nodiscard]] std::string to_text(const Commands& commands);
 
-// A placed pod that charges exactly what the ledger's record does.
-[[nodiscard]] PlacedPod to_placed_pod(const PodRecord& record, const std::string& node);
+// A placed pod that charges exactly what the ledger's record does. The node is the one it is on.
+[[nodiscard]] PlacedPod to_placed_pod(const PodRecord& record, const NodeSpec& node);
 
 }  // namespace stowage::core

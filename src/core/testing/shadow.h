@@ -112,32 +112,70 @@ class Shadow {
   struct Sum {
     Resources used;
     std::map<std::string, Room> cards;  // by card id
-    Room anywhere;                      // on any one card, of pods whose cards are unknown
-    bool whole_somewhere = false;       // one of these has whole cards
+    // Of pods whose cards nobody has named, or that are on cards which the node does not show: on
+    // any one card, and how many whole cards they have.
+    Room anywhere;
+    std::int64_t whole_somewhere = 0;
+    [[nodiscard]] std::int64_t unused(const NodeSpec& spec) const {
+      return std::count_if(spec.cards.begin(), spec.cards.end(), [&](const Card& card) {
+        const auto found = cards.find(card.id);
+        return found == cards.end() || found->second == Room{};
+      });
+    }
+    // Nothing of the card can be had: it, or some card, may be held whole.
+    [[nodiscard]] bool closed(const NodeSpec& spec, const Room& of_card) const {
+      return whole_somewhere > 0 && (of_card == Room{} || whole_somewhere > unused(spec));
+    }
   };
   [[nodiscard]] Sum add_up(const std::string& node) const {
     Sum sum;
     for (const auto& [uid, held] : pods_) {
       if (held.node != node) continue;
       sum.used = plus(sum.used, held.resources);
-      for (const auto& charge : held.charges) sum.cards[charge.id].add(charge.room);
-      for (const auto& container : held.pod.containers) {
-        const GpuAsk& gpu = container.gpu;
-        if (held.cards_known || gpu.count == 0) continue;
-        if (gpu.whole()) {
-          sum.whole_somewhere = true;
-          continue;
+      for (const auto& charge : held.charges) {
+        if (shows(node, charge.id)) {
+          sum.cards[charge.id].add(charge.room);
+        } else if (charge.room.milli >= kMilliPerCard) {
+          ++sum.whole_somewhere;
+        } else {
+          sum.anywhere.add(charge.room);
         }
-        const bool all = gpu.memory_mib == kWholeMemory;
-        sum.anywhere.add({.milli = gpu.milli.value_or(0),
-                          .memory_mib = all ? 1'000'000 : gpu.memory_mib.value_or(0),
-                          .slots = 1});
       }
+      if (!held.cards_known) add_unknown(held.pod, sum);
     }
     return sum;
   }
 
  private:
+  [[nodiscard]] bool shows(const std::string& node, const std::string& id) const {
+    const auto found = nodes_.find(node);
+    if (found == nodes_.end()) return false;
+    const auto& cards = found->second.cards;
+    return std::any_of(cards.begin(), cards.end(), [&](const Card& card) { return card.id == id; });
+  }
+
+  // As if all its shares were on one card, and each of its whole cards another one.
+  static void add_unknown(const PodSpec& pod, Sum& sum) {
+    Assignment shares;
+    std::map<Phase, std::int64_t> whole;
+    for (const auto& container : pod.containers) {
+      auto& given = shares.containers.emplace_back();
+      const GpuAsk& gpu = container.gpu;
+      if (gpu.count == 0) continue;
+      if (gpu.whole()) {
+        std::int64_t& cards = whole[container.phase];
+        cards = container.phase == Phase::init ? std::max<std::int64_t>(cards, gpu.count)
+                                               : cards + gpu.count;
+        continue;
+      }
+      const bool all = gpu.memory_mib == kWholeMemory;
+      given.push_back({.milli = gpu.milli.value_or(0),
+                       .memory_mib = all ? 1'000'000 : gpu.memory_mib.value_or(0)});
+    }
+    sum.anywhere.add(taken_of(pod, shares, std::uint32_t{0}));
+    sum.whole_somewhere += whole[Phase::sidecar] + std::max(whole[Phase::app], whole[Phase::init]);
+  }
+
   std::map<std::string, NodeSpec> nodes_;
   std::map<std::string, Held> pods_;
 };
