@@ -1,48 +1,78 @@
 #include "core/quota/book.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stowage::core {
 namespace {
+
+using Use = QuotaBook::Use;
+using Sizes = std::map<std::int32_t, std::int64_t>;  // as in QuotaBook
+
+constexpr const char* kAllModels = "*";
 
 std::string small(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
 }
 
-// What the pod holds at its largest: sidecars + max(apps, each init container).
-struct Needs {
-  std::int64_t cards = 0;
-  std::int64_t milli = 0;
-  std::int64_t memory_mib = 0;
-};
-
-Needs needs_of(const GpuAsk& gpu, std::int64_t card_memory_mib) {
-  const std::int64_t milli = gpu.whole() ? kMilliPerCard : gpu.milli.value_or(0);
-  const bool all_memory = gpu.whole() || gpu.memory_mib == kWholeMemory;
-  const std::int64_t mib = all_memory ? card_memory_mib : gpu.memory_mib.value_or(0);
-  return {.cards = gpu.count, .milli = milli * gpu.count, .memory_mib = mib * gpu.count};
-}
-
-Needs sum(const Needs& a, const Needs& b) {
+Use sum(const Use& a, const Use& b) {
   return {.cards = a.cards + b.cards,
           .milli = a.milli + b.milli,
           .memory_mib = a.memory_mib + b.memory_mib};
 }
 
-Needs most(const Needs& a, const Needs& b) {
+Use most(const Use& a, const Use& b) {
   return {.cards = std::max(a.cards, b.cards),
           .milli = std::max(a.milli, b.milli),
           .memory_mib = std::max(a.memory_mib, b.memory_mib)};
 }
 
-Needs needs_of(const PodSpec& pod, std::int64_t card_memory_mib) {
-  Needs apps;
-  Needs sidecars;
-  Needs inits;
-  for (const auto& container : pod.containers) {
-    const Needs needs = needs_of(container.gpu, card_memory_mib);
-    switch (container.phase) {
+// A share of a card, by its compute or by its memory, whichever is more. Memory of a card of which
+// nobody knows how much it has may be all of it.
+std::int64_t share_of_card(std::int64_t milli, std::int64_t memory_mib, std::int64_t card_mib) {
+  if (memory_mib <= 0) return milli;
+  const std::int64_t part =
+      card_mib <= 0 ? kMilliPerCard : (memory_mib * kMilliPerCard + card_mib - 1) / card_mib;
+  return std::max(milli, std::min<std::int64_t>(part, kMilliPerCard));
+}
+
+Use use_of(const CardCharge& charge, std::int32_t card_mib) {
+  return {.cards = 1,
+          .milli = share_of_card(charge.milli, charge.memory_mib, card_mib),
+          .memory_mib = charge.memory_mib};
+}
+
+// What a container takes at the most, on cards of these sizes.
+Use needs_of(const UnnamedAsk& ask, const Sizes& sizes) {
+  const std::int64_t largest = sizes.empty() ? 0 : sizes.rbegin()->first;
+  const std::int64_t milli = ask.whole() ? kMilliPerCard : ask.milli.value_or(0);
+  const std::int32_t memory = ask.memory_mib.value_or(0);
+  Use each{.cards = 1, .milli = milli};
+  if (ask.whole() || memory == kWholeMemory) {
+    each.milli = kMilliPerCard;
+    each.memory_mib = largest;
+  } else if (memory == kMemoryWithCore) {
+    each.memory_mib = milli * largest / kMilliPerCard;
+  } else if (memory > 0) {
+    // The smallest card that holds it is the one of which it is the largest part.
+    const auto holds = sizes.lower_bound(memory);
+    each.milli = share_of_card(milli, memory, holds == sizes.end() ? 0 : holds->first);
+    each.memory_mib = memory;
+  }
+  return {.cards = ask.count,
+          .milli = each.milli * ask.count,
+          .memory_mib = each.memory_mib * ask.count};
+}
+
+// What the pod holds at its largest: sidecars + max(apps, each init container).
+Use needs_of(const std::vector<UnnamedAsk>& asks, const Sizes& sizes) {
+  Use apps;
+  Use sidecars;
+  Use inits;
+  for (const UnnamedAsk& ask : asks) {
+    const Use needs = needs_of(ask, sizes);
+    switch (ask.phase) {
       case Phase::app: apps = sum(apps, needs); break;
       case Phase::sidecar: sidecars = sum(sidecars, needs); break;
       case Phase::init: inits = most(inits, needs); break;
@@ -51,13 +81,39 @@ Needs needs_of(const PodSpec& pod, std::int64_t card_memory_mib) {
   return sum(sidecars, most(apps, inits));
 }
 
+std::vector<QuotaExcess> exceeded(const ModelLimit& limit, const Use& used, const Use& asked) {
+  using Unit = QuotaExcess::Unit;
+  std::vector<QuotaExcess> out;
+  const auto check = [&](Unit unit, std::int64_t more, std::int64_t now,
+                         const std::optional<std::int64_t>& most) {
+    if (!most || now + more <= *most) return;
+    out.push_back(
+        {.model = limit.model, .unit = unit, .asked = more, .used = now, .allowed = *most});
+  };
+  check(Unit::cards, asked.cards, used.cards, limit.cards);
+  check(Unit::milli, asked.milli, used.milli, limit.milli);
+  check(Unit::memory_mib, asked.memory_mib, used.memory_mib, limit.memory_mib);
+  return out;
+}
+
 }  // namespace
 
+const QuotaBook::Sizes& QuotaBook::sizes_of(const std::map<std::string, Sizes>& all,
+                                            const std::string& key) {
+  static const Sizes none;
+  const auto found = all.find(key);
+  return found == all.end() ? none : found->second;
+}
+
 void QuotaBook::set(Quotas quotas, const Ledger& ledger) {
+  // Labels that nodes have lost are remembered, unless others are asked for now.
+  if (quotas.namespaces.empty() || quotas.model_label != quotas_.model_label) nodes_.clear();
   quotas_ = std::move(quotas);
   held_.clear();
   charges_.clear();
-  card_memory_.clear();
+  sizes_.clear();
+  label_sizes_.clear();
+  for (const auto& [name, part] : nodes_) add_sizes(part, 1);
   for (std::size_t n = 0; n < ledger.node_slots(); ++n) node_changed(NodeIndex(n), ledger);
 }
 
@@ -68,52 +124,70 @@ bool QuotaBook::limits(std::string_view pod_name) const {
 
 QuotaBook::Charge QuotaBook::charge_of(const PodRecord& pod, const Ledger& ledger) const {
   Charge charge{.ns = std::string(namespace_of(pod.name))};
+  Held& held = charge.held;
   const NodeSpec& node = ledger.spec(pod.node);
-  std::int64_t milli = 0;
-  const auto take = [&](const std::string& model, const Use& use) {
-    for (const std::string& key : {small(model), std::string("*")}) {
-      Use& total = charge.held.models[key];
-      total.cards += use.cards;
-      total.milli += use.milli;
-      total.memory_mib += use.memory_mib;
-    }
-    milli += use.milli;
+  const auto take = [&](Use& model, const Use& use) {
+    model = sum(model, use);
+    held.models[kAllModels] = sum(held.models[kAllModels], use);
   };
+  const auto known = nodes_.find(node.name);
   for (const auto& share : pod.charges) {
-    take(node.cards[share.card].model,
-         {.cards = 1, .milli = share.milli, .memory_mib = share.memory_mib});
+    const NodeCard& card = known->second.cards[share.card];  // a node with cards is there
+    take(held.models[card.model], use_of(share, card.memory_mib));
   }
-  if (!node.cards.empty()) {
-    const Card& any = node.cards.front();
-    for (std::int32_t i = 0; i < pod.unknown_whole; ++i) {
-      take(any.model, {.cards = 1, .milli = kMilliPerCard, .memory_mib = any.memory_mib});
-    }
-    if (pod.unknown != CardCharge{}) {
-      take(any.model, {.cards = pod.unknown.slots,
-                       .milli = pod.unknown.milli,
-                       .memory_mib = std::min(pod.unknown.memory_mib, any.memory_mib)});
-    }
+  for (const LostCharge& lost : pod.orphans) {
+    Use& model = lost.seen ? held.models[small(lost.model)] : held.any_model;
+    take(model, use_of(lost.charge, lost.memory_mib));
   }
-  const auto label = node.labels.find(quotas_.model_label);
-  if (label != node.labels.end()) charge.held.on_nodes[label->second] = milli;
+  if (!pod.cards_known()) {  // of each model that the node has they may be
+    std::map<std::string, Sizes> sizes;
+    const auto may_be = [&](const std::string& model, std::int32_t memory_mib) {
+      ++sizes[model][memory_mib];
+      ++sizes[kAllModels][memory_mib];
+    };
+    if (!node.cards.empty()) {
+      for (const NodeCard& card : known->second.cards) may_be(card.model, card.memory_mib);
+    } else {
+      for (const Card& card : ledger.cards_last_seen(pod.node)) {
+        may_be(small(card.model), card.memory_mib);
+      }
+    }
+    for (const auto& [model, of_model] : sizes) {
+      held.models[model] = sum(held.models[model], needs_of(pod.asks, of_model));
+    }
+    if (sizes.empty()) take(held.any_model, needs_of(pod.asks, {}));
+  }
+  const std::int64_t milli = held.models[kAllModels].milli;
+  const Labels& labels = ledger.labels_last_seen(pod.node);
+  const auto label = labels.find(quotas_.model_label);
+  if (label != labels.end()) {
+    held.on_nodes[label->second] = milli;
+  } else if (known != nodes_.end() && !known->second.label.empty()) {
+    held.on_nodes[known->second.label] = milli;
+  } else if (!ledger.present(pod.node)) {
+    held.on_any_node = milli;
+  }
   return charge;
 }
 
 void QuotaBook::add(const Charge& charge, std::int64_t sign) {
   Held& held = held_[charge.ns];
-  for (const auto& [model, use] : charge.held.models) {
-    Use& total = held.models[model];
+  const auto add_to = [sign](Use& total, const Use& use) {
     total.cards += sign * use.cards;
     total.milli += sign * use.milli;
     total.memory_mib += sign * use.memory_mib;
-  }
+  };
+  for (const auto& [model, use] : charge.held.models) add_to(held.models[model], use);
+  add_to(held.any_model, charge.held.any_model);
   for (const auto& [label, milli] : charge.held.on_nodes) held.on_nodes[label] += sign * milli;
+  held.on_any_node += sign * charge.held.on_any_node;
 }
 
 void QuotaBook::charge(PodIndex pod, const Ledger& ledger) {
   release(pod);
   const PodRecord& record = ledger.pod(pod);
-  if (!limits(record.name)) return;
+  // What is kept for a pod that waits is not held by anybody yet.
+  if (record.state == PodState::room || !limits(record.name)) return;
   const auto [at, fresh] = charges_.emplace(pod.at(), charge_of(record, ledger));
   add(at->second, 1);
 }
@@ -126,34 +200,99 @@ void QuotaBook::release(PodIndex pod) {
   charges_.erase(found);
 }
 
+void QuotaBook::add_sizes(const NodePart& part, std::int64_t sign) {
+  const auto add_to = [sign](std::map<std::string, Sizes>& all, const std::string& key,
+                             std::int32_t size) {
+    Sizes& sizes = all[key];
+    if ((sizes[size] += sign) == 0) sizes.erase(size);
+    if (sizes.empty()) all.erase(key);
+  };
+  for (const NodeCard& card : part.cards) {
+    add_to(sizes_, card.model, card.memory_mib);
+    add_to(sizes_, kAllModels, card.memory_mib);
+    if (!part.label.empty()) add_to(label_sizes_, part.label, card.memory_mib);
+  }
+}
+
+// What a card no longer says about itself counts as before while pods are there.
+void QuotaBook::see_cards(const NodeSpec& spec, bool in_use, NodePart& part) {
+  const std::vector<NodeCard> were = std::exchange(part.cards, {});
+  for (const Card& card : spec.cards) {
+    NodeCard& now = part.cards.emplace_back(
+        NodeCard{.id = card.id, .model = small(card.model), .memory_mib = card.memory_mib});
+    const auto was = std::find_if(were.begin(), were.end(),
+                                  [&](const NodeCard& old) { return old.id == card.id; });
+    if (!in_use || was == were.end()) continue;
+    if (now.model.empty()) now.model = was->model;
+    if (now.memory_mib == 0) now.memory_mib = was->memory_mib;
+  }
+}
+
 void QuotaBook::node_changed(NodeIndex node, const Ledger& ledger) {
   if (quotas_.namespaces.empty()) return;
-  for (const Card& card : ledger.spec(node).cards) {
-    std::int64_t& largest = card_memory_[small(card.model)];
-    largest = std::max<std::int64_t>(largest, card.memory_mib);
-    std::int64_t& of_all = card_memory_["*"];
-    of_all = std::max(of_all, largest);
+  if (ledger.present(node)) {
+    const NodeSpec& spec = ledger.spec(node);
+    const bool in_use = !ledger.pods_on(node).empty();
+    NodePart& part = nodes_[spec.name];
+    part.gone = false;
+    add_sizes(part, -1);
+    const auto label = spec.labels.find(quotas_.model_label);
+    if (label != spec.labels.end()) {
+      part.label = label->second;
+    } else if (!in_use) {
+      part.label.clear();
+    }
+    see_cards(spec, in_use, part);
+    add_sizes(part, 1);
   }
   for (const PodIndex pod : ledger.pods_on(node)) charge(pod, ledger);
 }
 
-void QuotaBook::add_excesses(const ModelLimit& limit, const Held& held, const PodSpec& pod,
-                             std::vector<QuotaExcess>& out) const {
+void QuotaBook::node_gone(const std::string& name, const Ledger& ledger) {
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end()) return;
+  add_sizes(found->second, -1);
+  found->second.cards.clear();
+  found->second.gone = true;
+  std::erase_if(nodes_, [&](const auto& entry) {
+    return entry.second.gone && !ledger.find_node(entry.first).valid();
+  });
+}
+
+QuotaBook::Spent QuotaBook::spent_by(const ModelLimit& limit, const Held& held,
+                                     const PodSpec& pod) const {
   const std::string model = small(limit.model);
-  const auto memory = card_memory_.find(model);
-  const Needs needs = needs_of(pod, memory == card_memory_.end() ? 0 : memory->second);
-  const auto used = held.models.find(model);
-  const Use use = used == held.models.end() ? Use{} : used->second;
-  using Unit = QuotaExcess::Unit;
-  const auto check = [&](Unit unit, std::int64_t asked, std::int64_t held_now,
-                         const std::optional<std::int64_t>& most) {
-    if (!most || held_now + asked <= *most) return;
-    out.push_back(
-        {.model = limit.model, .unit = unit, .asked = asked, .used = held_now, .allowed = *most});
-  };
-  check(Unit::cards, needs.cards, use.cards, limit.cards);
-  check(Unit::milli, needs.milli, use.milli, limit.milli);
-  check(Unit::memory_mib, needs.memory_mib, use.memory_mib, limit.memory_mib);
+  const auto found = held.models.find(model);
+  Use use = found == held.models.end() ? Use{} : found->second;
+  if (model != kAllModels) use = sum(use, held.any_model);
+  const std::vector<UnnamedAsk> asks = unnamed_asks(pod);
+  Spent spent;
+  if (model != kAllModels || asks.size() > 1 || sizes_.empty()) {
+    spent.excesses = exceeded(limit, use, needs_of(asks, sizes_of(sizes_, model)));
+    if (!spent.excesses.empty()) spent.models.push_back(model);
+    return spent;
+  }
+  // How much a pod takes depends on the card that it gets.
+  bool some_left = false;
+  std::int64_t least = 0;
+  for (const auto& [name, sizes] : sizes_) {
+    if (name == kAllModels) continue;
+    const Use needs = needs_of(asks, sizes);
+    auto over = exceeded(limit, use, needs);
+    some_left = some_left || over.empty();
+    if (over.empty()) continue;
+    if (spent.excesses.empty() || needs.milli < least) {
+      spent.excesses = std::move(over);
+      least = needs.milli;
+    }
+    spent.models.push_back(name);
+  }
+  if (some_left) {
+    spent.excesses.clear();
+  } else {
+    spent.models = {kAllModels};
+  }
+  return spent;
 }
 
 std::vector<QuotaExcess> QuotaBook::excesses(const PodSpec& pod) const {
@@ -163,13 +302,16 @@ std::vector<QuotaExcess> QuotaBook::excesses(const PodSpec& pod) const {
   if (quota == quotas_.namespaces.end() || !asks_for_cards(pod)) return out;
   const auto held_here = held_.find(ns);
   const Held held = held_here == held_.end() ? Held{} : held_here->second;
-  for (const auto& limit : quota->second.limits) add_excesses(limit, held, pod, out);
+  for (const auto& limit : quota->second.limits) {
+    for (auto& excess : spent_by(limit, held, pod).excesses) out.push_back(std::move(excess));
+  }
   if (!quota->second.by_node) return out;
-  const std::int64_t asked = needs_of(pod, 0).milli;
-  for (const auto& [model, limit] : quota->second.by_node->milli) {
-    const std::int64_t used = used_on_nodes(ns, model);
+  const std::vector<UnnamedAsk> asks = unnamed_asks(pod);
+  for (const auto& [label, limit] : quota->second.by_node->milli) {
+    const std::int64_t asked = needs_of(asks, sizes_of(label_sizes_, label)).milli;
+    const std::int64_t used = used_on_nodes(ns, label);
     if (used + asked <= limit) continue;
-    out.push_back({.model = model,
+    out.push_back({.model = label,
                    .unit = QuotaExcess::Unit::milli,
                    .asked = asked,
                    .used = used,
@@ -186,21 +328,19 @@ QuotaBounds QuotaBook::bounds(const PodSpec& pod) const {
   const auto held_here = held_.find(ns);
   const Held held = held_here == held_.end() ? Held{} : held_here->second;
   for (const auto& limit : quota->second.limits) {
-    std::vector<QuotaExcess> over;
-    add_excesses(limit, held, pod, over);
-    if (!over.empty()) bounds.spent.push_back(small(limit.model));
+    for (auto& model : spent_by(limit, held, pod).models) bounds.spent.push_back(std::move(model));
   }
   std::sort(bounds.spent.begin(), bounds.spent.end());
+  bounds.spent.erase(std::unique(bounds.spent.begin(), bounds.spent.end()), bounds.spent.end());
   if (!quota->second.by_node) return bounds;
   bounds.by_node = true;
   bounds.model_label = quotas_.model_label;
   bounds.pool_label = quotas_.pool_label;
   bounds.pools = quota->second.by_node->pools;
-  const std::int64_t asked = needs_of(pod, 0).milli;
-  for (const auto& [model, limit] : quota->second.by_node->milli) {
-    const auto used = held.on_nodes.find(model);
-    const std::int64_t now = used == held.on_nodes.end() ? 0 : used->second;
-    if (now + asked <= limit) bounds.models.push_back(model);
+  const std::vector<UnnamedAsk> asks = unnamed_asks(pod);
+  for (const auto& [label, limit] : quota->second.by_node->milli) {
+    const std::int64_t asked = needs_of(asks, sizes_of(label_sizes_, label)).milli;
+    if (used_on_nodes(ns, label) + asked <= limit) bounds.models.push_back(label);
   }
   return bounds;
 }
@@ -209,14 +349,16 @@ QuotaBook::Use QuotaBook::used(const std::string& ns, const std::string& model) 
   const auto held = held_.find(ns);
   if (held == held_.end()) return {};
   const auto found = held->second.models.find(model);
-  return found == held->second.models.end() ? Use{} : found->second;
+  const Use use = found == held->second.models.end() ? Use{} : found->second;
+  return model == kAllModels ? use : sum(use, held->second.any_model);
 }
 
 std::int64_t QuotaBook::used_on_nodes(const std::string& ns, const std::string& label) const {
   const auto held = held_.find(ns);
   if (held == held_.end()) return 0;
   const auto found = held->second.on_nodes.find(label);
-  return found == held->second.on_nodes.end() ? 0 : found->second;
+  const std::int64_t milli = found == held->second.on_nodes.end() ? 0 : found->second;
+  return milli + held->second.on_any_node;
 }
 
 }  // namespace stowage::core

@@ -143,5 +143,159 @@ TEST(CardQuota, LimitsEachUnitOfEachModel) {
   EXPECT_EQ(fits(two, {{.model = "A100", .cards = 0}, {.model = "T4", .cards = 1}}), "none");
 }
 
+// ---- shares of memory -------------------------------------------------------------------------
+
+struct Team {
+  explicit Team(const std::vector<NodeSpec>& nodes) : engine(engine_with("first", nodes)) {}
+  void limit(const std::vector<ModelLimit>& limits) {
+    Quotas quotas{.model_label = kModel, .pool_label = kPool};
+    quotas.namespaces["team"].limits = limits;
+    (void)engine.handle(QuotaChanged{quotas}, {});
+  }
+  bool runs(PodSpec spec) {
+    spec.name = "team/" + spec.uid;
+    return testing::place(engine, spec).placed();
+  }
+  Engine engine;
+};
+
+TEST(CardQuota, AShareCountsByItsMemoryWhereThatIsTheLargerPart) {
+  Team team({node("a").cards(4).memory_mib(16384)});
+  team.limit({{.model = "*", .milli = 1000}});
+  EXPECT_TRUE(team.runs(pod("half").memory_mib(8192)));
+  EXPECT_FALSE(team.runs(pod("more").memory_mib(8193))) << "rounded up";
+  EXPECT_TRUE(team.runs(pod("quarter").milli(100).memory_mib(4096)));
+  EXPECT_FALSE(team.runs(pod("small").milli(251)));
+  EXPECT_TRUE(team.runs(pod("rest").milli(250).memory_mib(1)));
+  EXPECT_FALSE(team.runs(pod("any").memory_mib(1)));
+}
+
+TEST_F(NodeQuota, AShareOfMemoryCountsByItsPartOfTheCard) {
+  use("default", "n1", 3000);
+  use("default", "n2", 4000);
+  PodSpec spec = pod("ask").memory_mib(8192);  // half a card
+  spec.name = "default/ask";
+  const auto fits = [&] {
+    return engine_.filter({.pod = spec, .nodes = {"n1"}, .keep = Keep::nothing}, {}, out_)
+               .fits.size() == 1;
+  };
+  EXPECT_TRUE(fits());
+  use("default", "n1", 501);
+  EXPECT_FALSE(fits());
+}
+
+TEST(CardQuota, AShareOfMemoryCountsByTheCardThatItMayGet) {
+  Team team({node("a").cards(1).model("T4").memory_mib(16000),
+             node("b").cards(1).model("A100").memory_mib(80000)});
+  team.limit({{.model = "*", .milli = 200}});
+  PodSpec spec = pod("p").memory_mib(16000);
+  spec.name = "team/p";
+  EXPECT_EQ(testing::place(team.engine, spec).text(), "b 0") << "a whole T4 would be too much";
+}
+
+TEST(CardQuota, MemoryOfACardOfUnknownSizeIsAWholeCard) {
+  Team team({node("a").cards(2).memory_mib(0)});
+  team.limit({{.model = "*", .milli = 1500}});
+  PodSpec spec = pod("other").milli(100).memory_mib(10);
+  spec.name = "team/other";
+  (void)team.engine.handle(
+      PodSeenBound{.pod = spec,
+                   .node = "a",
+                   .cards = NamedAssignment{{{{.card = "a/0", .milli = 100, .memory_mib = 10}}}}},
+      {});
+  EXPECT_FALSE(team.runs(pod("p").milli(501)));
+  EXPECT_TRUE(team.runs(pod("p").milli(500)));
+}
+
+// ---- nodes come and go ------------------------------------------------------------------------
+
+TEST(CardQuota, APodCountsWhileItsNodeShowsNoCards) {
+  const NodeSpec full = node("a").cards(2).model("T4");
+  NodeSpec none = full;
+  none.cards.clear();
+  for (const char* how : {"reserved", "seen again", "quota set anew", "gone", "never named"}) {
+    SCOPED_TRACE(how);
+    Team team({full, node("b").cards(2).model("T4")});
+    team.limit({{.model = "t4", .cards = 1}});
+    PodSpec runs = pod("runs").gpus(1);
+    runs.name = "team/runs";
+    if (how == std::string("never named")) {
+      (void)team.engine.handle(PodSeenBound{.pod = runs, .node = "a", .cards = std::nullopt}, {});
+    } else {
+      ASSERT_EQ(testing::place(team.engine, runs).text(), "a 0");
+    }
+    if (how == std::string("gone")) {
+      (void)team.engine.handle(NodeGone{"a"}, {});
+    } else {
+      (void)team.engine.handle(NodeChanged{none}, {});
+    }
+    if (how != std::string("reserved")) {
+      (void)team.engine.handle(PodSeenBound{.pod = runs, .node = "a", .cards = std::nullopt}, {});
+    }
+    if (how == std::string("quota set anew")) team.limit({{.model = "t4", .cards = 1}});
+    EXPECT_FALSE(team.runs(pod("p").gpus(1)));
+    (void)team.engine.handle(NodeChanged{full}, {});
+    EXPECT_FALSE(team.runs(pod("p").gpus(1)));
+    testing::end(team.engine, "runs");
+    EXPECT_TRUE(team.runs(pod("p").gpus(1)));
+  }
+}
+
+TEST(CardQuota, APodOnANodeThatNobodyKnowsCountsForEveryModel) {
+  Team team({node("a").cards(2).model("T4")});
+  PodSpec lost = pod("lost").gpus(1);
+  lost.name = "team/lost";
+  (void)team.engine.handle(PodSeenBound{.pod = lost, .node = "ghost", .cards = std::nullopt}, {});
+  team.limit({{.model = "t4", .cards = 1}});
+  EXPECT_FALSE(team.runs(pod("p").gpus(1)));
+}
+
+TEST_F(NodeQuota, ALabelThatANodeLosesStillCounts) {
+  use("default", "n1", 4000);
+  (void)engine_.handle(NodeChanged{labelled("n1", "", "")}, {});
+  (void)engine_.handle(NodeChanged{labelled("n6", "M40", "public")}, {});
+  const auto on_new_node = [&] {
+    PodSpec spec = pod("ask").gpus(1);
+    spec.name = "default/ask";
+    return engine_.filter({.pod = spec, .nodes = {"n6"}, .keep = Keep::nothing}, {}, out_)
+               .fits.size() == 1;
+  };
+  EXPECT_FALSE(on_new_node());
+  (void)engine_.handle(NodeGone{"n1"}, {});
+  EXPECT_FALSE(on_new_node());
+  for (int i = 0; i < 1; ++i) (void)engine_.handle(PodGone{"use-n1" + std::to_string(i)}, {});
+  EXPECT_TRUE(on_new_node());
+}
+
+TEST(CardQuota, WhatIsKeptForAPodThatWaitsIsNotCharged) {
+  Team team({node("a").cards(2).model("T4")});
+  team.limit({{.model = "t4", .cards = 2}});
+  PodSpec guest = pod("guest").gpus(2);
+  guest.name = "team/guest";
+  (void)team.engine.handle(PodNominated{.pod = guest, .node = "a"}, {});
+  NodeSpec changed = node("a").cards(2).model("T4");
+  changed.labels["x"] = "y";
+  (void)team.engine.handle(NodeChanged{changed}, {});
+  (void)team.engine.handle(PodGone{"guest"}, {});
+  EXPECT_TRUE(team.runs(pod("p").gpus(2)));
+}
+
+TEST(CardQuota, CardsThatAreNamedLaterCountByTheirOwnModel) {
+  Team team({node("a").cards(1).model("A100").cards(1).model("T4")});
+  team.limit({{.model = "a100", .cards = 1}});
+  PodSpec other = pod("other").gpus(1);
+  other.name = "team/other";
+  (void)team.engine.handle(PodSeenBound{.pod = other, .node = "a", .cards = std::nullopt}, {});
+  (void)team.engine.handle(NodeChanged{node("b").cards(1).model("A100")}, {});
+  EXPECT_FALSE(team.runs(pod("p").gpus(1))) << "it may be an A100";
+  (void)team.engine.handle(
+      CardsNamed{.uid = "other",
+                 .node = "a",
+                 .containers = other.containers,
+                 .cards = NamedAssignment{{{{.card = "a/1", .milli = 1000, .memory_mib = 16384}}}}},
+      {});
+  EXPECT_TRUE(team.runs(pod("p").gpus(1)));
+}
+
 }  // namespace
 }  // namespace stowage::core
