@@ -17,12 +17,23 @@
 
 namespace stowage::dialect {
 
+// What a share of compute takes of the card's memory where the pod asks for none.
+enum class MemoryWithCore : std::uint8_t {
+  proportional,  // as large a part as of the compute; none where the card's memory is unknown
+  none,
+};
+inline constexpr std::string_view to_word(MemoryWithCore rule) {
+  return rule == MemoryWithCore::none ? "none" : "proportional";
+}
+
 struct ReadOptions {
   // 150 percent of a card is one whole card, as older schedulers had it, instead of an error.
   bool floor_whole_cards = false;
   // MiB to one nvidia.com/vgpu-memory. Nodes say so too (their memory factor); a pod that asks for
   // that resource goes only to those that say the same.
   std::int32_t vgpu_memory_mib = 1;
+  // Of our own dialect. The others have rules of their own.
+  MemoryWithCore memory_with_core = MemoryWithCore::proportional;
 };
 
 // What the containers of a pod ask of cards.
@@ -46,6 +57,12 @@ struct Reading {
 // The pod as the engine wants it, validated. Resources that mean cards are asks for cards and
 // nothing else.
 [[nodiscard]] Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options);
+
+// A pod that to_spec() cannot read, but that is on a node: all that can be read of it, validated.
+// Where it asks for cards in several dialects, each of them counts. An amount that cannot be read
+// is more than any node has, and a request for cards that cannot be read is for all of them: such a
+// pod takes its node. The last containers stand for what has no place in the pod's own.
+[[nodiscard]] core::PodSpec readable_part(const PodObject& pod, const ReadOptions& options);
 
 struct NodeReading {
   core::NodeSpec node;

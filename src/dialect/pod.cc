@@ -151,9 +151,7 @@ Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& opt
   return reading;
 }
 
-Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) {
-  STOWAGE_TRY(reading, read(pod, options));
-  if (pod.node.empty()) STOWAGE_TRY_VOID(check_own_names(pod));
+Result<core::PodSpec> assemble(const PodObject& pod, std::optional<Reading> reading) {
   core::PodSpec spec{.uid = pod.uid,
                      .name = fmt::format("{}/{}", pod.ns, pod.name),
                      .priority = pod.priority,
@@ -180,6 +178,13 @@ Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) 
   }
   STOWAGE_TRY_VOID(add_all(fmt::format("pod {} overhead", spec.name), pod.overhead, spec.overhead));
   STOWAGE_TRY_VOID(add_pod_requests(pod, spec));
+  return spec;
+}
+
+Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options) {
+  STOWAGE_TRY(reading, read(pod, options));
+  if (pod.node.empty()) STOWAGE_TRY_VOID(check_own_names(pod));
+  STOWAGE_TRY(spec, assemble(pod, std::move(reading)));
   STOWAGE_TRY_VOID(core::validate(spec));
   return spec;
 }

@@ -56,6 +56,9 @@ struct Dialect {
 // A resource of the dialect that the pod asks for; null if it does not speak it.
 [[nodiscard]] const std::string* spoken(const PodObject& pod, const Dialect& dialect);
 
+// The pod with what was read of its cards, not validated.
+[[nodiscard]] Result<core::PodSpec> assemble(const PodObject& pod, std::optional<Reading> reading);
+
 [[nodiscard]] Dialect native();
 [[nodiscard]] Dialect nvidia();
 [[nodiscard]] Dialect vgpu();          // nvidia.com/vgpu-*

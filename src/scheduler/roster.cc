@@ -20,25 +20,6 @@ std::string joined(const std::vector<std::string>& list, std::string_view separa
   return text;
 }
 
-// A pod runs somewhere, but what it asks for makes no sense to us. It is charged with what can be
-// read; if it names cards at all, with one that nobody knows.
-core::PodSpec readable_part(dialect::PodObject object) {
-  core::ContainerSpec unknown{.name = "unread"};
-  for (auto& container : object.containers) {
-    for (auto* list : {&container.requests, &container.limits}) {
-      const auto removed =
-          std::erase_if(*list, [](const auto& entry) { return dialect::means_cards(entry.first); });
-      if (removed > 0) unknown.gpu.count = 1;
-    }
-  }
-  core::PodSpec spec;
-  if (auto read = dialect::to_spec(object, {})) spec = std::move(*read);
-  spec.uid = object.uid;
-  spec.name = object.ns + "/" + object.name;
-  spec.containers.push_back(std::move(unknown));
-  return spec;
-}
-
 // When the pod was bound. The API server writes the condition together with the node.
 std::int64_t placed_at(const dialect::PodObject& object) {
   auto moment = dialect::parse_moment(object.scheduled_since);
@@ -254,7 +235,7 @@ void Roster::see_guest(PodEntry& entry, const dialect::PodObject& object) {
 void Roster::see_nomination(PodEntry& entry, const dialect::PodObject& object) {
   if (object.nominated.empty() && entry.nominated.empty()) return;
   auto spec = dialect::to_spec(object, reading({.floor_whole_cards = true}));
-  if (!spec) spec = readable_part(object);
+  if (!spec) spec = dialect::readable_part(object, reading({}));
   entry.nominated = object.nominated;
   mailbox_.put_pod(core::PodNominated{.pod = std::move(*spec), .node = object.nominated});
 }
@@ -309,7 +290,7 @@ void Roster::see_bound(PodEntry& entry, dialect::PodObject object) {
   auto spec = dialect::to_spec(object, reading(options));
   if (!spec) {
     notify(Notice::Kind::unread_pod, object, spec.error().message);
-    spec = readable_part(object);
+    spec = dialect::readable_part(object, reading(options));
   }
   spec->profile = number;
   if (entry.node.empty()) ++bound_;

@@ -193,5 +193,21 @@ TEST_F(RosterKubelet, OthersAreToldOfNodesWhoseCardsChange) {
   EXPECT_EQ(told, "n 4;m 1;n gone;");
 }
 
+TEST_F(RosterKubelet, APodThatAsksInTwoDialectsCountsForBoth) {
+  auto both = pod_object("both", "u", 3);
+  both.containers[0].requests["tencent.com/vcuda-core"] = *base::Quantity::parse("200");
+  roster.see_pod(both);
+  const auto taken = mailbox.take(1000);
+  ASSERT_EQ(taken->size(), 1U);
+  const auto& seen = std::get<core::PodSeenBound>(std::get<core::Event>(taken->front()));
+  EXPECT_FALSE(seen.cards);
+  std::int32_t cards = 0;
+  for (const auto& container : seen.pod.containers) {
+    EXPECT_TRUE(container.gpu.count == 0 || container.gpu.whole());
+    cards += container.gpu.count;
+  }
+  EXPECT_EQ(cards, 5);
+}
+
 }  // namespace
 }  // namespace stowage::scheduler
