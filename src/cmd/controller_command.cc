@@ -110,10 +110,11 @@ std::string summary_of(const controller::Config& config) {
   std::string text = fmt::format("listen      {}\nlog         {}\n", config.listen,
                                  base::to_word(config.log.level));
   for (const auto& profile : config.profiles) {
-    text += fmt::format(
-        "profile     {:<24} {}{}{}{}\n", profile.name, core::to_text(profile.policy.choice),
-        profile.policy.hold_back ? ", holds back" : "",
-        profile.reading.floor_whole_cards ? ", floors whole cards" : "", picker_of(profile));
+    text += fmt::format("profile     {:<24} {}{}{}, memory with core {}{}\n", profile.name,
+                        core::to_text(profile.policy.choice),
+                        profile.policy.hold_back ? ", holds back" : "",
+                        profile.reading.floor_whole_cards ? ", floors whole cards" : "",
+                        dialect::to_word(profile.reading.memory_with_core), picker_of(profile));
   }
   for (const auto& extender : config.extenders) {
     text += fmt::format(

@@ -31,7 +31,7 @@ void put_containers(JsonWriter& json, const core::PodSpec& pod) {
     json.key("cards").value(container.gpu.count);
     json.key("whole").boolean(container.gpu.whole());
     if (container.gpu.milli) json.key("gpuMilli").value(*container.gpu.milli);
-    if (container.gpu.memory_mib && *container.gpu.memory_mib != core::kWholeMemory) {
+    if (container.gpu.memory_mib && *container.gpu.memory_mib >= 0) {
       json.key("gpuMemoryMiB").value(*container.gpu.memory_mib);
     }
     json.end_object();

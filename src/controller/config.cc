@@ -46,6 +46,19 @@ void read_picker(YamlMap& map, scheduler::Profile& profile) {
   });
 }
 
+void read_memory_with_core(YamlMap& map, dialect::ReadOptions& reading) {
+  using dialect::MemoryWithCore;
+  std::string word(dialect::to_word(reading.memory_with_core));
+  map.text("memoryWithCore", word);
+  for (const MemoryWithCore rule : {MemoryWithCore::proportional, MemoryWithCore::none}) {
+    if (word != dialect::to_word(rule)) continue;
+    reading.memory_with_core = rule;
+    return;
+  }
+  map.refuse("memoryWithCore",
+             fmt::format("\"{}\" is not known; write proportional or none", word));
+}
+
 // A built-in profile may be named alone; any other needs a policy.
 scheduler::Profile read_profile(YamlMap& map) {
   scheduler::Profile profile;
@@ -71,6 +84,7 @@ scheduler::Profile read_profile(YamlMap& map) {
   }
   map.boolean("holdBack", profile.policy.hold_back);
   map.boolean("floorWholeCards", profile.reading.floor_whole_cards);
+  read_memory_with_core(map, profile.reading);
   read_picker(map, profile);
   return profile;
 }
@@ -160,6 +174,7 @@ extender::ExtenderOptions read_extender(YamlMap& map) {
   options.hold = std::chrono::seconds(hold);
   map.boolean("floorWholeCards", options.reading.floor_whole_cards);
   map.boolean("errorIfNoNodeHelps", options.error_if_no_node_helps);
+  read_memory_with_core(map, options.reading);
   read_tls(map, options);
   read_forward(map, options);
   return options;

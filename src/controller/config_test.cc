@@ -36,6 +36,17 @@ TEST(Config, AnEmptyFileHasTheBuiltInProfiles) {
   EXPECT_EQ(config->volume_timeout, std::chrono::minutes{10});
 }
 
+TEST(Config, MemoryWithCoreIsProportionalOrNone) {
+  const auto config = parse_config(
+      "apiVersion: stowage.dev/v1alpha1\nkind: ControllerConfig\n"
+      "profiles: [{name: stowage, memoryWithCore: half}]\n",
+      "c.yaml");
+  ASSERT_FALSE(config);
+  EXPECT_NE(config.error().message.find("\"half\" is not known; write proportional or none"),
+            std::string::npos)
+      << config.error().message;
+}
+
 TEST(Config, EverythingCanBeSaid) {
   const auto config = parse_config(
       "apiVersion: stowage.dev/v1alpha1\n"
@@ -46,6 +57,7 @@ TEST(Config, EverythingCanBeSaid) {
       "- name: mine\n"
       "  policy: fgd/spread\n"
       "  holdBack: true\n"
+      "  memoryWithCore: none\n"
       "  picker: {url: 'http://127.0.0.1:8900/pick', timeout: 20ms, candidates: 8, "
       "maxInFlight: 5}\n"
       "preemption: false\n"
@@ -62,6 +74,8 @@ TEST(Config, EverythingCanBeSaid) {
   EXPECT_EQ(core::to_text(config->profiles[0].policy.choice), "tightest");
   EXPECT_EQ(core::to_text(config->profiles[1].policy.choice), "fgd/spread");
   EXPECT_TRUE(config->profiles[1].policy.hold_back);
+  EXPECT_EQ(config->profiles[0].reading.memory_with_core, dialect::MemoryWithCore::proportional);
+  EXPECT_EQ(config->profiles[1].reading.memory_with_core, dialect::MemoryWithCore::none);
   EXPECT_FALSE(config->profiles[0].picker);
   EXPECT_EQ(config->profiles[0].policy.picker_candidates, 0);
   ASSERT_TRUE(config->profiles[1].picker);

@@ -180,7 +180,9 @@ core::CardShare charge(const core::GpuAsk& ask, const core::NodeSpec& node, std:
   }
   share.milli = ask.milli.value_or(0);
   const std::int32_t memory = ask.memory_mib.value_or(0);
-  share.memory_mib = memory == core::kWholeMemory ? all : memory;
+  share.memory_mib = memory == core::kWholeMemory      ? all
+                     : memory == core::kMemoryWithCore ? core::memory_with_core(share.milli, all)
+                                                       : memory;
   return share;
 }
 

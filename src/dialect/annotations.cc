@@ -108,12 +108,23 @@ Result<Given> parse_given(const Json& entry, const core::NodeSpec& node) {
 }
 
 // The amounts stand in the annotation for people and agents; they must be those of the pod's own
-// request, so that nobody makes room on a card by editing them.
-Status check_amounts(const core::GpuAsk& ask, const Given& given, const core::CardShare& charged) {
-  const bool all_memory = ask.whole() || ask.memory_mib == core::kWholeMemory;
-  if (given.milli == charged.milli && (all_memory || given.memory_mib == charged.memory_mib)) {
-    return {};
+// request, so that nobody makes room on a card by editing them. A share of compute alone may have
+// been charged with memory or without: that depends on the version and on the configuration of whom
+// it was placed by, and on whether the card's memory was known. What it was charged then counts.
+Result<core::CardShare> charged_for(const core::GpuAsk& ask, const core::NodeSpec& node,
+                                    const Given& given) {
+  core::CardShare share = charge(ask, node, given.card);
+  const std::int32_t size = node.cards[given.card].memory_mib;
+  // Where the card decides how much it is, it may have said otherwise then.
+  bool by_card = ask.whole() || ask.memory_mib == core::kWholeMemory;
+  if (ask.memory_mib == core::kMemoryWithCore) {
+    by_card = size == 0 || given.memory_mib <= size;
+    if (given.memory_mib == 0) share.memory_mib = 0;
+  } else if (!ask.whole() && !ask.memory_mib) {
+    const std::int32_t part = core::memory_with_core(share.milli, size);
+    if (given.memory_mib == part) share.memory_mib = part;
   }
+  if (given.milli == share.milli && (by_card || given.memory_mib == share.memory_mib)) return share;
   return fail(fmt::format("{} milli and {} MiB of a card are not what the container asks for",
                           given.milli, given.memory_mib));
 }
@@ -132,8 +143,7 @@ Status parse_container(const Json& json, const core::ContainerSpec& container,
       if (given.milli == 0 && given.memory_mib == 0) continue;
       return fail("the container does not ask for cards");
     }
-    const auto charged = charge(container.gpu, node, given.card);
-    STOWAGE_TRY_VOID(check_amounts(container.gpu, given, charged));
+    STOWAGE_TRY(charged, charged_for(container.gpu, node, given));
     shares.push_back(charged);
   }
   if (std::ssize(shares) != container.gpu.count) {

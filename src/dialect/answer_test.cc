@@ -228,6 +228,34 @@ TEST_F(ReadAnswer, FindsCardsById) {
   EXPECT_EQ(*cards, (Assignment{{{{.card = 1, .milli = 500}}, {}}}));
 }
 
+// Version 0.1.0 charged no memory; later ones charge it unless the profile says otherwise. What a
+// pod was charged counts, whatever would be charged now.
+TEST_F(ReadAnswer, AShareOfComputeKeepsTheMemoryThatItWasCharged) {
+  const std::int32_t half = node_.cards[1].memory_mib / 2;
+  const struct {
+    MemoryWithCore rule;
+    std::int32_t written;
+    std::int32_t charged;  // -1: not believed
+  } rows[] = {
+      {MemoryWithCore::proportional, 0, 0},
+      {MemoryWithCore::proportional, half, half},
+      {MemoryWithCore::proportional, half - 1, half},  // the card had less when it was bound
+      {MemoryWithCore::none, 0, 0},
+      {MemoryWithCore::none, half, half},
+      {MemoryWithCore::none, half - 1, -1},
+  };
+  for (const auto& row : rows) {
+    const auto spec = to_spec(object_, {.memory_with_core = row.rule});
+    const std::string text = R"({"version":1,"node":"n1","containers":{"main":[
+      {"id":"GPU-b","index":1,"milli":500,"memoryMiB":)" +
+                             std::to_string(row.written) + "}]}}";
+    const auto cards = read_answer(bound(object_, {{"stowage.dev/gpus", text}}), *spec, &node_);
+    ASSERT_EQ(cards.has_value(), row.charged >= 0) << row.written;
+    if (!cards) continue;
+    EXPECT_EQ(**cards, (Assignment{{{{.card = 1, .milli = 500, .memory_mib = row.charged}}, {}}}));
+  }
+}
+
 TEST_F(ReadAnswer, OfANewerControllerIsReadIfItSaysThatItCanBe) {
   const auto cards = read({{"stowage.dev/gpus",
                             R"({"version":3,"compatible":1,"node":"n1","new":{"x":[1]},

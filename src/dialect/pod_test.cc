@@ -29,18 +29,27 @@ TEST(Native, ReadsCardsAndShares) {
     GpuAsk ask;
   } rows[] = {
       {{{"stowage.dev/gpu", "2"}}, {.count = 2}},
-      {{{"stowage.dev/gpu-core", "50"}}, {.count = 1, .milli = 500}},
+      {{{"stowage.dev/gpu-core", "50"}},
+       {.count = 1, .milli = 500, .memory_mib = core::kMemoryWithCore}},
       {{{"stowage.dev/gpu-memory", "8192"}}, {.count = 1, .memory_mib = 8192}},
       {{{"stowage.dev/gpu-memory", "8k"}}, {.count = 1, .memory_mib = 8000}},
       {{{"stowage.dev/gpu-core", "25"}, {"stowage.dev/gpu-memory", "4096"}},
        {.count = 1, .milli = 250, .memory_mib = 4096}},
-      {{{"stowage.dev/gpu", "2"}, {"stowage.dev/gpu-core", "30"}}, {.count = 2, .milli = 300}},
+      {{{"stowage.dev/gpu", "2"}, {"stowage.dev/gpu-core", "30"}},
+       {.count = 2, .milli = 300, .memory_mib = core::kMemoryWithCore}},
       {{{"stowage.dev/gpu-core", "100"}}, {.count = 1, .milli = 1000}},
-      {{{"stowage.dev/gpu", "0"}, {"stowage.dev/gpu-core", "1"}}, {.count = 1, .milli = 10}},
+      {{{"stowage.dev/gpu", "0"}, {"stowage.dev/gpu-core", "1"}},
+       {.count = 1, .milli = 10, .memory_mib = core::kMemoryWithCore}},
   };
   for (const auto& row : rows) {
     EXPECT_EQ(asks_of(pod({container("main", row.amounts)})), std::vector<GpuAsk>{row.ask});
   }
+}
+
+TEST(Native, AShareOfComputeTakesNoMemoryWhereTheProfileSaysSo) {
+  const ReadOptions none{.memory_with_core = MemoryWithCore::none};
+  EXPECT_EQ(asks_of(pod({container("main", {{"stowage.dev/gpu-core", "50"}})}), none),
+            (std::vector<GpuAsk>{{.count = 1, .milli = 500}}));
 }
 
 TEST(Nvidia, ReadsCardsAndTheirModel) {
