@@ -73,6 +73,11 @@ std::string controller_config(const Script& script) {
     out.close();
   }
   out.close();
+  for (const Served& served : script.served) {
+    if (!served.behind_api) continue;
+    out.comment("The API server passes the questions on to it (docs/metrics-api.md).");
+    out.open("metricsApi").raw("enabled", "true").field("extender", served.preset).close();
+  }
   return out.take();
 }
 

@@ -226,10 +226,13 @@ void advise(const Tree& extender, Script& script) {
   }
   const Tree* ignorable = extender.find("ignorable");
   const Tree* https = extender.find("enableHTTPS");
+  // The address is then that of the API server.
+  const bool behind_api = url.find(":6443/apis/") != std::string::npos;
   serve(script, {.preset = std::string(system.preset),
-                 .listen = listen_for(url, system.listen),
+                 .listen = behind_api ? "127.0.0.1:8080" : listen_for(url, system.listen),
                  .ignorable = ignorable != nullptr && ignorable->scalar == "true",
-                 .tls = https != nullptr && https->scalar == "true"});
+                 .tls = !behind_api && https != nullptr && https->scalar == "true",
+                 .behind_api = behind_api});
   script.check.push_back(
       fmt::format("the address of the extender ({}), and that Stowage runs there", system.preset));
 }

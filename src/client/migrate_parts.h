@@ -21,6 +21,7 @@ struct Served {
   std::string listen;
   bool ignorable = false;
   bool tls = false;
+  bool behind_api = false;  // kube-scheduler asks the API server, which asks us
 };
 
 // The new file while it is written.

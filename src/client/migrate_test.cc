@@ -84,6 +84,16 @@ TEST(MigrateTest, TheControllerGetsItsConfiguration) {
             std::string::npos)
       << migration->controller;
   EXPECT_NE(migration->controller.find("tls:\n"), std::string::npos);
+  const auto behind = migrate_scheduler_config(
+      "extenders:\n- urlPrefix: https://10.0.0.1:6443/apis/metrics.nvidia.com/v1alpha1/schedule\n"
+      "  filterVerb: filter\n  enableHTTPS: true\n",
+      "f");
+  ASSERT_TRUE(behind);
+  EXPECT_NE(behind->controller.find("  listen: 127.0.0.1:8080\n"), std::string::npos)
+      << "6443 is the API server's: " << behind->controller;
+  EXPECT_NE(behind->controller.find("metricsApi:\n  enabled: true\n  extender: nvidia-gpu-"),
+            std::string::npos)
+      << behind->controller;
   const auto none = migrate_scheduler_config("extenders:\n- urlPrefix: http://a/b\n", "f");
   ASSERT_TRUE(none);
   EXPECT_EQ(none->controller, "");
