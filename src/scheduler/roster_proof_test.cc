@@ -51,7 +51,7 @@ class RosterProofTest : public ::testing::Test {
                       .now = [] { return base::Instant{}; }});
     EXPECT_FALSE(roster_->use_keys(keys_));
     roster_->on_unknown_key([this] { ++unknown_keys_; });
-    roster_->heed_promises(0);
+    roster_->heed_promises(0, std::chrono::seconds{660});
     roster_->see_node(node_object());
     roster_->stand_down();
     (void)events();

@@ -178,7 +178,10 @@ TEST(EngineReject, TheLargestAmountsThatMakeSenseAreCounted) {
     cards.containers.push_back({{.card = 0, .milli = 999, .memory_mib = kMaxCardMemoryMib}});
   }
   large.containers[0].resources.memory_bytes = std::int64_t{1} << 50U;
-  EXPECT_EQ(testing::place(engine, large).text(), "none");
+  PodSpec pending = large;  // one that wants a place may have fewer of them
+  pending.containers.resize(kMaxCardContainers);
+  EXPECT_EQ(testing::place(engine, pending).text(), "none");
+  (void)engine.handle(PodGone{pending.uid}, {});
   for (int i = 0; i < 4; ++i) {
     large.uid = "unknown" + std::to_string(i);
     EXPECT_TRUE(engine.handle(PodSeenBound{large, "n", std::nullopt}, {}).empty());
