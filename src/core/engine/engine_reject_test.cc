@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/model/limits.h"
 #include "core/testing/builders.h"
 
 namespace stowage::core {
