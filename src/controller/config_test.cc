@@ -29,7 +29,8 @@ TEST(Config, AnEmptyFileHasTheBuiltInProfiles) {
   std::vector<std::string> names;
   for (const auto& profile : config->profiles) names.push_back(profile.name);
   EXPECT_EQ(names, (std::vector<std::string>{"stowage", "toyscheduler", "alnair-cost-saving",
-                                             "alnair-high-performance", "gpu-scheduler"}));
+                                             "alnair-high-performance", "gpu-scheduler",
+                                             "vgpu-scheduler"}));
   EXPECT_EQ(config->listen, "127.0.0.1:10360");
   EXPECT_TRUE(config->engine.preemption);
   EXPECT_EQ(config->engine.patience_ns, 60'000'000'000) << "a minute";

@@ -83,7 +83,7 @@ TEST_F(RosterHintsTest, APodThatNoSchedulerLooksAtIsTold) {
   roster_.tell_unlooked();
   ASSERT_EQ(notices_.size(), 1U) << notices();
   EXPECT_EQ(notices_[0].kind, Notice::Kind::unlooked);
-  EXPECT_EQ(notices_[0].text.substr(0, 113),
+  EXPECT_EQ(notices_[0].text.substr(0, 114),
             "no scheduler has looked at this pod for 60 s: does one answer to its schedulerName "
             "\"stowge\"? Did you mean stowage?")
       << notices_[0].text;

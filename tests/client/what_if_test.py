@@ -424,7 +424,8 @@ class Inputs(WhatIfTest):
         self.assertIn("Service", result.stderr)
         placement = json.loads(result.stdout)[0]
         self.assertEqual(
-            sorted(placement), ["annotations", "containers", "labels", "node", "pod", "reason"]
+            sorted(placement),
+            ["annotations", "condition", "containers", "labels", "node", "pod", "reason"],
         )
         self.assertEqual((placement["pod"], placement["node"]), ("default/a", "n"))
         card = placement["containers"][0]["cards"][0]
