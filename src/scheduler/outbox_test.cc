@@ -1,5 +1,7 @@
 #include "scheduler/outbox.h"
 
+#include <fmt/format.h>
+
 #include "scheduler/testing/outbox_fixture.h"
 
 namespace stowage::scheduler::testing {

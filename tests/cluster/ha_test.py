@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -32,11 +33,14 @@ class Pair(unittest.TestCase):
         self.cluster = LocalCluster(PROGRAM, "--nodes", "40", "--gpus", "8")
         self.addCleanup(self.cluster.stack.close)
         self.watch = Watch(self.cluster.port)
-        self.config = self.cluster.file("config.yaml", self.CONFIG)
+        self.config = self.cluster.file("config.yaml", self.config_text())
         self.leader = self.start("a")
         wait_until("a leads", lambda: self.leads(self.leader))
         self.standby = self.start("b")
         self.assertEqual(self.standby.metric("stowage_leader"), 0)
+
+    def config_text(self):
+        return self.CONFIG
 
     def start(self, name):
         controller = self.cluster.controller(name, "--config", self.config)
@@ -224,6 +228,14 @@ class Forwarding(Pair):
 
 
 class Conflicts(Pair):
+    def config_text(self):
+        """What nobody has signed counts here: the test writes a decision that was never taken."""
+        key = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519"], check=True,
+                             capture_output=True, text=True).stdout
+        path = self.cluster.file("signing.pem", key)
+        return (self.CONFIG +
+                f'signing: {{keyFile: {path}, unsignedUntil: "2100-01-01T00:00:00Z"}}\n')
+
     def test_the_later_one_of_two_pods_with_one_share_goes(self):
         self.add("first")
         self.bound("first")
@@ -231,8 +243,9 @@ class Conflicts(Pair):
         # Its kubelet is away: else it would refuse the second pod before anybody can look at it.
         self.silence_kubelet(node)
         first = self.cluster.api.get(f"{PODS}/first")
-        time.sleep(1.1)  # times of the API are whole seconds
-        self.bind("second", node, {GPUS: first["metadata"]["annotations"][GPUS]})
+        later = json.loads(first["metadata"]["annotations"][GPUS])
+        later["decided"] = str(int(later["decided"]) + 1_000_000_000)
+        self.bind("second", node, {GPUS: json.dumps(later)})
         self.bind("third", node, {})  # as others do it
         wait_until("the second pod is told to go", lambda: self.cluster.api.get(f"{PODS}/second")
                    ["metadata"].get("deletionTimestamp"))

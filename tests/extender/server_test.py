@@ -153,7 +153,7 @@ class Forms(Native):
         value = self.make_pod(50)
         self.assertEqual(set(self.extender.filter(value, [on, on]).nodes), {on})
         self.assertEqual(self.extender.scores(value, [on, on]), {on: 10})
-        self.cluster.wait_free({on: [(50, 16000)]})
+        self.cluster.wait_free({on: [(50, 8000)]})
 
     def test_mixed_and_absurd(self):
         on = self.make_node()
@@ -262,7 +262,7 @@ class Holds(Native):
         error = self.extender.bind(two, on)
         self.assertIn(f"cannot bind pod default/{two['metadata']['name']} to node {on}", error)
         self.assertEqual((self.on(one), self.on(two)), (on, ""))
-        self.assertEqual(self.cards(one), {"c0": [(0, 600, 0)]})
+        self.assertEqual(self.cards(one), {"c0": [(0, 600, 9600)]})
 
     def test_both_were_filtered_on_two_nodes_and_want_the_same(self):
         first, second = self.make_node(), self.make_node()
@@ -272,7 +272,7 @@ class Holds(Native):
         self.assertEqual(self.extender.bind(one, first), "")
         self.assertNotEqual(self.extender.bind(two, first), "")
         self.assertEqual(self.extender.bind(two, second), "")
-        self.cluster.wait_free({first: [(40, 16000)], second: [(40, 16000)]})
+        self.cluster.wait_free({first: [(40, 6400)], second: [(40, 6400)]})
 
     def test_hold_runs_out(self):
         on = self.make_node()
@@ -290,7 +290,7 @@ class Holds(Native):
         self.assertEqual(self.hasty.filter(value, [on]).nodes, [on])
         self.cluster.wait_free({on: [(100, 16000)]})  # the hold has run out
         self.assertEqual(self.hasty.bind(value, on), "")
-        self.assertEqual(self.cards(value), {"c0": [(0, 600, 0)]})
+        self.assertEqual(self.cards(value), {"c0": [(0, 600, 9600)]})
 
     def test_filter_again_moves_the_hold(self):
         first, second = self.make_node(), self.make_node()
@@ -298,7 +298,7 @@ class Holds(Native):
         for on, other in ((first, second), (second, first), (second, first)):
             self.assertEqual(self.extender.filter(value, [on]).nodes, [on])
             self.assertEqual(self.cluster.free(on, other),
-                             {on: [(40, 16000)], other: [(100, 16000)]})
+                             {on: [(40, 6400)], other: [(100, 16000)]})
 
     def test_bind_to_another_node(self):
         first, second, full = self.make_node(), self.make_node(), self.make_node()
@@ -308,7 +308,7 @@ class Holds(Native):
         self.assertIn("insufficient GPU compute", self.extender.bind(value, full))
         self.assertEqual(self.extender.bind(value, second), "")
         self.assertEqual(self.on(value), second)
-        self.cluster.wait_free({first: [(100, 16000)], second: [(40, 16000)]})
+        self.cluster.wait_free({first: [(100, 16000)], second: [(40, 6400)]})
         # Once it is bound, the same bind is answered as done, another one refused.
         self.assertEqual(self.extender.bind(value, second), "")
         self.assertNotEqual(self.extender.bind(value, first), "")
@@ -378,7 +378,7 @@ class Holds(Native):
         self.cluster.delete_pod(guest)
         wait_until("the other is placed", lambda: self.on(ours) == on)
         self.assertIn(GPUS, self.annotations(ours))
-        self.cluster.wait_free({on: [(0, 16000)]})
+        self.cluster.wait_free({on: [(0, 0)]})
 
     def test_a_refused_pod_is_touched_when_there_is_room(self):
         """kube-scheduler would not try it again by itself: nothing that it knows has changed."""

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kube/testing/fake_api_server.h"
@@ -72,7 +71,7 @@ inline std::string event_text(const core::Event& event) {
   if (const auto* e = std::get_if<core::BindFailed>(&event)) return "failed " + e->uid;
   if (const auto* e = std::get_if<core::EvictFailed>(&event)) return "stays " + e->uid;
   if (const auto* e = std::get_if<core::Picked>(&event)) {
-    return fmt::format("picked {} {} '{}'", e->uid, e->generation, e->node);
+    return "picked " + e->uid + " " + std::to_string(e->generation) + " '" + e->node + "'";
   }
   return "other";
 }
