@@ -450,7 +450,7 @@ TEST_F(RosterTest, ARunningPodThatMakesNoSenseIsChargedByWhatCanBeRead) {
   const auto taken = mailbox_.take(10);
   const auto& seen = std::get<core::PodSeenBound>(std::get<core::Event>(taken->at(0)));
   EXPECT_EQ(core::effective_resources(seen.pod).cpu_milli, 2000);
-  EXPECT_EQ(seen.pod.containers.back().gpu.count, 1);
+  EXPECT_EQ(seen.pod.containers.back().gpu.count, 64) << "all cards of the node";
   EXPECT_FALSE(seen.cards.has_value());
 }
 

@@ -327,7 +327,7 @@ TEST(Rooms, ThoseOfTwoPodsOfOnePriorityOnOneNodeAreBothServed) {
   (void)engine.handle(PodGone{"ns/low"}, at(1));
   (void)engine.handle(PodGone{"ns/mid"}, at(1));
   // Both cards are kept, one for each.
-  EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(2))).empty());
+  EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/late").milli(500)}, at(2))).empty());
   EXPECT_TRUE(engine.audit().empty());
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/explain/render.h"
 #include "core/testing/builders.h"
 
 namespace stowage::core {
@@ -79,6 +80,58 @@ TEST(Containers, TheSearchEndsWhereThereIsNoEndOfWaysToTry) {
   testing::PodBuilder many = pod("many");
   for (int i = 0; i < 17; ++i) many.container("c" + std::to_string(i)).milli(400);
   EXPECT_EQ(place(engine, many).text(), "none");
+}
+
+// ---- memory that goes with compute
+// ---------------------------------------------------------------
+
+PodSpec with_core(const std::string& name, std::int32_t milli, std::int32_t count = 1) {
+  return testing::pod(name).gpus(count).milli(milli).memory_mib(kMemoryWithCore);
+}
+
+TEST(MemoryWithCore, SharesThatFillACardFitByTheirMemory) {
+  for (const char* policy : {"dual-price", "binpack", "elastic-binpack", "spread"}) {
+    SCOPED_TRACE(policy);
+    Engine engine = testing::engine_with(policy, {testing::node("n").cards(1).memory_mib(1001)});
+    for (const char* uid : {"a", "b", "c"}) {
+      const auto placed = testing::place(engine, with_core(uid, 333));
+      ASSERT_TRUE(placed.placed());
+      EXPECT_EQ(placed.assignment.containers[0][0].memory_mib, 333) << "rounded down";
+    }
+    EXPECT_EQ(engine.ledger().cards(engine.ledger().find_node("n"))[0].memory_free_mib, 2);
+    EXPECT_TRUE(engine.audit().empty());
+  }
+}
+
+TEST(MemoryWithCore, ACardWithoutThatMuchMemoryIsLeftAlone) {
+  for (const char* policy : {"dual-price", "first"}) {
+    SCOPED_TRACE(policy);
+    Engine engine = testing::engine_with(policy, {testing::node("n").cards(1).memory_mib(1000)});
+    testing::occupy(engine, "n", 0, {.milli = 100, .memory_mib = 700});
+    const auto refused = testing::place(engine, with_core("p", 500));
+    ASSERT_TRUE(refused.refusal.has_value());
+    EXPECT_EQ(render(*refused.refusal),
+              "0/1 nodes are available: 1 insufficient GPU memory (largest hole 300 MiB; no memory "
+              "was asked for, so a share takes as large a part of it as of the compute).");
+    EXPECT_TRUE(testing::place(engine, with_core("q", 300)).placed());
+  }
+}
+
+TEST(MemoryWithCore, IsNoneOnACardOfUnknownMemory) {
+  Engine engine = testing::engine_with("first", {testing::node("n").cards(2).memory_mib(0)});
+  const auto placed = testing::place(engine, with_core("p", 500, 2));
+  ASSERT_TRUE(placed.placed());
+  EXPECT_EQ(placed.assignment.containers[0][1].memory_mib, 0);
+}
+
+TEST(MemoryWithCore, OfCardsThatNobodyNamesItCountsOnEachByItsSize) {
+  Engine engine = testing::engine_with(
+      "first", {testing::node("n").cards(1).memory_mib(1000).cards(1).memory_mib(2000)});
+  (void)engine.handle(PodSeenBound{.pod = with_core("u", 300), .node = "n", .cards = std::nullopt},
+                      {});
+  const auto cards = engine.ledger().cards(engine.ledger().find_node("n"));
+  EXPECT_EQ(cards[0].memory_free_mib, 700);
+  EXPECT_EQ(cards[1].memory_free_mib, 1400);
 }
 
 }  // namespace
