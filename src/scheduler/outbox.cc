@@ -66,8 +66,17 @@ void Outbox::stand_down() {
 
 void Outbox::lead() {
   leads_ = true;
-  for (const auto& [uid, notice] : std::exchange(found_before_, {})) {
-    if (!ends_.roster.name_of(uid).empty()) tell(notice);
+  for (const auto& [key, notice] : std::exchange(found_before_, {})) {
+    const std::string& uid = notice.uid;
+    if (ends_.roster.name_of(uid).empty()) continue;
+    const bool refused =
+        notice.kind == Notice::Kind::refused || notice.kind == Notice::Kind::unsupported;
+    // It has been bound since, or changed so that it can be placed.
+    if (refused &&
+        (ends_.roster.standing(uid) != nullptr || ends_.roster.wanting(uid) != nullptr)) {
+      continue;
+    }
+    tell(notice);
   }
 }
 
@@ -341,8 +350,10 @@ void Outbox::tell(const Notice& notice) {
                          notice.kind == Kind::astray || notice.kind == Kind::unknown_key ||
                          notice.kind == Kind::unlooked;
   if (to_people && !leads_) {  // the leader says so, if there is one
-    if (notice.kind == Kind::forged && found_before_.size() < kFoundBeforeMax) {
-      found_before_.insert_or_assign(notice.uid, notice);
+    const bool waits = notice.kind == Kind::forged || notice.kind == Kind::refused ||
+                       notice.kind == Kind::unsupported;
+    if (waits && found_before_.size() < kFoundBeforeMax) {
+      found_before_.insert_or_assign({notice.uid, notice.kind}, notice);
     }
     return;
   }

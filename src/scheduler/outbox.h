@@ -136,7 +136,7 @@ class Outbox {
   std::uint64_t pause_count_ = 0;
   // Forged annotations that were found before we led, as after a restart: nobody else may have told
   // of them. By uid.
-  std::map<std::string, Notice> found_before_;
+  std::map<std::pair<std::string, Notice::Kind>, Notice> found_before_;
   bool leads_ = true;
   std::shared_ptr<bool> alive_;
 };

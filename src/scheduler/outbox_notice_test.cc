@@ -77,5 +77,17 @@ TEST_F(OutboxNoticeTest, WhatWasForgedBeforeWeLedIsToldOnceWeDo) {
   EXPECT_EQ(events(), 1U);
 }
 
+// The leader before us may have ended before it could say so, or there was none.
+TEST_F(OutboxNoticeTest, WhoWasRefusedBeforeWeLedIsToldOnceWeDo) {
+  outbox_.stand_down();
+  outbox_.tell(
+      {.kind = Notice::Kind::refused, .ns = "ns", .name = "p", .uid = "uid-p", .text = "absurd"});
+  run_for(loop_, milliseconds{10});
+  EXPECT_EQ(events(), 0U);
+  outbox_.lead();
+  ASSERT_TRUE(run_until(loop_, [&] { return events() > 0; }));
+  EXPECT_NE(server_.seen("POST", kNoticeEvents).at(0).body.find("absurd"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stowage::scheduler
