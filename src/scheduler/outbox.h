@@ -134,8 +134,7 @@ class Outbox {
   std::map<std::uint32_t, std::unique_ptr<Picker>> pickers_;  // by profile
   std::map<std::uint64_t, net::Timer> pauses_;                // of binds that are asked for again
   std::uint64_t pause_count_ = 0;
-  // Forged annotations that were found before we led, as after a restart: nobody else may have told
-  // of them. By uid.
+  // What was found of pods before we led, as after a restart: nobody else may have told of it.
   std::map<std::pair<std::string, Notice::Kind>, Notice> found_before_;
   bool leads_ = true;
   std::shared_ptr<bool> alive_;
