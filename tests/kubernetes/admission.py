@@ -333,6 +333,7 @@ class WithoutPolicy(Case):
         half = {"stowage.dev/gpu-core": "50", "stowage.dev/gpu-memory": "40960"}
         self.add(pod("half", half))
         self.refused("half")  # nobody knows which card is in use
+        self.api.delete(f"{self.pods}/half")
         self.api.patch(f"{self.pods}/a", with_annotation(GPUS, text))
         self.add(pod("b"))
         cards = json.loads(self.bound("b")["metadata"]["annotations"][GPUS])["containers"]["c0"]
