@@ -49,6 +49,7 @@ Result<Lease> read_lease(std::string_view json) {
     return key == "metadata" ? read_metadata(value, metadata) : Status{};
   }));
   lease.resource_version = std::move(metadata.resource_version);
+  lease.uid = std::move(metadata.uid);
   lease.annotations = std::move(metadata.annotations);
   STOWAGE_TRY_VOID(text.close());
   if (lease.resource_version.empty()) return fail("metadata.resourceVersion: is missing");

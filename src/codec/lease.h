@@ -12,6 +12,7 @@ namespace stowage::codec {
 
 struct Lease {
   std::string resource_version;
+  std::string uid;     // another one if it was deleted and made anew
   std::string holder;  // empty: nobody's
   std::int32_t seconds = 0;
   std::string acquired;  // times as they are written: compared, never read

@@ -106,7 +106,8 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
   void see(codec::Lease lease) {
     if (std::exchange(fails, false) && ends.on_trouble) ends.on_trouble({}, 0);
     missing_since.reset();
-    if (lease.holder != options.identity) held_until.reset();
+    // Of another lease that bears our name: our call of long ago made it, and others may have led.
+    if (lease.holder != options.identity || lease.uid != seen.uid) held_until.reset();
     const bool same = known && lease.resource_version == seen.resource_version;
     const bool news =
         !known || lease.holder != seen.holder || lease.annotations != seen.annotations;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ constexpr std::chrono::milliseconds kFirst = 15'600ms;
 // server has acted.
 class LeaseServer {
  public:
-  enum class Way : unsigned char { good, lost, reply_lost, broken, no_namespace };
+  // kept: good, but a lease that is to be made waits for act_on_kept(), and the rest is lost.
+  enum class Way : unsigned char { good, lost, reply_lost, broken, no_namespace, kept };
 
   explicit LeaseServer(net::testing::VirtualTime& time) : time_(time) {}
 
@@ -33,9 +35,11 @@ class LeaseServer {
     auto wanted =
         codec::read_lease(request.method == "POST" ? with_version(request.body) : request.body);
     if (!wanted) return {.status = 400};
+    if (request.method != "POST" && !exists_) return {.status = 404};
     if (request.method == "POST" ? exists_ : wanted->resource_version != lease_.resource_version) {
       return {.status = 409};
     }
+    if (!exists_) ++made_;
     exists_ = true;
     lease_ = *wanted;
     lease_.resource_version = std::to_string(++version_);
@@ -50,14 +54,20 @@ class LeaseServer {
     exists_ = true;
     lease_ = {.resource_version = std::to_string(++version_)};
   }
+  void keep(net::HttpRequest request) { kept_ = std::move(request); }
+  [[nodiscard]] bool has_kept() const { return kept_.has_value(); }
+  void act_on_kept() { (void)answer(*kept_); }
   net::testing::VirtualTime& time() { return time_; }
   std::map<std::string, Way> ways;  // by client
 
  private:
   // The lease is created without one, and read_lease() wants one.
   static std::string with_version(std::string body) {
+    return with(std::move(body), R"("resourceVersion":"0")");
+  }
+  static std::string with(std::string body, const std::string& field) {
     const std::string key = R"("metadata":{)";
-    return body.replace(body.find(key), key.size(), key + R"("resourceVersion":"0",)");
+    return body.replace(body.find(key), key.size(), key + field + ",");
   }
   [[nodiscard]] net::HttpResponse ok() const {
     if (lease_.renewed.empty()) {
@@ -70,13 +80,16 @@ class LeaseServer {
                         .renewed_micros = version_,
                         .transitions = lease_.transitions,
                         .annotations = lease_.annotations};
-    return {.status = 200, .body = codec::lease_patch(ask)};
+    return {.status = 200,
+            .body = with(codec::lease_patch(ask), R"("uid":")" + std::to_string(made_) + R"(")")};
   }
 
   net::testing::VirtualTime& time_;
   bool exists_ = false;
   codec::Lease lease_;
   std::int64_t version_ = 0;
+  std::int64_t made_ = 0;  // so often
+  std::optional<net::HttpRequest> kept_;
 };
 
 class LeaseCaller final : public net::HttpCaller {
@@ -94,6 +107,11 @@ class LeaseCaller final : public net::HttpCaller {
         }
       });
     };
+    if (way == LeaseServer::Way::kept && request.method == "POST") {
+      server_.keep(std::move(request));
+      server_.ways[name_] = LeaseServer::Way::lost;
+      return fail();
+    }
     if (way == LeaseServer::Way::lost) return fail();
     time.at(time.now() + 1ms,
             [&server = server_, &time, alive, request = std::move(request), reply, fail, way] {
@@ -371,6 +389,29 @@ TEST_F(ElectorTest, WhoComesAfterADeletionWaitsAsWell) {
   while (b.told.empty()) time.pass(10ms);
   EXPECT_GT(time.now(), fence);
   EXPECT_EQ(b.elector->counters().unclean, 1);
+}
+
+// The server acts late on the call by which a leader made its lease anew. Meanwhile another has
+// led, and its lease was deleted as well.
+TEST_F(ElectorTest, ALeaseThatIsMadeLateIsWaitedOutByWhoLedBefore) {
+  Candidate a(server, "a");
+  time.pass(kFirst + 10s);
+  server.remove();
+  server.ways["a"] = LeaseServer::Way::kept;
+  time.pass(3s);  // a has noticed, and sends it
+  ASSERT_TRUE(server.has_kept());
+  Candidate b(server, "b");
+  time.pass(kFirst + 10s);
+  ASSERT_EQ(b.told, "leads anew ");
+  ASSERT_EQ(a.told, "leads anew lost ");
+  const net::Moment fence = b.elector->fence();
+  server.ways["b"] = LeaseServer::Way::lost;
+  server.remove();
+  server.act_on_kept();
+  ASSERT_EQ(server.lease().holder, "a");
+  server.ways["a"] = LeaseServer::Way::good;
+  while (!a.elector->leading()) time.pass(10ms);
+  EXPECT_GT(time.now(), fence);
 }
 
 TEST_F(ElectorTest, AFreeLeaseThatNobodyEverHeldIsTakenAsNone) {

@@ -43,6 +43,9 @@ void Checks::acted(const ApiSide::Acted& acted) {
     bound(acted.sender, call->object());
   } else if (kind == local::Kind::pod && method == "DELETE") {
     removed(acted.sender, call->object());
+  } else if (kind == local::Kind::lease) {
+    const local::ObjectPtr lease = side_.store().get(kind, {"kube-system", "stowage"});
+    if (lease != nullptr) leadership_.written(*lease, method == "POST");
   } else if (kind == local::Kind::persistent_volume_claim && method == "PATCH") {
     // A node was chosen for the pod of this claim.
     const std::uint32_t number = pod_number(call->object().name);
@@ -107,19 +110,11 @@ void Checks::judge(const Gift& gift, const PodView& pod) {
   }
 }
 
-// Under the assumptions of api_side.h nothing that a leader sent is acted on once another has the
-// lease. A user may have deleted it.
+// Under the assumptions of api_side.h nothing that a leader sent is acted on when it leads no more.
 void Checks::check_lease(const std::string& sender, const PodView& pod) {
-  const local::ObjectPtr lease = side_.store().get(local::Kind::lease, {"kube-system", "stowage"});
-  if (lease == nullptr) {
-    if (plan_.features.has(Feature::lease)) return;
-    return violate("two leaders", fmt::format("{} binds, but there is no lease", sender));
-  }
-  const json::object tree = lease->tree();
-  const std::string_view holder = local::text_at(tree, "spec.holderIdentity");
-  if (holder == sender) return;
-  violate("two leaders", fmt::format("pod {} is bound by {} while \"{}\" holds the lease",
-                                     pod.name.name, sender, holder));
+  const std::string why = leadership_.forbids(sender);
+  if (why.empty()) return;
+  violate("two leaders", fmt::format("pod {} is bound by {}: {}", pod.name.name, sender, why));
 }
 
 void Checks::check_cards(const PodView& pod) {

@@ -7,7 +7,7 @@
 //     them, and its kubelet refuses none of our pods
 //   - no pod is bound twice, and none without the cards that it asks for; where a pod names its
 //     cards in two ways, they are the same cards
-//   - no binding of a replica is acted on while another replica holds the lease
+//   - no binding of a replica is acted on that may not bind by the lease (leadership.h)
 //   - no quota is exceeded by a pod that we bind (quota_recount.h)
 //   - required rules between pods hold for pods that we bind (rule_checks.h)
 //   - room that is kept for a nominated pod is not given to one that matters no more
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "api_side.h"
+#include "leadership.h"
 #include "objects.h"
 #include "plan.h"
 #include "quota_recount.h"
@@ -35,7 +36,12 @@ namespace stowage::faults {
 class Checks {
  public:
   Checks(const Plan& plan, ApiSide& side, Views& views, Witness& witness)
-      : plan_(plan), side_(side), views_(views), witness_(witness), quotas_(plan, side.world()) {}
+      : plan_(plan),
+        side_(side),
+        views_(views),
+        witness_(witness),
+        quotas_(plan, side.world()),
+        leadership_(side.world()) {}
 
   void acted(const ApiSide::Acted& acted);
   // A user has written on this pod which cards it has: what we gave it does not count any more.
@@ -48,6 +54,7 @@ class Checks {
   void nominated(const std::string& uid) { nominated_[uid] = side_.world().now(); }
   [[nodiscard]] const std::vector<Moment>& evictions() const { return evictions_; }
   [[nodiscard]] QuotaRecount& quotas() { return quotas_; }
+  [[nodiscard]] Leadership& leadership() { return leadership_; }
 
   // `kind`: one of a few words that stay the same from version to version.
   void violate(std::string_view kind, const std::string& what);
@@ -83,6 +90,7 @@ class Checks {
   Views& views_;
   Witness& witness_;
   QuotaRecount quotas_;
+  Leadership leadership_;
   std::map<std::string, Gift> gifts_;        // by uid
   std::set<std::string> bound_;              // uids
   std::set<std::string> edited_;             // uids

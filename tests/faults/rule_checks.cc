@@ -34,27 +34,34 @@ std::string broken_together(const RuleAsk& ask, const MustKnow& must_know) {
                      ask.pod.node, ask.pod.app);
 }
 
-// Pods that others bound just now may be unknown: they count where they do no harm.
+// Pods that others bound just now may be unknown: they count where they do no harm. So do pods that
+// are not bound: the bind of one that was decided before may arrive after this, or have failed.
+// Each of them may have been expected on one node that has too few.
 std::string broken_spread(const RuleAsk& ask, const MustKnow& must_know) {
   std::map<std::string, int> most;   // with those that may be unknown
   std::map<std::string, int> least;  // without them
   for (const NodeView* node : ask.nodes) {
     if (!node->cordoned) most[node->name] = least[node->name] = 0;
   }
+  int anywhere = 0;
   for (const PodView* other : ask.pods) {
-    if (other->app != ask.pod.app || other->node.empty() || other->ended()) continue;
+    if (other->app != ask.pod.app || other->ended()) continue;
     if (most.contains(other->node)) ++most[other->node];
-    const bool counts = !other->deleting && must_know(*other);
-    if (counts && least.contains(other->node)) ++least[other->node];
-  }
-  int fewest = 1'000'000;
-  for (const auto& [node, count] : most) {
-    if (node != ask.pod.node) fewest = std::min(fewest, count);
+    if (other->node.empty() || !must_know(*other)) {
+      ++anywhere;
+    } else if (!other->deleting && least.contains(other->node)) {
+      ++least[other->node];
+    }
   }
   const auto here = least.find(ask.pod.node);
-  if (here == least.end() || here->second - fewest <= 1) return {};
-  return fmt::format("pod {} makes {} of {} on {}, and another node has {}", ask.pod.name.name,
-                     here->second, ask.pod.app, ask.pod.node, fewest);
+  if (here == least.end()) return {};
+  int missing = 0;
+  for (const auto& [node, count] : most) {
+    if (node != ask.pod.node) missing += std::max(0, here->second - 1 - count);
+  }
+  if (missing <= anywhere) return {};
+  return fmt::format("pod {} makes {} of {} on {}; other nodes lack {}, and {} may be on their way",
+                     ask.pod.name.name, here->second, ask.pod.app, ask.pod.node, missing, anywhere);
 }
 
 }  // namespace

@@ -261,19 +261,20 @@ class Simulation {
 
   // ---- who leads
 
-  // Whoever writes the lease is, or becomes, the leader: what another sends must not be able to
-  // arrive any more.
+  // When somebody has written the lease: who may go on is the leader. What others send must not be
+  // able to arrive any more, and who has made a lease must not have begun yet.
   void check_leaders(const ApiSide::Acted& acted) {
     if (acted.request.method == "GET" || acted.response.status > 299) return;
     if (acted.request.target.find("/leases") == std::string::npos) return;
     for (Slot& slot : slots_) {
-      if (!slot.replica || slot.replica->name() == acted.sender) continue;
+      if (!slot.replica || slot.replica->name() == checks_.leadership().leader()) continue;
       if (!slot.replica->deciding() || slot.replica->elector().fence() <= world_.now()) continue;
       const auto left = slot.replica->elector().fence() - world_.now();
-      checks_.violate("two leaders",
-                      fmt::format("{} writes the lease, and {} may go on for {} ms", acted.sender,
-                                  slot.replica->name(),
-                                  std::chrono::duration_cast<milliseconds>(left).count()));
+      checks_.violate(
+          "two leaders",
+          fmt::format("{} writes the lease, \"{}\" leads by it, and {} may go on for {} ms",
+                      acted.sender, checks_.leadership().leader(), slot.replica->name(),
+                      std::chrono::duration_cast<milliseconds>(left).count()));
     }
   }
 
