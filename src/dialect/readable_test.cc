@@ -88,8 +88,8 @@ TEST(ReadablePart, MoreContainersThanAPodMayHaveAreAddedUp) {
   for (int i = 0; i < 300; ++i) {
     many.push_back(container(("c" + std::to_string(i)).c_str(), {{"cpu", "10m"}}));
   }
-  many[5] = container(
-      "c5", {{"cpu", "10m"}, {"nvidia.com/gpu", "2"}, {"nano-gpu/gpu-percent", "50"}});
+  many[5] =
+      container("c5", {{"cpu", "10m"}, {"nvidia.com/gpu", "2"}, {"nano-gpu/gpu-percent", "50"}});
   const core::PodSpec spec = read_of(pod(many));
   EXPECT_EQ(core::effective_resources(spec).cpu_milli, 3000);
   EXPECT_EQ(asks_of(spec), "2 1x500");
