@@ -99,13 +99,11 @@ void Roster::see_node(const dialect::NodeObject& object) {
   core::NodeSpec cards{
       .name = reading->node.name, .cards = reading->node.cards, .links = reading->node.links};
   entry.spec = std::move(cards);
-  // Before the node: cards that it has again are promised, and the engine gives away what is free.
-  if (leads_ && !same_cards) tell_promises(object.name, Which::is_signed);
   mailbox_.put_node(core::NodeChanged{std::move(reading->node)});
 
   if (same_cards) return;
   if (on_cards_) on_cards_(object.name, &entry.spec.cards);
-  if (leads_) tell_promises(object.name, Which::all);
+  if (leads_) tell_promises(object.name);
   if (const auto here = on_node_.find(object.name); here != on_node_.end()) {
     for (const std::string& uid : here->second) ask_kubelet(uid, pods_.at(uid));
   }

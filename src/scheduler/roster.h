@@ -266,8 +266,7 @@ class Roster {
   };
   [[nodiscard]] std::optional<core::PodHeld> promise_of(const Untold& untold) const;
   void tell_promise(core::PodHeld promise);
-  enum class Which : std::uint8_t { all, is_signed };
-  void tell_promises(const std::string& node, Which which);  // of that node; empty: of all
+  void tell_promises(const std::string& node);  // of that node; empty: of all
   void heed_time(std::int64_t decided);
   // ----
   void see_nomination(PodEntry& entry, const dialect::PodObject& object);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dialect/absent_cards.h"
 #include "dialect/times.h"
 #include "scheduler/roster.h"
 
@@ -33,19 +34,22 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
   if (auto promise = promise_of(untold)) tell_promise(std::move(*promise));
 }
 
-// Unset: it does not count, or its node lacks the cards.
+// Unset: it does not count, or has no signature and its node lacks the cards.
 std::optional<core::PodHeld> Roster::promise_of(const Untold& untold) const {
   const dialect::PodObject& object = untold.object;
   const auto node_name = dialect::promised_node(object);
-  const core::NodeSpec* on = node_name ? node(*node_name) : nullptr;
-  if (on == nullptr) return std::nullopt;
+  const core::NodeSpec* there = node_name ? node(*node_name) : nullptr;
+  if (!node_name || (there == nullptr && !untold.is_signed)) return std::nullopt;
+  core::NodeSpec on = there != nullptr ? *there : core::NodeSpec{.name = *node_name};
+  // Some of its cards may be away, and the pod may be bound by it all the same.
+  if (untold.is_signed) dialect::add_absent_cards(object, on);
   auto spec =
       dialect::to_spec(object, reading({.floor_whole_cards = true, .placed_by_others = true}));
   if (!spec) return std::nullopt;
   const std::int64_t now = clock_.unix_nanos();
   auto promise = dialect::read_promise({.object = object,
                                         .pod = *spec,
-                                        .node = *on,
+                                        .node = on,
                                         .unix_nanos = now,
                                         .is_signed = untold.is_signed});
   if (!promise) return std::nullopt;
@@ -55,17 +59,16 @@ std::optional<core::PodHeld> Roster::promise_of(const Untold& untold) const {
   const std::int64_t left = std::min<std::int64_t>(promise->made_unix_nanos - now, 0) + limit;
   return core::PodHeld{.pod = std::move(*spec),
                        .node = std::move(promise->node),
-                       .cards = core::by_id(promise->cards, *on),
+                       .cards = core::by_id(promise->cards, on),
                        .made = promise->made_unix_nanos,
                        .until = {clock_.now().ns + left},
                        .is_signed = untold.is_signed};
 }
 
-void Roster::tell_promises(const std::string& node, Which which) {
+void Roster::tell_promises(const std::string& node) {
   std::vector<core::PodHeld> promises;
   for (const auto& [uid, untold] : untold_) {
     if (!node.empty() && dialect::promised_node(untold.object) != node) continue;
-    if (which == Which::is_signed && !untold.is_signed) continue;
     if (auto promise = promise_of(untold)) promises.push_back(std::move(*promise));
   }
   // Of two without a signature that speak of one card the later one counts: the first was given up
@@ -121,7 +124,7 @@ void Roster::stand_down() {
 
 void Roster::lead() {
   leads_ = true;
-  tell_promises({}, Which::all);
+  tell_promises({});
 }
 
 }  // namespace stowage::scheduler
