@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "dialect/absent_cards.h"
 #include "dialect/amounts.h"
 #include "dialect/json.h"
 #include "dialect/json_fields.h"
@@ -217,6 +218,27 @@ Result<core::Assignment> parse_gpus(std::string_view text, const core::PodSpec& 
   }
   if (known != containers->keys.size()) return fail("it names a container that the pod has not");
   return cards;
+}
+
+void add_absent_cards(const PodObject& object, core::NodeSpec& node) {
+  const std::string* text = find(object.annotations, kGpusAnnotation);
+  if (text == nullptr) return;
+  const auto json = parse_json(*text);
+  const Json* containers = json ? json->find("containers") : nullptr;
+  if (containers == nullptr || containers->kind != Json::Kind::object) return;
+  for (const Json& list : containers->elements) {
+    if (list.kind != Json::Kind::array) continue;
+    for (const Json& entry : list.elements) {
+      if (entry.kind != Json::Kind::object || find_card(entry, node)) continue;
+      const auto id = string_field(entry, "id");
+      const auto index = bounded_field(entry, "index", {.most = kMaxCardIndex});
+      const auto memory = bounded_field(entry, "memoryMiB", {.most = core::kMaxCardMemoryMib});
+      if (!id || !index || !memory) continue;
+      node.cards.push_back({.id = std::string(*id),
+                            .index = static_cast<std::int32_t>(*index),
+                            .memory_mib = *memory});
+    }
+  }
 }
 
 std::optional<std::int64_t> decided_at(const PodObject& object) {

@@ -137,6 +137,7 @@ struct PromiseAsk {
   const core::PodSpec& pod;
   const core::NodeSpec& node;   // the promised one
   std::int64_t unix_nanos = 0;  // now
+  bool is_signed = false;       // so its time was written by one of us, whatever the clock says
 };
 [[nodiscard]] std::optional<Promise> read_promise(const PromiseAsk& ask);
 // Its scheduler has found the pod unschedulable in a later second than this: an attempt that began

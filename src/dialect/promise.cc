@@ -50,7 +50,8 @@ std::optional<Made> made(const PromiseAsk& ask, const Dialect& dialect) {
                 .broken = !object.unscheduled_reason.empty()};
   }
   const auto at = parse_nanos(*text);
-  if (!at || *at < 0 || *at > ask.unix_nanos + kFuture) return std::nullopt;
+  if (!at || *at < 0) return std::nullopt;
+  if (!ask.is_signed && *at > ask.unix_nanos + kFuture) return std::nullopt;
   return Made{.at = *at, .broken = refused_since(object, *at)};
 }
 

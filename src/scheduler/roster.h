@@ -254,12 +254,17 @@ class Roster {
   // ---- signatures (roster_proof.cc)
   using Proof = Testimony::Sight::Proof;
   [[nodiscard]] Proof proof_of(const dialect::PodObject& bound, const Checked& check);
-  [[nodiscard]] bool promise_is_ours(const dialect::PodObject& unbound);
+  enum class Whose : std::uint8_t { nobodys, unsigned_ours, ours };
+  [[nodiscard]] Whose whose_promise(const dialect::PodObject& unbound);
   [[nodiscard]] bool signed_since(std::int64_t unix_nanos) const;
   [[nodiscard]] bool promised_before_signing(const dialect::PodObject& object) const;
   // ---- promises (roster_promise.cc)
   void see_promise(PodEntry& entry, const dialect::PodObject& object);
-  [[nodiscard]] std::optional<core::PodHeld> promise_of(const dialect::PodObject& object) const;
+  struct Untold {
+    dialect::PodObject object;
+    bool is_signed = false;
+  };
+  [[nodiscard]] std::optional<core::PodHeld> promise_of(const Untold& untold) const;
   void tell_promise(core::PodHeld promise);
   void tell_promises(const std::string& node);  // of that node; empty: of all
   void heed_time(std::int64_t decided);
@@ -310,7 +315,7 @@ class Roster {
   bool from_dump_ = false;
   // By uid: unbound pods with a promise that was not told. We do not lead, or it does not count:
   // perhaps it will when its node comes, or has the cards again.
-  std::map<std::string, dialect::PodObject> untold_;
+  std::map<std::string, Untold> untold_;
   std::map<std::int32_t, std::size_t> memory_units_;  // how many nodes have it
   struct Unlooked {
     base::Instant due;

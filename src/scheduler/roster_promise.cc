@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dialect/absent_cards.h"
 #include "dialect/times.h"
 #include "scheduler/roster.h"
 
@@ -19,61 +20,74 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
   entry.promised = false;
   untold_.erase(object.uid);
   if (!dialect::promised_node(object)) return;
-  if (!promise_is_ours(object)) {
+  const Whose whose = whose_promise(object);
+  if (whose == Whose::nobodys) {
     if (std::exchange(entry.promise_forged, true)) return;
     ++forged_;
     return notify(Notice::Kind::forged, object,
                   "what the pod says about a node and cards that were promised to it has no "
                   "signature of the scheduler; it is ignored");
   }
-  untold_.emplace(object.uid, object).first->second.rules = {};
+  Untold& untold = untold_[object.uid] = {.object = object, .is_signed = whose == Whose::ours};
+  untold.object.rules = {};
   if (!leads_) return;
-  if (auto promise = promise_of(object)) tell_promise(std::move(*promise));
+  if (auto promise = promise_of(untold)) tell_promise(std::move(*promise));
 }
 
-// Unset: it does not count, or its node lacks the cards.
-std::optional<core::PodHeld> Roster::promise_of(const dialect::PodObject& object) const {
+// Unset: it does not count, or has no signature and its node lacks the cards.
+std::optional<core::PodHeld> Roster::promise_of(const Untold& untold) const {
+  const dialect::PodObject& object = untold.object;
   const auto node_name = dialect::promised_node(object);
-  const core::NodeSpec* on = node_name ? node(*node_name) : nullptr;
-  if (on == nullptr) return std::nullopt;
+  const core::NodeSpec* there = node_name ? node(*node_name) : nullptr;
+  if (!node_name || (there == nullptr && !untold.is_signed)) return std::nullopt;
+  core::NodeSpec on = there != nullptr ? *there : core::NodeSpec{.name = *node_name};
+  // Some of its cards may be away, and the pod may be bound by it all the same.
+  if (untold.is_signed) dialect::add_absent_cards(object, on);
   auto spec =
       dialect::to_spec(object, reading({.floor_whole_cards = true, .placed_by_others = true}));
   if (!spec) return std::nullopt;
   const std::int64_t now = clock_.unix_nanos();
-  auto promise =
-      dialect::read_promise({.object = object, .pod = *spec, .node = *on, .unix_nanos = now});
+  auto promise = dialect::read_promise({.object = object,
+                                        .pod = *spec,
+                                        .node = on,
+                                        .unix_nanos = now,
+                                        .is_signed = untold.is_signed});
   if (!promise) return std::nullopt;
   spec->profile = *promise_profile_;
   const std::int64_t limit = promise->broken ? 0 : std::chrono::nanoseconds(bind_limit_).count();
+  // By a clock that was ahead of ours: it was made before now all the same.
+  const std::int64_t left = std::min<std::int64_t>(promise->made_unix_nanos - now, 0) + limit;
   return core::PodHeld{.pod = std::move(*spec),
                        .node = std::move(promise->node),
-                       .cards = core::by_id(promise->cards, *on),
+                       .cards = core::by_id(promise->cards, on),
                        .made = promise->made_unix_nanos,
-                       .until = {clock_.now().ns + (promise->made_unix_nanos + limit - now)}};
+                       .until = {clock_.now().ns + left},
+                       .is_signed = untold.is_signed};
 }
 
 void Roster::tell_promises(const std::string& node) {
   std::vector<core::PodHeld> promises;
-  for (const auto& [uid, object] : untold_) {
-    if (!node.empty() && dialect::promised_node(object) != node) continue;
-    if (auto promise = promise_of(object)) promises.push_back(std::move(*promise));
+  for (const auto& [uid, untold] : untold_) {
+    if (!node.empty() && dialect::promised_node(untold.object) != node) continue;
+    if (auto promise = promise_of(untold)) promises.push_back(std::move(*promise));
   }
-  // Of two that speak of one card the later one counts: the first was given up when it was made.
+  // Of two without a signature that speak of one card the later one counts: the first was given up
+  // when it was made.
   std::stable_sort(promises.begin(), promises.end(),
                    [](const core::PodHeld& a, const core::PodHeld& b) { return a.made > b.made; });
   for (core::PodHeld& promise : promises) tell_promise(std::move(promise));
 }
 
 void Roster::tell_promise(core::PodHeld promise) {
-  const auto object = untold_.extract(promise.pod.uid);
+  const dialect::PodObject object = untold_.extract(promise.pod.uid).mapped().object;
   PodEntry& entry = pods_.at(promise.pod.uid);
   entry.promised = true;
   entry.nominated.clear();  // the promise says more
   heed_time(promise.made);
   if (on_promise_) {
     on_promise_({.uid = promise.pod.uid,
-                 .ns = object.mapped().ns,
-                 .name = object.mapped().name,
+                 .ns = object.ns,
+                 .name = object.name,
                  .made = promise.made,
                  .until = promise.until});
   }

@@ -66,19 +66,23 @@ Roster::Proof Roster::proof_of(const dialect::PodObject& bound, const Checked& c
                                                                                : Proof::bad;
 }
 
-bool Roster::promise_is_ours(const dialect::PodObject& unbound) {
-  if (!keys_) return true;
+Roster::Whose Roster::whose_promise(const dialect::PodObject& unbound) {
+  if (!keys_) return Whose::unsigned_ours;
   const auto node = dialect::promised_node(unbound);
   const kube::SealCheck check = kube::check_seal(*keys_, unbound, *node);
   switch (check.result) {
-    case Check::good: return check.purpose == dialect::Purpose::promise && check.dialect_good;
-    case Check::none: return promised_before_signing(unbound);
+    case Check::good: {
+      const bool whole = check.purpose == dialect::Purpose::promise && check.dialect_good;
+      return whole ? Whose::ours : Whose::nobodys;
+    }
+    case Check::none:
+      return promised_before_signing(unbound) ? Whose::unsigned_ours : Whose::nobodys;
     case Check::unknown:
       if (on_unknown_key_) on_unknown_key_();
-      return false;
-    case Check::bad: return false;
+      return Whose::nobodys;
+    case Check::bad: return Whose::nobodys;
   }
-  return false;
+  return Whose::nobodys;
 }
 
 Testimony::Word Roster::hear(PodEntry& entry, const dialect::PodObject& object,

@@ -20,12 +20,12 @@ const core::NodeSpec kNode{.name = "n",
                                      {.id = "n/2", .index = 2},
                                      {.id = "n/3", .index = 3}}};
 
-dialect::NodeObject node_object() {
+dialect::NodeObject node_object(const char* gpus = "4") {
   dialect::NodeObject node;
   node.name = "n";
   node.uid = "uid-n";
   node.allocatable = {{"pods", *base::Quantity::parse("110")},
-                      {"nvidia.com/gpu", *base::Quantity::parse("4")}};
+                      {"nvidia.com/gpu", *base::Quantity::parse(gpus)}};
   node.capacity = node.allocatable;
   return node;
 }
@@ -240,6 +240,31 @@ TEST_F(RosterProofTest, OnlySignedPromisesAreHeld) {
   auto taken = decided("f", Purpose::promise);
   taken.uid = "another";
   EXPECT_EQ(list({taken}), "");
+}
+
+TEST_F(RosterProofTest, ASignedPromiseIsHeldWhateverTheClockSays) {
+  std::int64_t left = 0;
+  const auto look = [&](const Roster::Promised& promised) { left = promised.until.ns / kSecond; };
+  roster_->on_promise(look);
+  EXPECT_EQ(list({decided("a", Purpose::promise, kUnixNow + 7200 * kSecond)}), "a held;");
+  EXPECT_EQ(left, 660) << "it was made before now, by a clock that was ahead";
+  restart();
+  roster_->on_promise(look);
+  EXPECT_EQ(list({decided("b", Purpose::promise, kUnixNow - 7200 * kSecond)}), "b held;");
+  EXPECT_EQ(left, 660 - 7200) << "it is taken off the pod first";
+}
+
+// The engine gives away what is free of a node when it is told of it, and the rest of the cards.
+TEST_F(RosterProofTest, ASignedPromiseIsHeldWhileItsCardIsAway) {
+  roster_->see_node(node_object("1"));
+  (void)events();
+  EXPECT_EQ(list({decided("a", Purpose::promise)}), "a held;");
+  roster_->see_node(node_object("4"));
+  EXPECT_EQ(events(), "") << "once";
+  restart();
+  roster_->lose_node("n");
+  (void)events();
+  EXPECT_EQ(list({decided("b", Purpose::promise)}), "b held;");
 }
 
 TEST_F(RosterProofTest, APromiseThatIsOlderThanSigningIsHeldWhileItLasts) {

@@ -187,6 +187,7 @@ class Engine::Body {
     Place place;
     base::Instant until;   // of a hold
     bool claimed = false;  // its bind is under way: it no longer runs out
+    bool debt = false;     // it was promised cards that were not all free when we heard of it
   };
   class OwnRoom;
   struct Candidates;  // the nodes of an ask, as the policy sees them
@@ -195,6 +196,7 @@ class Engine::Body {
   Candidates look_at(const PodSpec& pod, const std::vector<std::string>& nodes, Try which);
   void hold(const PodSpec& pod, Candidates& candidates, base::Instant until);
   void hold_promised(const PodHeld& e);
+  [[nodiscard]] Positions positions_on(const std::string& node, const NamedAssignment& cards) const;
   // The cards that the policy chooses on the best of the candidates.
   [[nodiscard]] Assignment cards_on_best(const Candidates& candidates);
   [[nodiscard]] Place place_of(NodeIndex node, const Assignment& cards) const;

@@ -256,11 +256,14 @@ void Engine::Body::on(const PodSeenBound& e) {
   if (clearer && is_on != was_on) wake(is_on);
 }
 
+Positions Engine::Body::positions_on(const std::string& node, const NamedAssignment& cards) const {
+  const NodeIndex at = ledger_.find_node(node);
+  return find_positions(cards, at.valid() ? ledger_.spec(at) : NodeSpec{.name = node});
+}
+
 PodIndex Engine::Body::seen_bound(const PodSeenBound& e) {
   if (!e.cards) return ledger_.seen_bound(e.pod, e.node, std::nullopt);
-  const NodeIndex node = ledger_.find_node(e.node);
-  const Positions at =
-      find_positions(*e.cards, node.valid() ? ledger_.spec(node) : NodeSpec{.name = e.node});
+  const Positions at = positions_on(e.node, *e.cards);
   return ledger_.seen_bound(e.pod, e.node, at.cards, at.absent);
 }
 

@@ -302,7 +302,8 @@ ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands
   now_ = now;
   ClaimAnswer answer;
   const auto guest = guests_.find(ask.pod.uid);
-  if (guest != guests_.end() && !guest->second.claimed && !still_there(guest->second)) {
+  if (guest != guests_.end() && !guest->second.claimed &&
+      (guest->second.debt || !still_there(guest->second))) {
     wake_after(let_go(ask.pod.uid), ask.pod.name);
   } else if (guest != guests_.end() && guest->second.place.node == ask.node) {
     answer.place = guest->second.place;
@@ -356,17 +357,18 @@ void Engine::Body::on(const PodHeld& e) {
 }
 
 void Engine::Body::hold_promised(const PodHeld& e) {
+  if (e.until <= now_ || !asks_for_cards(e.pod) || !names_cards(e.cards)) return;
+  if (ledger_.find_pod(e.pod.uid).valid()) return;
   const NodeIndex node = ledger_.find_node(e.node);
-  const bool possible = node.valid() && ledger_.present(node) && e.until > now_ &&
-                        asks_for_cards(e.pod) && names_cards(e.cards) &&
-                        !ledger_.find_pod(e.pod.uid).valid();
-  const auto cards = possible ? by_position(e.cards, ledger_.spec(node)) : std::nullopt;
-  if (!cards || !ledger_.cards_free(e.pod, node, *cards)) return;
-  if (!quotas_.leaves(e.pod, ledger_.spec(node), *cards)) return;
-  const PodIndex held = ledger_.reserve_guest(e.pod, node, *cards);
+  const Positions at = positions_on(e.node, e.cards);
+  const bool free = node.valid() && ledger_.present(node) && at.absent.empty() &&
+                    ledger_.cards_free(e.pod, node, at.cards) &&
+                    quotas_.leaves(e.pod, ledger_.spec(node), at.cards);
+  if (!free && !e.is_signed) return;
+  const PodIndex held = ledger_.reserve_promised(e.pod, e.node, at.cards, at.absent);
   quotas_.charge(held, ledger_);
   guests_[e.pod.uid] = {
-      .pod = e.pod, .place = {.node = e.node, .cards = e.cards}, .until = e.until};
+      .pod = e.pod, .place = {.node = e.node, .cards = e.cards}, .until = e.until, .debt = !free};
   runs_out_.emplace(e.until, e.pod.uid);
 }
 

@@ -1,4 +1,5 @@
-// Promises that outlived our memory of them count against the quota, and are not held beyond it.
+// Promises that outlived our memory of them count against the quota, and are not held beyond it
+// unless we have signed them: it allowed them then.
 #include <gtest/gtest.h>
 
 #include "core/engine/engine.h"
@@ -49,6 +50,11 @@ TEST(PromiseQuota, APromiseBeyondTheQuotaIsNotHeld) {
     (void)engine.handle(promise("p", "a/0"), {});
     (void)engine.handle(promise("q", "a/1"), {});
     EXPECT_EQ(engine.counters().held, row.held) << row.name;
+    for (PodHeld ours : {promise("p", "a/0"), promise("q", "a/1")}) {
+      ours.is_signed = true;
+      (void)engine.handle(ours, {});
+    }
+    EXPECT_EQ(engine.counters().held, 2U) << row.name;
     EXPECT_TRUE(engine.ledger().audit().empty()) << row.name;
   }
 }

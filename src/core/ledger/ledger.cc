@@ -190,6 +190,14 @@ PodIndex Ledger::reserve_guest(const PodSpec& pod, NodeIndex node, const Assignm
   return index;
 }
 
+PodIndex Ledger::reserve_promised(const PodSpec& pod, std::string_view node_name,
+                                  const Assignment& cards, std::span<const std::string> absent) {
+  STOWAGE_CHECK(!find_pod(pod.uid).valid());
+  const PodIndex index = seen_bound(pod, node_name, cards, absent);
+  pods_[index.at()].state = PodState::reserved;
+  return index;
+}
+
 void Ledger::confirm(PodIndex pod) {
   auto& record = pods_[pod.at()];
   if (record.state != PodState::reserved) return;

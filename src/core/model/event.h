@@ -58,6 +58,9 @@ struct PodHeld {  // an unbound pod that was promised cards, by a hold that outl
   NamedAssignment cards;
   std::int64_t made = 0;  // when, in nanoseconds by the wall clock
   base::Instant until;
+  // By us, and its scheduler may bind the pod by it: it is held whatever others have done to the
+  // cards or to the quota since, and while the node lacks the cards.
+  bool is_signed = false;
 };
 // Of a hold that ends when it is said to (HoldEnded), and not by itself.
 inline constexpr base::Instant kUntilTold{std::numeric_limits<std::int64_t>::max()};
