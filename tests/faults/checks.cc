@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "card_sums.h"
 #include "local/call.h"
 #include "rule_checks.h"
 
@@ -169,35 +170,31 @@ void Checks::check_number(const Gift& gift, const PodView& pod) {
   if (object == nullptr) return;
   const NodeView node = view_of(plan_, *object);
   if (!node.counted || witness_.disturbed_since(pod.node, gift.known_until)) return;
-  struct Sum {
-    std::int64_t devices = 0;
-    std::int64_t unnamed = 0;  // the most of a single pod: two may share
-    std::set<std::string> named;
-    [[nodiscard]] std::int64_t cards() const {
-      return devices + std::max<std::int64_t>(unnamed, std::ssize(named));
-    }
-  };
-  Sum before;
-  Sum after;
+  CardSums before(node);
+  CardSums after(node);
   std::string who;
-  const auto add = [&](Sum& sum, const PodView& each) {
+  const auto add = [&](CardSums& sum, const PodView& each) {
     if (each.devices() > 0) {
-      sum.devices += each.devices();
+      sum.add_devices(each.devices());
     } else if (each.shares.empty() || edited_.contains(each.uid)) {
-      sum.unnamed = std::max<std::int64_t>(sum.unnamed, shape_of(plan_, each.number).cards);
+      sum.add_unnamed(shape_of(plan_, each.number).cards);
     } else {
-      for (const Share& share : each.shares) sum.named.insert(share.card);
+      sum.add_named(each);
     }
   };
   for (const PodView* each : views_.pods()) {
     if (each->node != pod.node || each->ended()) continue;
     add(after, *each);
     if (each->uid != pod.uid) add(before, *each);
-    who += fmt::format(" {} ({}{})", each->name.name, each->devices() > 0 ? "devices, " : "",
+    who += fmt::format(" {} ({}{}", each->name.name, each->devices() > 0 ? "devices, " : "",
                        shape_of(plan_, each->number).cards);
+    for (const Share& share : each->shares) {
+      who += fmt::format(", {} {} milli {} MiB", share.card, share.milli, share.memory_mib);
+    }
+    who += ')';
   }
   // That is for the kubelet to say.
-  if (pod.devices() > 0 && after.devices > std::ssize(node.cards)) return;
+  if (pod.devices() > 0 && after.devices() > std::ssize(node.cards)) return;
   // A share of a card that is in use already makes no difference.
   if (after.cards() <= std::ssize(node.cards) || after.cards() == before.cards()) return;
   violate("more cards than the node has",

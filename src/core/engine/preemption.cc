@@ -114,6 +114,8 @@ PodRecord Engine::Body::as_it_will_be(PodIndex pod) const {
       record.unnamed.whole = unnamed_use(unnamed_asks(room.pod)).whole;
       break;
     }
+    record.asks.clear();
+    record.unnamed = {};
     record.charges = footprint(room.pod, room.target);
     std::erase_if(record.charges, [&](const CardCharge& charge) {
       return charge.card >= ledger_.state(record.node).cards;

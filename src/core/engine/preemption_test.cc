@@ -331,5 +331,62 @@ TEST(Rooms, ThoseOfTwoPodsOfOnePriorityOnOneNodeAreBothServed) {
   EXPECT_TRUE(engine.audit().empty());
 }
 
+// ---- beside pods that are placed by number ------------------------------------------------------
+
+struct UnnamedRow {
+  const char* name;
+  PodSpec vip;
+  Naming vip_naming;
+  Naming late_naming;
+};
+
+// A pod whose cards have to be named waits for the last pod of which nobody knows where it is.
+TEST(Rooms, PodsThatArePlacedByNumberDoNotTakeThem) {
+  const PodSpec two = pod("ns/vip").gpus(2).priority(10);
+  const PodSpec share = pod("ns/vip").milli(500).priority(10);
+  for (const auto& row :
+       {UnnamedRow{"named, and late by number", two, Naming::always, Naming::never},
+        {"named, and late where it may be", two, Naming::always, Naming::if_known},
+        {"a share, and late by number", share, Naming::always, Naming::never},
+        {"a share, and late where it may be", share, Naming::always, Naming::if_known},
+        {"both where they may be", two, Naming::if_known, Naming::if_known}}) {
+    SCOPED_TRACE(row.name);
+    Engine engine = engine_with("first", {node("a").cards(2)});
+    for (const char* uid : {"ns/low", "ns/mid"}) {
+      const PodSpec there = pod(uid).gpus(1).priority(1);
+      (void)engine.handle(PodSeenBound{.pod = there, .node = "a", .cards = std::nullopt}, at(0));
+    }
+    PodSpec vip = row.vip;
+    vip.naming = row.vip_naming;
+    EXPECT_EQ(all<Evict>(engine.handle(PodPending{vip}, at(0))).size(), 2U);
+    EXPECT_TRUE(all<Bind>(engine.handle(PodGone{"ns/low"}, at(1))).empty());
+    PodSpec late = pod("ns/late").gpus(1);
+    late.naming = row.late_naming;
+    EXPECT_TRUE(all<Bind>(engine.handle(PodPending{late}, at(2))).empty());
+    const Commands last = engine.handle(PodGone{"ns/mid"}, at(3));
+    ASSERT_FALSE(all<Bind>(last).empty());
+    EXPECT_EQ(all<Bind>(last)[0].uid, "ns/vip");
+    EXPECT_EQ(evicted(last), "");
+    EXPECT_TRUE(engine.audit().empty());
+  }
+}
+
+TEST(Rooms, WhoMattersMoreIsServedInSpiteOfThem) {
+  for (const Naming naming : {Naming::always, Naming::if_known, Naming::never}) {
+    Engine engine = engine_with("first", {node("a").cards(2)});
+    const PodSpec there = pod("ns/low").gpus(1).priority(1);
+    (void)engine.handle(PodSeenBound{.pod = there, .node = "a", .cards = std::nullopt}, at(0));
+    EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/vip").gpus(1).priority(5)}, at(0))),
+              "ns/low");
+    PodSpec top = pod("ns/top").gpus(1).priority(9);
+    top.naming = naming;
+    EXPECT_TRUE(all<Bind>(engine.handle(PodPending{top}, at(1))).empty());
+    const auto binds = all<Bind>(engine.handle(PodGone{"ns/low"}, at(2)));
+    ASSERT_FALSE(binds.empty());
+    EXPECT_EQ(binds[0].uid, "ns/top");
+    EXPECT_TRUE(engine.audit().empty());
+  }
+}
+
 }  // namespace
 }  // namespace stowage::core

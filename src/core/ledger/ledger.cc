@@ -296,6 +296,7 @@ void Ledger::add_charges(const PodRecord& pod, std::int64_t sign, NodeUse& use,
   use.memory_bytes += sign * pod.resources.memory_bytes;
   use.ephemeral_bytes += sign * pod.resources.ephemeral_bytes;
   use.pods += sign;
+  use.rooms_by_name += pod.by_name ? sign : 0;
   add_unnamed(pod.unnamed, sign, use);
   for (const auto& charge : pod.charges) {
     auto& card = cards[charge.card];

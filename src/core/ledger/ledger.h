@@ -106,6 +106,8 @@ struct PodRecord {
   std::vector<UnnamedAsk> asks;
   // By `asks`; and by those `orphans` whose cards may be among the ones that the node shows.
   UnnamedUse unnamed;
+  // A room for cards that have to be named: one card that nobody names would hide them all.
+  bool by_name = false;
 
   [[nodiscard]] bool cards_known() const { return asks.empty(); }
 };
@@ -220,6 +222,7 @@ class Ledger {
   struct ByNumber {
     std::uint64_t idle = 0;  // one bit per card
     std::int64_t unnamed = 0;
+    bool closed = false;  // a room is kept here whose pod needs its cards by name
   };
   [[nodiscard]] ByNumber by_number(NodeIndex node) const;
   // A ledger of this node alone, without some of its pods: what it would be like without them. It
@@ -285,6 +288,7 @@ class Ledger {
     std::int64_t unknown_with_core = 0;
     std::int64_t unknown_shared = 0;
     std::int64_t unknown_whole = 0;
+    std::int64_t rooms_by_name = 0;
     friend bool operator==(const NodeUse&, const NodeUse&) = default;
   };
   struct CardLimit {  // of NodeSpec::cards, packed: every change of a node reads them

@@ -14,7 +14,8 @@ bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& ca
     if (!asks_for_cards(pod)) return true;
     const UnnamedUse asks = unnamed_use(unnamed_asks(pod));
     const ByNumber free = by_number(node);
-    return asks.shared == 0 && std::popcount(free.idle) - free.unnamed >= asks.whole;
+    return !free.closed && asks.shared == 0 &&
+           std::popcount(free.idle) - free.unnamed >= asks.whole;
   }
   if (cards.containers.size() != pod.containers.size()) return false;
   const auto charges = footprint(pod, cards);
@@ -28,7 +29,9 @@ bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& ca
 
 Ledger::ByNumber Ledger::by_number(NodeIndex node) const {
   const auto& slot = nodes_[node.at()];
-  ByNumber result{.idle = 0, .unnamed = slot.use.unknown_whole + slot.use.unknown_shared};
+  ByNumber result{.idle = 0,
+                  .unnamed = slot.use.unknown_whole + slot.use.unknown_shared,
+                  .closed = slot.use.rooms_by_name > 0};
   for (std::size_t i = 0; i < slot.card_limits.size(); ++i) {
     const bool idle = slot.card_limits[i].healthy && slot.card_use[i] == CardUse{};
     result.idle |= std::uint64_t{idle} << i;
@@ -72,8 +75,12 @@ Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeI
   for (auto& [name, amount] : wanted.extended) {
     amount = part(amount, extended_free(node, resource_number(name)));
   }
+  const UnnamedUse asks = unnamed_use(unnamed_asks(pod));
+  const bool must_name = pod.naming == Naming::always || asks.shared > 0;
+  // What could be named when it was chosen may have to be counted now, or the reverse.
+  const bool named = names_cards(target) && (must_name || !state.unnamed);
   std::vector<CardCharge> charges;
-  for (CardCharge charge : footprint(pod, target)) {
+  for (CardCharge charge : named ? footprint(pod, target) : std::vector<CardCharge>{}) {
     if (charge.card >= state.cards) {
       room.complete = false;
       continue;
@@ -88,8 +95,7 @@ Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeI
     if (charge.milli > 0 || charge.memory_mib > 0 || charge.slots > 0) charges.push_back(charge);
   }
   std::int32_t unnamed = 0;
-  if (!names_cards(target) && asks_for_cards(pod)) {
-    const UnnamedUse asks = unnamed_use(unnamed_asks(pod));
+  if (!named && asks_for_cards(pod)) {
     const ByNumber free = by_number(node);
     const auto left = std::max<std::int64_t>(0, std::popcount(free.idle) - free.unnamed);
     unnamed = static_cast<std::int32_t>(part(asks.whole, left));
@@ -103,6 +109,7 @@ Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeI
   record.charges = std::move(charges);
   if (unnamed > 0) record.asks = {{.count = unnamed}};
   record.unnamed.whole = unnamed;
+  record.by_name = named && must_name;
   charge(record, 1);
   return room;
 }

@@ -254,7 +254,8 @@ Verdict judge_view(const JudgeContext& context, const Shape& shape, const NodeVi
 }
 
 // The node by the number of its cards: of the idle ones that the pod accepts, as many are taken, as
-// seen from the last, as pods hold that nobody has named. The others count as free.
+// seen from the last, as pods hold that nobody has named. The others count as free, unless the node
+// is closed to such pods.
 Verdict judge_by_number(const JudgeContext& context, const Shape& shape, NodeIndex index,
                         Placement* placement) {
   const Ledger& ledger = *context.ledger;
@@ -267,7 +268,7 @@ Verdict judge_by_number(const JudgeContext& context, const Shape& shape, NodeInd
                        [&](const GpuPart& part) { return part.model_ok[cards[card].model] != 0; });
   };
   CardMask whole = free.idle;
-  std::int64_t taken = free.unnamed;
+  std::int64_t taken = free.closed ? state.cards : free.unnamed;
   for (std::size_t c = state.cards; c-- > 0 && taken > 0;) {
     if ((whole >> c & 1U) == 0 || !accepted(c)) continue;
     whole &= ~(CardMask{1} << c);

@@ -1,0 +1,45 @@
+// How many cards pods have at the least, judged from what is written on them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "objects.h"
+
+namespace stowage::faults {
+
+// The pods of a node that counts its cards.
+class CardSums {
+ public:
+  explicit CardSums(const NodeView& node) : node_(node) {}
+
+  void add_devices(std::int64_t count) { devices_ += count; }
+  void add_unnamed(std::int64_t cards) { unnamed_ = std::max(unnamed_, cards); }  // two may share
+  void add_named(const PodView& pod);
+
+  [[nodiscard]] std::int64_t devices() const { return devices_; }
+  // A card that is no longer shown may be any of those that are, or one with another such: nobody
+  // knows which ones are left. Then all that is written on both has to fit on one card.
+  [[nodiscard]] std::int64_t cards() const;
+
+ private:
+  struct Load {
+    std::int64_t milli = 0;
+    std::int64_t memory_mib = 0;
+    std::set<std::string> pods;  // by uid: the cards of one pod are different ones
+  };
+  [[nodiscard]] bool fit_on_one(const Load& a, const Load& b) const;
+  [[nodiscard]] std::size_t least(std::vector<Load>& cards, const std::vector<Load>& vanished,
+                                  std::size_t next) const;
+
+  const NodeView& node_;
+  std::int64_t devices_ = 0;
+  std::int64_t unnamed_ = 0;  // the most of a single pod
+  std::map<std::string, Load> named_;
+};
+
+}  // namespace stowage::faults
