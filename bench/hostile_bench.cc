@@ -42,7 +42,7 @@ class Bench {
   // Of the parts, those whose name begins so.
   void run(const std::string& which) {
     const auto wanted = [&](const std::string& part) { return part.starts_with(which); };
-    std::printf("%-24s %-34s %7s %9s %10s %10s %9s\n", "part", "what", "objects", "MiB",
+    std::printf("%-28s %-34s %7s %9s %10s %10s %9s\n", "part", "what", "objects", "MiB",
                 "decode ms", "engine ms", "heap MiB");
     for (const Size size : {Size::largest, Size::within_limits}) {
       const std::string name = size == Size::largest ? "largest" : "within limits";
@@ -58,7 +58,7 @@ class Bench {
 
  private:
   void add(Line line) {
-    std::printf("%-24s %-34s %7zu %9.1f %10.2f %10.2f %9.1f\n", line.part.c_str(),
+    std::printf("%-28s %-34s %7zu %9.1f %10.2f %10.2f %9.1f\n", line.part.c_str(),
                 line.what.c_str(), line.objects, line.object_mib, line.decode_ms, line.engine_ms,
                 line.heap_mib);
     std::fflush(stdout);
