@@ -30,9 +30,10 @@ std::size_t heap_bytes() {
 Controller::Controller()
     : roster_(scheduler::built_in_profiles(), mailbox_,
               [this](const scheduler::Notice& notice) {
-                if (notice.kind != scheduler::Notice::Kind::refused) return;
+                using Of = scheduler::Notice::Kind;
+                if (notice.kind != Of::refused && notice.kind != Of::unsupported) return;
                 ++refused_;
-                if (whys_.size() < 4096) whys_[notice.name] = notice.text.substr(0, 300);
+                if (whys_.size() < 4096) whys_[notice.name] = notice.text.substr(0, 2048);
               },
               {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
                .now = [this] { return base::Instant{now_}; }}),

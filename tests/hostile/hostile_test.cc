@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kNodes = 40;
 constexpr std::size_t kRounds = 3;
+constexpr std::size_t kThingsOfEach = 5;
 // What one pod may cost beyond its own text, in the roster and in the engine together.
 constexpr std::size_t kBytesPerPod = (kHeapIsPadded ? std::size_t{1024} : std::size_t{256}) << 10U;
 
@@ -23,6 +24,13 @@ void add_nodes(Controller& controller) {
     controller.see_node(
         node_json(nullptr, node_name(static_cast<std::size_t>(n)), Size::within_limits));
   }
+}
+
+// The parser keeps what it took for the longest text, six times its length: once, for all objects.
+void make_room_to_read(Controller& controller) {
+  const Kind& longest = node_kinds().front();
+  controller.see_node(node_json(&longest, "unused", Size::largest));
+  controller.lose_node("unused");
 }
 
 struct Case {
@@ -126,9 +134,11 @@ TEST(HostileAuthors, AreToldWhatTheLimitIs) {
     const bool harmless = list == "schedulingGates" || list == "ephemeralContainers" ||
                           list == "ownerReferences" || list == "status.conditions";
     EXPECT_EQ(why.empty(), harmless) << list << ": " << why;
-    EXPECT_LE(why.size(), 299U) << list;
     const bool unsupported = list == "resourceClaims" || list == "unknown operators";
-    if (!harmless && !unsupported) EXPECT_NE(why.find("more than"), std::string::npos) << why;
+    EXPECT_LE(why.size(), unsupported ? 700U : 299U) << list;  // eight that are named, or one
+    if (!harmless && !unsupported) {
+      EXPECT_NE(why.find("more than"), std::string::npos) << why;
+    }
     ++number;
   }
 }
@@ -159,28 +169,40 @@ TEST(HostileAuthors, BoundPodsAreChargedAllTheSame) {
   }
 }
 
+void add_things(Controller& controller, Size size) {
+  for (const ThingKind& kind : thing_kinds()) {
+    for (std::size_t i = 0; i < kThingsOfEach; ++i) {
+      const std::string text = thing_json(kind, i, size);
+      const std::size_t before = heap_bytes();
+      controller.see_thing(kind.kind, text);
+      EXPECT_LE(heap_bytes(), before + text.size() + kBytesPerPod) << kind.list.name;
+    }
+  }
+}
+
+void lose_things(Controller& controller) {
+  for (const ThingKind& kind : thing_kinds()) {
+    const bool namespaced = kind.kind == core::ThingKind::claim ||
+                            kind.kind == core::ThingKind::storage_capacity ||
+                            kind.kind == core::ThingKind::budget;
+    for (std::size_t i = 0; i < kThingsOfEach; ++i) {
+      controller.lose_thing(kind.kind, (namespaced ? "ns/" : "") + thing_name(kind, i));
+    }
+  }
+}
+
 TEST(HostileObjects, OfEveryKindCostLittleMemoryAndGiveItBack) {
-  constexpr std::size_t kEach = 5;
   for (const Size size : {Size::largest, Size::within_limits}) {
     Controller controller;
     add_nodes(controller);
+    make_room_to_read(controller);
+    {  // tables that grow once
+      add_things(controller, size);
+      lose_things(controller);
+    }
     const std::size_t start = heap_bytes();
-    for (const ThingKind& kind : thing_kinds()) {
-      for (std::size_t i = 0; i < kEach; ++i) {
-        const std::string text = thing_json(kind, i, size);
-        const std::size_t before = heap_bytes();
-        controller.see_thing(kind.kind, text);
-        EXPECT_LE(heap_bytes(), before + text.size() + kBytesPerPod) << kind.list.name;
-      }
-    }
-    for (const ThingKind& kind : thing_kinds()) {
-      const bool namespaced = kind.kind == core::ThingKind::claim ||
-                              kind.kind == core::ThingKind::storage_capacity ||
-                              kind.kind == core::ThingKind::budget;
-      for (std::size_t i = 0; i < kEach; ++i) {
-        controller.lose_thing(kind.kind, (namespaced ? "ns/" : "") + thing_name(kind, i));
-      }
-    }
+    add_things(controller, size);
+    lose_things(controller);
     EXPECT_LE(heap_bytes(), start + (std::size_t{1} << 20U));
   }
 }
@@ -188,12 +210,13 @@ TEST(HostileObjects, OfEveryKindCostLittleMemoryAndGiveItBack) {
 TEST(HostileObjects, NodesOverALimitAreNotUsed) {
   for (const Kind& kind : node_kinds()) {
     Controller controller;
+    make_room_to_read(controller);
     const std::size_t start = heap_bytes();
     controller.see_node(node_json(&kind, "node-0", Size::largest));
     const std::string list = kind.name;
     const bool harmless = list == "conditions" || list == "images";
     EXPECT_EQ(controller.engine().ledger().node_count(), harmless ? 1U : 0U) << list;
-    EXPECT_LE(heap_bytes(), start + (std::size_t{8} << 20U)) << list;
+    EXPECT_LE(heap_bytes(), start + (std::size_t{4} << 20U)) << list;
     controller.see_node(node_json(&kind, "node-0", Size::within_limits));
     EXPECT_EQ(controller.engine().ledger().node_count(), 1U) << list;
     controller.lose_node("node-0");
@@ -211,7 +234,8 @@ TEST(HostileBodies, OfTheExtenderCostNothingAfterwards) {
       controller.lose_pod(pod_uid(kind, 1));
     }
     controller.tick();
-    if (round > 0) EXPECT_LE(heap_bytes(), before + (std::size_t{4} << 20U));
+    if (round == 0) continue;  // tables that grow once
+    EXPECT_LE(heap_bytes(), before + (std::size_t{4} << 20U));
   }
 }
 

@@ -112,14 +112,16 @@ std::string where_named(const Ledger& ledger, const GpuPart& part) {
 
 std::string which_are_sick(const Ledger& ledger, const GpuPart& part, const Ranking& ranking) {
   std::vector<CardPlace> places;
+  std::map<std::string, bool> models;  // that the filter accepts
   for (std::size_t n = 0; n < std::min(ledger.node_slots(), ranking.slots()); ++n) {
     const NodeIndex node(n);
     if (!ledger.present(node) || ranking.feasible(node)) continue;
     if (ranking.reason(node).code != ReasonCode::unhealthy) continue;
     for (const Card& card : ledger.spec(node).cards) {
-      const bool wanted =
-          accepts_model(part.filter, card.model) && accepts_id(part.filter, card.id);
-      if (!card.healthy && wanted) places.push_back({.id = card.id, .node = ledger.name(node)});
+      if (card.healthy || !part.ids.accept(card.id)) continue;
+      const auto [known, fresh] = models.try_emplace(card.model, false);
+      if (fresh) known->second = accepts_model(part.filter, card.model);
+      if (known->second) places.push_back({.id = card.id, .node = ledger.name(node)});
     }
   }
   // By name, not in the order in which the nodes came.

@@ -36,10 +36,7 @@ CardMask accepted_cards(const Ledger& ledger, const GpuPart& part, const NodeVie
   CardMask mask = 0;
   for (std::size_t i = 0; i < node.state->cards; ++i) {
     if (part.model_ok[node.cards[i].model] == 0) continue;
-    if (part.filter.constrains_ids() &&
-        !accepts_id(part.filter, ledger.spec(node.index).cards[i].id)) {
-      continue;
-    }
+    if (part.ids.constrain() && !part.ids.accept(ledger.spec(node.index).cards[i].id)) continue;
     mask |= bit(i);
   }
   return mask & node.state->healthy;
@@ -52,9 +49,7 @@ class Search {
       : context_(context), shape_(shape), node_(node), parts_(shape.parts.size(), 0) {
     std::copy_n(node.cards, node.state->cards, now_.begin());
     accepted_.reserve(shape.parts.size());
-    for (const auto& part : shape.parts) {
-      accepted_.push_back(accepted_cards(*context.ledger, part, node));
-    }
+    for (const auto& p : shape.parts) accepted_.push_back(accepted_cards(*context.ledger, p, node));
     order_parts();
   }
 
@@ -76,6 +71,25 @@ class Search {
     if (depth == order_.size()) return true;
     const std::size_t i = order_[depth];
     return subsets(depth, candidates(i), 0, 0);
+  }
+
+  // Do the cards that some container accepts hold what all ask for together? If not, no way does.
+  [[nodiscard]] bool enough_in_all() const {
+    std::int64_t milli = 0;  // asked for, less what is free
+    std::int64_t slots = 0;
+    CardMask cards = 0;
+    for (std::size_t i = 0; i < shape_.parts.size(); ++i) {
+      const GpuPart& part = shape_.parts[i];
+      cards |= part.whole ? accepted_[i] & node_.state->whole : accepted_[i];
+      if (part.phase == Phase::init) continue;  // it reuses what the others have
+      milli += std::int64_t{part.milli} * part.count;
+      slots += part.count;
+    }
+    for_each(cards, [&](std::size_t card) {
+      milli -= std::max(node_.cards[card].milli_free, 0);
+      slots -= std::max(node_.cards[card].slots_free, 0);
+    });
+    return milli <= 0 && slots <= 0;
   }
 
   // Cards that fit part `i` now, liked ones first.
@@ -375,9 +389,9 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
     }
     return {.code = ReasonCode::model_mismatch};
   }
-  if (part.filter.constrains_ids()) {
+  if (part.ids.constrain()) {
     for_each(right, [&](std::size_t c) {
-      if (!accepts_id(part.filter, ledger.spec(node.index).cards[c].id)) right &= ~bit(c);
+      if (!part.ids.accept(ledger.spec(node.index).cards[c].id)) right &= ~bit(c);
     });
     if (right == 0) return {.code = ReasonCode::id_mismatch};
   }
@@ -452,6 +466,7 @@ std::optional<PlacedContainers> place_containers(const JudgeContext& context, co
   Search search(context, shape, node);
   if (search.greedy()) return search.result();
   if (shape.parts.size() < 2) return std::nullopt;  // one container: greedy is complete
+  if (!search.enough_in_all()) return std::nullopt;
   search.clear();
   if (search.exhaustive()) return search.result();
   return std::nullopt;

@@ -36,6 +36,22 @@ TEST(Containers, EveryContainerHasItsOwnCardsUnlessTheyFitTogether) {
   EXPECT_EQ(place(engine, pod("p").container("a").gpus(2).container("b").milli(1)).text(), "none");
 }
 
+// More than there is: found without a search. Init containers take what the others have.
+TEST(Containers, MoreThanTheNodeHasIsRefused) {
+  Engine engine = engine_with("first", {node("n").cards(2)});
+  EXPECT_EQ(place(engine, pod("p").container("a").gpus(1).container("b").gpus(2)).text(), "none");
+  EXPECT_EQ(
+      place(engine,
+            pod("q").container("a").milli(900).container("b").milli(900).container("c").milli(900))
+          .text(),
+      "none");
+  EXPECT_EQ(
+      place(engine,
+            pod("r").container("a").milli(900).container("b").milli(900).container("c").milli(100))
+          .text(),
+      "n 0|1|0");
+}
+
 TEST(Containers, StrictWishesHoldInTheSearchToo) {
   Engine engine = engine_with("first", {node("n").cards(2).numa(0).cards(1).numa(1)});
   const PodSpec spec =

@@ -1,6 +1,9 @@
 #include "core/place/shape.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <utility>
 
 namespace stowage::core {
 namespace {
@@ -39,6 +42,25 @@ bool spent(const QuotaBounds& bounds, const std::string& model) {
                      [&](const std::string& entry) { return entry == "*" || entry == name; });
 }
 
+std::string trimmed_lower(std::string_view text) {
+  const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
+  while (!text.empty() && blank(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && blank(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::vector<std::string> sorted_ids(const std::vector<std::string>& list) {
+  std::vector<std::string> ids;
+  for (const auto& entry : list) {
+    if (std::string id = trimmed_lower(entry); !id.empty()) ids.push_back(std::move(id));
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
 GpuPart make_part(const GpuAsk& ask, std::uint32_t container, Phase phase) {
   GpuPart part;
   part.container = container;
@@ -47,6 +69,7 @@ GpuPart make_part(const GpuAsk& ask, std::uint32_t container, Phase phase) {
   part.count = ask.count;
   part.topology = ask.topology;
   part.filter = ask.filter;
+  part.ids = CardIds(ask.filter);
   part.milli = part.whole ? kMilliPerCard : ask.milli.value_or(0);
   part.whole_memory = !part.whole && ask.memory_mib == kWholeMemory;
   part.memory_with_core = !part.whole && ask.memory_mib == kMemoryWithCore;
@@ -87,6 +110,16 @@ void derive(Shape& shape) {
 }
 
 }  // namespace
+
+CardIds::CardIds(const CardFilter& filter)
+    : any_(sorted_ids(filter.ids_any)), none_(sorted_ids(filter.ids_none)) {}
+
+bool CardIds::accept(const std::string& id) const {
+  if (!constrain()) return true;
+  const std::string lower = trimmed_lower(id);
+  return (any_.empty() || std::binary_search(any_.begin(), any_.end(), lower)) &&
+         !std::binary_search(none_.begin(), none_.end(), lower);
+}
 
 void append_shape_key(const PodSpec& pod, std::string& out) {
   const Resources total = effective_resources(pod);

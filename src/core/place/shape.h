@@ -12,6 +12,22 @@
 
 namespace stowage::core {
 
+// The ids of a filter, made ready to be asked about many cards: a filter may have hundreds, and is
+// asked about every card of the cluster.
+class CardIds {
+ public:
+  CardIds() = default;
+  explicit CardIds(const CardFilter& filter);
+  // False: every card is accepted.
+  [[nodiscard]] bool constrain() const { return !any_.empty() || !none_.empty(); }
+  // As accepts_id().
+  [[nodiscard]] bool accept(const std::string& id) const;
+
+ private:
+  std::vector<std::string> any_;  // sorted, in lower case; blank ones are left out
+  std::vector<std::string> none_;
+};
+
 // The cards one container asks for.
 struct GpuPart {
   std::uint32_t container = 0;  // position in PodSpec::containers
@@ -24,6 +40,7 @@ struct GpuPart {
   std::int32_t milli = 0;       // per card; 1000 if whole
   std::int32_t memory_mib = 0;  // per card; a whole card must have at least this much
   CardFilter filter;
+  CardIds ids;                            // of the filter
   std::vector<std::uint8_t> model_ok;     // by model number; see Shape::learn_names
   std::vector<std::uint8_t> model_spent;  // accepted, but the quota is used up; empty: none is
 

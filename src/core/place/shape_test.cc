@@ -21,6 +21,21 @@ std::string key_of(const PodSpec& spec) {
   return key;
 }
 
+TEST(Shape, ManyIdsAreAskedAsTheFilterIs) {
+  const CardFilter filters[] = {
+      {},
+      {.ids_any = {" GPU-b ", "gpu-A", ""}},
+      {.ids_none = {"Gpu-B", " "}},
+      {.ids_any = {"gpu-a", "gpu-b"}, .ids_none = {"GPU-A"}},
+      {.ids_any = {" ", ""}},
+  };
+  for (const CardFilter& filter : filters) {
+    for (const std::string id : {"gpu-a", "GPU-B", " gpu-b", "gpu-c", ""}) {
+      EXPECT_EQ(CardIds(filter).accept(id), accepts_id(filter, id)) << id;
+    }
+  }
+}
+
 TEST(Shape, TwinsDifferInNameAndPriorityOnly) {
   PodSpec twin = pod("other").milli(300).cpu_milli(100).priority(7);
   twin.containers[0].name = "another";
