@@ -8,7 +8,8 @@ namespace {
 
 std::string written(const codec::StatusObject& status) {
   base::JsonWriter out(base::JsonWriter::Style::compact);
-  out.begin_object().key("code").value(status.code).key("status").value(status.status);
+  out.begin_object().key("kind").value(status.own_kind).key("code").value(status.code);
+  out.key("status").value(status.status);
   out.key("reason").value(status.reason).key("message").value(status.message);
   out.key("metadata").begin_object().key("continue").value(status.continue_token).end_object();
   out.key("details").begin_object().key("kind").value(status.kind).key("name").value(status.name);

@@ -11,6 +11,8 @@ namespace stowage::core {
 namespace {
 
 constexpr std::size_t kTwinsTold = 1000;  // at most, in one event
+// In larger clusters cards are not named: a refusal must not cost a walk over all of them.
+constexpr std::size_t kNodesSearched = 2048;
 
 // As models are compared in quotas: "NVIDIA-A100" is the label of "NVIDIA A100".
 std::string plain(std::string text) {
@@ -77,22 +79,32 @@ bool all_before_models(const Refusal& refusal) {
                      [](const ReasonCount& count) { return count.code <= ReasonCode::quota; });
 }
 
+// Looks at the nodes only if no model is accepted: refusals are many, and nodes too.
 std::string models_there(const Ledger& ledger, const GpuPart& part) {
   if (part.filter.models_any.empty()) return {};
-  std::map<std::string, std::int64_t> cards;
+  const std::vector<std::string>& models = ledger.models();
+  if (std::any_of(models.begin(), models.end(),
+                  [&](const std::string& model) { return accepts_model(part.filter, model); })) {
+    return {};
+  }
+  std::vector<std::int64_t> cards(models.size());
   for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
-    if (!ledger.present(NodeIndex(n))) continue;
-    for (const Card& card : ledger.spec(NodeIndex(n)).cards) ++cards[card.model];
+    const NodeIndex node(n);
+    if (!ledger.present(node)) continue;
+    for (std::size_t i = 0; i < ledger.state(node).cards; ++i) ++cards[ledger.cards(node)[i].model];
   }
   std::vector<ModelCards> known;
-  for (const auto& [model, count] : cards) {
-    if (accepts_model(part.filter, model)) return {};
-    if (!model.empty()) known.push_back({.model = model, .cards = count});
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    if (cards[i] > 0 && !models[i].empty())
+      known.push_back({.model = models[i], .cards = cards[i]});
   }
+  std::sort(known.begin(), known.end(),
+            [](const ModelCards& x, const ModelCards& y) { return x.model < y.model; });
   return unknown_models(part.filter.models_any, std::move(known));
 }
 
 std::string where_named(const Ledger& ledger, const GpuPart& part) {
+  if (ledger.node_slots() > kNodesSearched) return {};
   std::vector<CardPlace> places;
   for (const std::string& id : part.filter.ids_any) {
     if (!id.empty() && places.size() < kNamesShown) places.push_back({.id = id});
@@ -111,6 +123,7 @@ std::string where_named(const Ledger& ledger, const GpuPart& part) {
 }
 
 std::string which_are_sick(const Ledger& ledger, const GpuPart& part, const Ranking& ranking) {
+  if (ledger.node_slots() > kNodesSearched) return {};
   std::vector<CardPlace> places;
   std::map<std::string, bool> models;  // that the filter accepts
   for (std::size_t n = 0; n < std::min(ledger.node_slots(), ranking.slots()); ++n) {

@@ -26,7 +26,7 @@ PodHeld promise(const std::string& uid, const std::string& on, const std::string
 
 std::size_t binds(const Commands& commands) {
   std::size_t number = 0;
-  for (const auto& command : commands) number += std::holds_alternative<Bind>(command) ? 1 : 0;
+  for (const auto& command : commands) number += std::holds_alternative<Bind>(command) ? 1U : 0U;
   return number;
 }
 
