@@ -315,7 +315,8 @@ void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpe
                         const Checked& check) {
   Testimony::Word word = hear(entry, object, spec, check);
   entry.told = true;
-  const bool ours = entry.testimony.ours();
+  // One whose cards are not there any more takes part in no conflict about others.
+  const bool ours = entry.testimony.ours() && word.cards;
   const auto decided = ours ? dialect::decided_at(object) : std::nullopt;
   if (decided) heed_time(*decided);
   const std::int64_t placed = ours ? decided.value_or(placed_by(object)) : 0;

@@ -79,19 +79,24 @@ bool all_before_models(const Refusal& refusal) {
                      [](const ReasonCount& count) { return count.code <= ReasonCode::quota; });
 }
 
-// Looks at the nodes only if no model is accepted: refusals are many, and nodes too.
+// By the numbers of models, and no further than to the first card that is accepted: refusals are
+// many, and so are cards.
 std::string models_there(const Ledger& ledger, const GpuPart& part) {
   if (part.filter.models_any.empty()) return {};
   const std::vector<std::string>& models = ledger.models();
-  if (std::any_of(models.begin(), models.end(),
-                  [&](const std::string& model) { return accepts_model(part.filter, model); })) {
-    return {};
+  std::vector<std::uint8_t> accepted;
+  accepted.reserve(models.size());
+  for (const std::string& model : models) {
+    accepted.push_back(accepts_model(part.filter, model) ? 1 : 0);
   }
   std::vector<std::int64_t> cards(models.size());
   for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
     const NodeIndex node(n);
     if (!ledger.present(node)) continue;
-    for (std::size_t i = 0; i < ledger.state(node).cards; ++i) ++cards[ledger.cards(node)[i].model];
+    for (const CardState& card : ledger.cards(node)) {
+      if (accepted[card.model] != 0) return {};
+      ++cards[card.model];
+    }
   }
   std::vector<ModelCards> known;
   for (std::size_t i = 0; i < models.size(); ++i) {
