@@ -79,29 +79,15 @@ bool all_before_models(const Refusal& refusal) {
                      [](const ReasonCount& count) { return count.code <= ReasonCode::quota; });
 }
 
-// By the numbers of models, and no further than to the first card that is accepted: refusals are
-// many, and so are cards.
 std::string models_there(const Ledger& ledger, const GpuPart& part) {
   if (part.filter.models_any.empty()) return {};
   const std::vector<std::string>& models = ledger.models();
-  std::vector<std::uint8_t> accepted;
-  accepted.reserve(models.size());
-  for (const std::string& model : models) {
-    accepted.push_back(accepts_model(part.filter, model) ? 1 : 0);
-  }
-  std::vector<std::int64_t> cards(models.size());
-  for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
-    const NodeIndex node(n);
-    if (!ledger.present(node)) continue;
-    for (const CardState& card : ledger.cards(node)) {
-      if (accepted[card.model] != 0) return {};
-      ++cards[card.model];
-    }
-  }
   std::vector<ModelCards> known;
   for (std::size_t i = 0; i < models.size(); ++i) {
-    if (cards[i] > 0 && !models[i].empty())
-      known.push_back({.model = models[i], .cards = cards[i]});
+    const auto cards = static_cast<std::int64_t>(ledger.cards_of_models()[i]);
+    if (cards == 0) continue;
+    if (accepts_model(part.filter, models[i])) return {};
+    if (!models[i].empty()) known.push_back({.model = models[i], .cards = cards});
   }
   std::sort(known.begin(), known.end(),
             [](const ModelCards& x, const ModelCards& y) { return x.model < y.model; });

@@ -236,6 +236,10 @@ class Ledger {
 
   // Numbers of names (names.h). Whoever keeps one asks again when the version is another.
   [[nodiscard]] const std::vector<std::string>& models() const { return tables().models.names(); }
+  // How many cards of each there are, on all nodes.
+  [[nodiscard]] const std::vector<std::uint64_t>& cards_of_models() const {
+    return tables().models.cards();
+  }
   [[nodiscard]] std::uint64_t models_version() const { return tables().models.version(); }
   // ResourceNames::kNone: no node offers it.
   [[nodiscard]] std::uint32_t resource_number(const std::string& name) const {

@@ -28,6 +28,8 @@ class ModelNames {
   [[nodiscard]] std::uint16_t find(const std::string& name) const;
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  // By number: how many cards are of the model.
+  [[nodiscard]] const std::vector<std::uint64_t>& cards() const { return cards_; }
   // Changes when a number gets another name.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
