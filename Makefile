@@ -65,7 +65,8 @@ test: setup ## run all tests: of programs with g++; of modules with clang++, san
 	$(call compile,release,-DSTOWAGE_UNIT_TESTS=OFF)
 	$(call check,release)
 	@echo "== faults: fresh seeds"
-	@$(RELEASE)/tests/faults/stowage_faults --fresh $(FRESH) || echo "make: some fresh seeds fail; see Known in docs/reliability.md"
+	@$(RELEASE)/tests/faults/stowage_faults --fresh $(FRESH) \
+		|| echo "make: some fresh seeds fail; see Known in docs/reliability.md"
 	$(call compile,dev)
 	$(call check,dev)
 	$(call compile,threads)
