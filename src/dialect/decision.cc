@@ -102,7 +102,7 @@ std::string dialect_message(const Annotations& pod, const Annotations& added) {
 void erase_scheduler_words(Annotations& annotations) {
   std::erase_if(annotations, [](const auto& entry) {
     return entry.first == kGpusAnnotation || entry.first == kSignatureAnnotation ||
-           chosen_by_scheduler(entry.first);
+           entry.first == kPreAllocatedNodeAnnotation || chosen_by_scheduler(entry.first);
   });
 }
 

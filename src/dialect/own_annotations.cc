@@ -10,12 +10,19 @@ namespace stowage::dialect {
 namespace {
 
 constexpr OwnAnnotation kTable[] = {
-    {kGpusAnnotation, Writer::scheduler},        {kSignatureAnnotation, Writer::scheduler},
-    {kRetryAnnotation, Writer::scheduler},       {kInventoryAnnotation, Writer::agent},
-    {"stowage.dev/gpu-model", Writer::author},   {"stowage.dev/exclude-gpu-model", Writer::author},
-    {"stowage.dev/gpu-ids", Writer::author},     {"stowage.dev/exclude-gpu-ids", Writer::author},
-    {"stowage.dev/topology", Writer::author},    {"stowage.dev/policy", Writer::author},
-    {"stowage.dev/node-policy", Writer::author}, {"stowage.dev/card-policy", Writer::author},
+    {kGpusAnnotation, Writer::scheduler},
+    {kSignatureAnnotation, Writer::scheduler},
+    {kPreAllocatedNodeAnnotation, Writer::scheduler},
+    {kRetryAnnotation, Writer::scheduler},
+    {kInventoryAnnotation, Writer::agent},
+    {"stowage.dev/gpu-model", Writer::author},
+    {"stowage.dev/exclude-gpu-model", Writer::author},
+    {"stowage.dev/gpu-ids", Writer::author},
+    {"stowage.dev/exclude-gpu-ids", Writer::author},
+    {"stowage.dev/topology", Writer::author},
+    {"stowage.dev/policy", Writer::author},
+    {"stowage.dev/node-policy", Writer::author},
+    {"stowage.dev/card-policy", Writer::author},
 };
 
 constexpr std::string_view kDomain = "stowage.dev/";

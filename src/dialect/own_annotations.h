@@ -15,6 +15,9 @@ namespace stowage::dialect {
 // Our own annotations; docs/contract.md describes their values.
 inline constexpr std::string_view kGpusAnnotation = "stowage.dev/gpus";
 inline constexpr std::string_view kSignatureAnnotation = "stowage.dev/signature";
+// The node that an unbound pod is held on where no cards are named: written before the extender
+// answers, so that the next leader knows of the hold.
+inline constexpr std::string_view kPreAllocatedNodeAnnotation = "stowage.dev/pre-allocated-node";
 inline constexpr std::string_view kRetryAnnotation = "stowage.dev/retry-since";
 inline constexpr std::string_view kInventoryAnnotation = "stowage.dev/gpu-inventory";
 

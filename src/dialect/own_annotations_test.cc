@@ -15,6 +15,7 @@ TEST(OwnAnnotations, OfAPodOnlyThoseOfTheSchedulerAreFound) {
   pod.annotations["other.dev/gpus"] = "x";
   EXPECT_EQ(scheduler_annotations(pod),
             (std::vector<std::string>{"stowage.dev/gpus", "stowage.dev/signature",
+                                      "stowage.dev/pre-allocated-node",
                                       "stowage.dev/retry-since"}));
 }
 

@@ -1,7 +1,9 @@
 // Promises: the node and the cards that an unbound pod was given when it was filtered.
 #include <algorithm>
+#include <utility>
 
 #include "dialect/amounts.h"
+#include "dialect/decision.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
 #include "dialect/times.h"
@@ -25,6 +27,32 @@ const Dialect* promising(const PodObject& object) {
 const std::string* annotation(const PodObject& object, const Dialect& dialect,
                               std::string_view rest) {
   return find(object.annotations, std::string(dialect.promises) + std::string(rest));
+}
+
+// Only a number of cards is held; the node stands in our own annotation.
+const std::string* node_of_number(const PodObject& object) {
+  const std::string* node = find(object.annotations, kPreAllocatedNodeAnnotation);
+  return node == nullptr || node->empty() ? nullptr : node;
+}
+
+// When a hold of a number of cards was made: its signature says so, and without one it never
+// counts.
+std::optional<std::int64_t> signed_at(const PodObject& object) {
+  const std::string* text = find(object.annotations, kSignatureAnnotation);
+  const auto signature = text == nullptr ? std::nullopt : parse_signature(*text);
+  if (!signature || signature->purpose != Purpose::promise) return std::nullopt;
+  return signature->unix_nanos;
+}
+
+std::optional<Promise> read_number(const PromiseAsk& ask) {
+  const auto at = signed_at(ask.object);
+  if (!at || !ask.is_signed) return std::nullopt;
+  core::Assignment none;
+  none.containers.resize(ask.pod.containers.size());
+  return Promise{.node = ask.node.name,
+                 .cards = std::move(none),
+                 .made_unix_nanos = *at,
+                 .broken = refused_since(ask.object, *at)};
 }
 
 bool failed(const PodObject& object, const Dialect& dialect) {
@@ -59,13 +87,17 @@ std::optional<Made> made(const PromiseAsk& ask, const Dialect& dialect) {
 
 std::optional<std::string> promised_node(const PodObject& object) {
   if (!object.node.empty()) return std::nullopt;
+  if (const std::string* node = node_of_number(object)) return *node;
   const Dialect* dialect = promising(object);
   const std::string* node = dialect == nullptr ? nullptr : annotation(object, *dialect, kNode);
   if (node == nullptr || node->empty()) return std::nullopt;
   return *node;
 }
 
+bool promised_by_number(const PodObject& object) { return node_of_number(object) != nullptr; }
+
 std::optional<std::int64_t> promised_at(const PodObject& object) {
+  if (promised_by_number(object)) return signed_at(object);
   const Dialect* dialect = promising(object);
   const std::string* text = dialect == nullptr ? nullptr : annotation(object, *dialect, kTime);
   return text == nullptr ? std::nullopt : parse_nanos(*text);
@@ -75,6 +107,7 @@ std::optional<Promise> read_promise(const PromiseAsk& ask) {
   const auto node = promised_node(ask.object);
   if (!node || *node != ask.node.name) return std::nullopt;
   if (ask.object.ended() || ask.object.deleting) return std::nullopt;
+  if (promised_by_number(ask.object)) return read_number(ask);
   const Dialect* dialect = promising(ask.object);
   const auto when = made(ask, *dialect);
   if (!when) return std::nullopt;

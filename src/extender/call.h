@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct Extender::Call {
   core::FilterAsk ask;  // of both
   core::FilterAnswer answer;
   core::Scores scores;
-  bool still_held = false;   // the place of the answer, once it was written
-  std::int64_t decided = 0;  // when it was chosen, as it is written
+  std::optional<core::Place> held;  // what is kept for the pod by this call
+  bool still_held = false;          // the place of the answer, once it was written
+  std::int64_t decided = 0;         // when it was chosen, as it is written
 
   // bind
   codec::BindingArgs binding;

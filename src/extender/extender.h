@@ -79,15 +79,22 @@ class Extender {
   // How long the cards of a pod are kept; unset: see scheduler/promises.h.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> hold_time() const;
   void filtered(const CallPtr& call);
-  bool keep_until_bound(const CallPtr& call, bool fits);
-  void write_then_answer(const CallPtr& call);
-  void promise_written(const CallPtr& call);
   void answer_filter(const CallPtr& call);
+  void scored(const CallPtr& call);
+  void answer_scores(const CallPtr& call);
   void judge_templates(const CallPtr& call) const;
   void tell_refusal(const CallPtr& call, const std::string& text);
   void warn(const CallPtr& call, std::string reason, std::string note);
   void filter_error(const CallPtr& call, const std::string& error);
   void score_cpu_nodes(const CallPtr& call);
+
+  // ---- what is written on pods before they are bound (promise.cc)
+  bool keep_until_bound(const CallPtr& call, bool fits);
+  [[nodiscard]] dialect::Annotations promise_text(const Call& call, const core::NodeSpec& node,
+                                                  const core::Assignment& cards) const;
+  void write_then_answer(const CallPtr& call);
+  void promise_written(const CallPtr& call);
+  void promise_failed(const CallPtr& call, const std::string& error);
 
   // ---- bind and preempt (bind.cc, preempt.cc)
   void bind(const CallPtr& call);

@@ -1,4 +1,4 @@
-// filter, its dry run, and prioritize.
+// filter, its dry run, and prioritize. promise.cc writes what was chosen on the pod.
 #include <algorithm>
 #include <utility>
 
@@ -197,87 +197,9 @@ void Extender::filtered(const CallPtr& call) {
   }
   guest.told.clear();
   guest.waits = false;
-  if (options_.mode == Mode::single_node) return write_then_answer(call);
-  answer_filter(call);
-}
-
-// The engine keeps what it chose until it is told. False: this is not to be answered, since it was
-// asked after it had let go of everything.
-bool Extender::keep_until_bound(const CallPtr& call, bool fits) {
-  const dialect::PodObject& pod = call->object;
-  if (ends_.leads && !ends_.leads()) {
-    ends_.shared.mailbox.put_reply(core::HoldEnded{pod.uid});
-    return false;
-  }
-  // What it was promised before, and is not any more, has to be taken off it.
-  if (!fits && !dialect::promised_node(pod)) return true;
-  call->decided = ends_.shared.roster.decision_time(pod);
-  const auto now = ends_.shared.loop.now();
-  ends_.shared.promises.watch({.uid = pod.uid,
-                               .pod = {.ns = pod.ns, .name = pod.name},
-                               .made = call->decided,
-                               .until = fits ? now + options_.bind_limit : now});
-  return true;
-}
-
-// The cards are on the pod before kube-scheduler hears of the node: it may bind at once. So that
-// writing is fenced as a bind is.
-void Extender::write_then_answer(const CallPtr& call) {
-  const core::Place& place = *call->answer.held;
-  const core::NodeSpec* node = ends_.shared.roster.node(place.node);
-  const auto cards = node == nullptr ? std::nullopt : core::by_position(place.cards, *node);
-  if (!cards) {
-    ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
-    return filter_error(call, fmt::format("node {} has gone, or has lost cards", place.node));
-  }
-  if (!core::names_cards(*cards)) return answer_filter(call);
-  dialect::Answer answer = dialect::answer({.object = call->object,
-                                            .pod = call->spec,
-                                            .node = *node,
-                                            .cards = *cards,
-                                            .unix_nanos = call->decided});
-  ends_.shared.roster.seal({.object = call->object,
-                            .node = place.node,
-                            .purpose = dialect::Purpose::promise,
-                            .unix_nanos = call->decided},
-                           answer.annotations);
-  std::string downgraded = core::topology_note(call->spec, *node, *cards);
-  std::string loose = core::model_note(call->spec, *node, *cards);
-  const codec::MetadataAsk patch{
-      .uid = call->object.uid, .annotations = answer.annotations, .labels = {}};
-  ends_.shared.pods.write_fenced(
-      {.ns = call->object.ns, .name = call->object.name}, patch,
-      [this, alive = alive_, call, downgraded, loose,
-       written = answer.annotations](const std::string& error) {
-        if (!*alive) return;
-        if (error.empty()) {
-          ends_.shared.roster.wrote(call->object.uid, written);
-          if (!downgraded.empty()) warn(call, "TopologyDowngraded", downgraded);
-          if (!loose.empty()) warn(call, "ModelMatch", loose);
-          return promise_written(call);
-        }
-        ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
-        filter_error(call, "update pod annotation failed: " + error);
-      });
-}
-
-// The writing may have taken seconds, and the cards may have been given up meanwhile: we led no
-// longer, or the node has lost them. Then others may have them already, whatever the pod says.
-void Extender::promise_written(const CallPtr& call) {
-  on_engine(
-      call,
-      [](Call& on, const scheduler::Mailbox::Hearing& hearing) {
-        on.still_held = hearing.engine.holds(on.object.uid, *on.answer.held);
-      },
-      [this](const CallPtr& done) {
-        if (!done->still_held) {
-          return filter_error(done, "the cards were given up while they were written; ask again");
-        }
-        Guest& guest = guests_.visit(done->object.uid);
-        guest.held_on = done->answer.held->node;
-        guest.decided = done->decided;
-        answer_filter(done);
-      });
+  if (hold_time()) return answer_filter(call);
+  call->held = call->answer.held;
+  write_then_answer(call);
 }
 
 void Extender::answer_filter(const CallPtr& call) {
@@ -379,30 +301,44 @@ void Extender::score_cpu_nodes(const CallPtr& call) {
 void Extender::prioritize(const CallPtr& call) {
   if (!open_args(call)) return;
   if (not_ours(*call)) return score_cpu_nodes(call);
-  const auto answer = [this](const CallPtr& done) {
-    std::vector<codec::HostScore> scores;
-    scores.reserve(done->ask.nodes.size());
-    for (std::size_t i = 0; i < done->ask.nodes.size(); ++i) {
-      scores.push_back({.host = done->ask.nodes[i], .score = done->scores[i]});
-    }
-    if (options_.mode == Mode::count) (void)keep_until_bound(done, true);
-    send_json(done, codec::encode_priorities(scores));
-  };
   if (options_.mode == Mode::single_node) {  // the node was chosen when it was filtered
     const Guest* guest = guests_.find(call->object.uid);
     for (const auto& name : call->ask.nodes) {
       call->scores.push_back(guest != nullptr && guest->held_on == name ? core::kMaxScore : 0);
     }
-    return answer(call);
+    return answer_scores(call);
   }
   call->ask.pod = call->spec;
   on_engine(
       call,
       [hold = hold_time()](Call& on, const scheduler::Mailbox::Hearing& hearing) {
         on.ask.until = hold ? base::Instant{hearing.now.ns + hold->count()} : core::kUntilTold;
-        on.scores = hearing.engine.score(on.ask, hearing.now, hearing.out);
+        core::ScoreAnswer answer = hearing.engine.score(on.ask, hearing.now, hearing.out);
+        on.scores = std::move(answer.scores);
+        on.held = std::move(answer.held);
       },
-      answer);
+      [this](const CallPtr& done) { scored(done); });
+}
+
+// The hold has followed the scores: where the pod says another node, it is written anew.
+void Extender::scored(const CallPtr& call) {
+  if (hold_time()) return answer_scores(call);
+  if (!keep_until_bound(call, call->held.has_value())) {
+    return promise_failed(call, "this replica does not lead any more; ask again");
+  }
+  const Guest* guest = guests_.find(call->object.uid);
+  const bool written = call->held && guest != nullptr && guest->held_on == call->held->node;
+  if (!call->held || written) return answer_scores(call);
+  write_then_answer(call);
+}
+
+void Extender::answer_scores(const CallPtr& call) {
+  std::vector<codec::HostScore> scores;
+  scores.reserve(call->ask.nodes.size());
+  for (std::size_t i = 0; i < call->ask.nodes.size(); ++i) {
+    scores.push_back({.host = call->ask.nodes[i], .score = call->scores[i]});
+  }
+  send_json(call, codec::encode_priorities(scores));
 }
 
 }  // namespace stowage::extender

@@ -19,7 +19,7 @@ struct Guest {
   dialect::PodObject object;
   core::PodSpec spec;
   std::string dialect;       // empty: it asks for no card
-  std::string held_on;       // single-node mode: the node that was answered
+  std::string held_on;       // the node that is written on the pod; empty: none
   std::int64_t decided = 0;  // and when it was chosen; 0: nothing was
   std::string told;          // the refusal that was told last
   // Refused at its last filter: when to look whether there is room by now, and how long to wait

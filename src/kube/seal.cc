@@ -11,11 +11,17 @@ namespace stowage::kube {
 namespace {
 
 using dialect::kGpusAnnotation;
+using dialect::kPreAllocatedNodeAnnotation;
 using dialect::kSignatureAnnotation;
 
 const std::string* text_at(const dialect::Annotations& annotations, std::string_view key) {
   const auto found = annotations.find(std::string(key));
   return found == annotations.end() ? nullptr : &found->second;
+}
+
+// No cards are named where a pod is held by their number; the signed text is empty then.
+std::string_view text_or_empty(const std::string* text) {
+  return text == nullptr ? std::string_view() : *text;
 }
 
 }  // namespace
@@ -32,14 +38,14 @@ Keys keys_from_seed(std::string_view seed, std::int64_t began_unix) {
 
 void seal(const Keyring& keys, const SealAsk& ask, dialect::Annotations& answer) {
   const std::string* gpus = text_at(answer, kGpusAnnotation);
-  if (gpus == nullptr) return;
+  if (gpus == nullptr && text_at(answer, kPreAllocatedNodeAnnotation) == nullptr) return;
   STOWAGE_CHECK(keys.signs.has_value());
   const std::string digest = net::sha256(dialect::dialect_message(ask.object.annotations, answer));
   const std::string message = dialect::signed_message({.purpose = ask.purpose,
                                                        .uid = ask.object.uid,
                                                        .node = ask.node,
                                                        .unix_nanos = ask.unix_nanos,
-                                                       .gpus = *gpus,
+                                                       .gpus = text_or_empty(gpus),
                                                        .dialect_hash = digest});
   answer[std::string(kSignatureAnnotation)] =
       dialect::to_text({.key = keys.signs->public_key().id(),
@@ -55,7 +61,9 @@ SealCheck check_seal(const Keyring& keys, const dialect::PodObject& object, std:
   if (text == nullptr) return {};
   const std::string* gpus = text_at(object.annotations, kGpusAnnotation);
   const auto parsed = dialect::parse_signature(*text);
-  if (gpus == nullptr || !parsed) return {.result = Result::bad};
+  const bool by_number =
+      gpus == nullptr && text_at(object.annotations, kPreAllocatedNodeAnnotation) != nullptr;
+  if ((gpus == nullptr && !by_number) || !parsed) return {.result = Result::bad};
   const auto key = keys.known.find(parsed->key);
   if (key == keys.known.end()) return {.result = Result::unknown};
   const auto digest = base64_decode(parsed->digest);
@@ -69,7 +77,7 @@ SealCheck check_seal(const Keyring& keys, const dialect::PodObject& object, std:
                                                        .uid = object.uid,
                                                        .node = node,
                                                        .unix_nanos = parsed->unix_nanos,
-                                                       .gpus = *gpus,
+                                                       .gpus = text_or_empty(gpus),
                                                        .dialect_hash = *digest});
   if (!key->second.verifies(message, *signature)) return {.result = Result::bad};
   const bool same = net::sha256(dialect::dialect_message(object.annotations)) == *digest;

@@ -28,7 +28,7 @@ using Keys = std::shared_ptr<const Keyring>;
 [[nodiscard]] Keys keys_from_seed(std::string_view seed, std::int64_t began_unix = 0);
 
 // Adds the signature to `answer`, which is about to be written on the pod. Nothing if the answer
-// names no cards.
+// names neither cards nor the node of a pod that is held by number.
 struct SealAsk {
   const dialect::PodObject& object;
   std::string_view node;

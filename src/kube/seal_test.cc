@@ -109,6 +109,27 @@ TEST_F(SealTest, AnAnswerWithoutCardsIsNotSigned) {
   EXPECT_FALSE(answer.contains(signature_));
 }
 
+// A hold by number names a node and no card.
+TEST_F(SealTest, TheNodeOfAHoldByNumberIsSigned) {
+  const std::string key(dialect::kPreAllocatedNodeAnnotation);
+  dialect::PodObject pod;
+  pod.uid = "5f0c1c9e-0002";
+  dialect::Annotations answer{{key, "n1"}};
+  seal(*keys_, {.object = pod, .node = "n1", .purpose = dialect::Purpose::promise}, answer);
+  pod.annotations = answer;
+  EXPECT_EQ(check_seal(*keys_, pod, "n1").result, Result::good);
+  EXPECT_EQ(check_seal(*keys_, pod, "n1").purpose, dialect::Purpose::promise);
+  EXPECT_EQ(check_seal(*keys_, pod, "n2").result, Result::bad);
+  dialect::PodObject other = pod;
+  other.uid = "5f0c1c9e-0003";
+  EXPECT_EQ(check_seal(*keys_, other, "n1").result, Result::bad) << "copied to another pod";
+  dialect::PodObject more = pod;
+  more.annotations[gpus_] = R"({"version":1,"node":"n1"})";
+  EXPECT_EQ(check_seal(*keys_, more, "n1").result, Result::bad) << "it named no card";
+  pod.annotations.erase(key);
+  EXPECT_EQ(check_seal(*keys_, pod, "n1").result, Result::bad);
+}
+
 // What it costs; not a limit, since machines differ.
 TEST_F(SealTest, Cost) {
   constexpr int kTimes = 500;

@@ -26,6 +26,12 @@ void Promises::saw(const dialect::PodObject& pod) {
   }
 }
 
+void Promises::listed() {
+  for (auto& [uid, kept] : by_uid_) {
+    if (ends_.roster.name_of(uid).empty()) kept.look_at = std::min(kept.look_at, ends_.loop.now());
+  }
+}
+
 void Promises::look() {
   timer_.start(options_.look_every, [this] { look(); });
   const auto now = ends_.loop.now();

@@ -4,6 +4,7 @@
 //
 //   its scheduler asks about it again        (the extender says so: forget)
 //   it has found the pod unschedulable since (saw)
+//   a list of all pods lacks it              (listed)
 //   or the time is over in which it binds    (Promise::until)
 //
 // and even then the cards are given to others only after the promise was taken off the pod, by a
@@ -56,6 +57,9 @@ class Promises {
   void watch(const Promise& promise);
   // An unbound pod as it is now: perhaps its scheduler has given it up.
   void saw(const dialect::PodObject& pod);
+  // The roster has all pods of a new list. A pod that it lacks may have come and gone while the
+  // watch was silent: it is looked up.
+  void listed();
   void forget(const std::string& uid) { by_uid_.erase(uid); }
   void forget_all() { by_uid_.clear(); }  // who does not lead holds nothing
   [[nodiscard]] std::size_t size() const { return by_uid_.size(); }

@@ -95,6 +95,32 @@ TEST_F(PromisesTest, AHoldEndsByWhatThePodIsLikeThen) {
   EXPECT_EQ(told(reply(200, pod_json("u", "n"))), "on n;") << "bound, and we had not heard of it";
 }
 
+// Its watch was silent: kube-scheduler asked about the pod, which came and went meanwhile.
+TEST_F(PromisesTest, APodThatAListLacksIsLookedUp) {
+  watch(std::chrono::hours{1});
+  promises_.listed();
+  run_for(loop_, milliseconds{10});
+  EXPECT_TRUE(server_.seen().empty()) << "the roster has it";
+  roster_.begin_pods();
+  roster_.end_pods();
+  (void)events();
+  server_.script("GET", kPath, {kube::testing::not_found("pods", "p")});
+  promises_.listed();
+  ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
+  EXPECT_EQ(events(), "gone;");
+}
+
+TEST_F(PromisesTest, APodThatIsNewerThanTheListKeepsItsCards) {
+  watch(std::chrono::hours{1});
+  roster_.begin_pods();
+  roster_.end_pods();
+  server_.script("GET", kPath, {reply(200, promised_json("7"))});
+  promises_.listed();
+  ASSERT_TRUE(run_until(loop_, [&] { return !server_.seen().empty(); }));
+  run_for(loop_, milliseconds{10});
+  EXPECT_EQ(promises_.size(), 1U);
+}
+
 TEST_F(PromisesTest, ItIsNotLookedUpBeforeItsTimeAndUntilThereIsAnAnswer) {
   server_.script("GET", kPath, {refuse(403, "Forbidden", "no"), reply(200, pod_json("u", ""))});
   watch(milliseconds{50});

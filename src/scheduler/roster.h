@@ -239,6 +239,8 @@ class Roster {
     std::string promise;                 // resource version in which a promise was looked for
     bool promised = false;               // one that counts was told
     bool promise_forged = false;         // one that does not was told
+    std::int64_t promise_made = 0;       // the newest that counts, by the clock of who made it
+    base::Instant promise_seen;          // and when it was first seen here
     Testimony testimony;                 // about its cards
     std::string nominated;               // of another scheduler's pod: the node that was told
     std::unique_ptr<Standing> standing;  // while it is on a node
@@ -263,6 +265,7 @@ class Roster {
   struct Untold {
     dialect::PodObject object;
     bool is_signed = false;
+    base::Instant seen;  // first
   };
   [[nodiscard]] std::optional<core::PodHeld> promise_of(const Untold& untold) const;
   void tell_promise(core::PodHeld promise);

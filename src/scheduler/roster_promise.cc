@@ -28,7 +28,13 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
                   "what the pod says about a node and cards that were promised to it has no "
                   "signature of the scheduler; it is ignored");
   }
-  Untold& untold = untold_[object.uid] = {.object = object, .is_signed = whose == Whose::ours};
+  const std::int64_t made = dialect::promised_at(object).value_or(0);
+  if (entry.promise_made != made || made == 0) {
+    entry.promise_made = made;
+    entry.promise_seen = clock_.now();
+  }
+  Untold& untold = untold_[object.uid] = {
+      .object = object, .is_signed = whose == Whose::ours, .seen = entry.promise_seen};
   untold.object.rules = {};
   if (!leads_) return;
   if (auto promise = promise_of(untold)) tell_promise(std::move(*promise));
@@ -54,9 +60,14 @@ std::optional<core::PodHeld> Roster::promise_of(const Untold& untold) const {
                                         .is_signed = untold.is_signed});
   if (!promise) return std::nullopt;
   spec->profile = *promise_profile_;
-  const std::int64_t limit = promise->broken ? 0 : std::chrono::nanoseconds(bind_limit_).count();
-  // By a clock that was ahead of ours: it was made before now all the same.
-  const std::int64_t left = std::min<std::int64_t>(promise->made_unix_nanos - now, 0) + limit;
+  const std::int64_t limit = std::chrono::nanoseconds(bind_limit_).count();
+  // Its time was written by the clock of another machine, which may differ from ours by any amount:
+  // one that we signed lasts from when it was first seen here. Of others the cards are held only if
+  // they are free, and not for longer than they say.
+  const std::int64_t age = untold.is_signed
+                               ? clock_.now().ns - untold.seen.ns
+                               : std::max<std::int64_t>(now - promise->made_unix_nanos, 0);
+  const std::int64_t left = promise->broken ? 0 : limit - age;
   return core::PodHeld{.pod = std::move(*spec),
                        .node = std::move(promise->node),
                        .cards = core::by_id(promise->cards, on),

@@ -110,7 +110,7 @@ TEST_F(RosterPromiseTest, APromiseThatIsOverIsHeldUntilItIsTakenOff) {
   refused.unscheduled_since = "1970-01-01T00:16:38Z";
   roster_.see_pod(refused);
   EXPECT_EQ(events(), "held late 1;held refused 2;");
-  EXPECT_EQ(looks_, "ns/late in -40;ns/refused in -10;");
+  EXPECT_EQ(looks_, "ns/late in -40;ns/refused in 0;");
 }
 
 TEST_F(RosterPromiseTest, TimesOfDecisionsGrow) {

@@ -106,6 +106,7 @@ class Scheduler::PodSink final : public kube::ReflectorSink {
     if (prover_) see_proved(0);
     prover_.reset();
     owner_.roster_.end_pods();
+    owner_.promises_.listed();
     owner_.pods_listed();
   }
   void on_event(kube::WatchType type, std::string_view json) override {

@@ -207,9 +207,10 @@ void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
         fmt::format(R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":"{}","uid":"{}"}},)"
                     R"("target":{{"kind":"Node","name":"{}"}}}})",
                     pod.name.name, pod.uid, node);
+    // Before the bind is judged: it goes where we held nothing for it.
+    if (turn->strayed) ends_.strayed(node);
     const auto response = side_.act("kube-scheduler", request);
     if (response.status != 201) return failed(turn);
-    if (turn->strayed) ends_.strayed(node);
     assumed_.erase(pod.uid);
     pods_[pod.uid].busy = false;
   });

@@ -56,12 +56,16 @@ struct FilterAnswer {
   Refusal refusal;         // over the refused nodes that are known, if none fits
 };
 
-// Scores answer the same ask; `keep` and `prefer` are not looked at, and the hold moves to the best
-// of the nodes.
 // For each node of the ask: 10 for the best, less for others by their order, 0 where the pod does
 // not fit. Equal nodes have equal scores.
 using Scores = std::vector<std::int32_t>;
 inline constexpr std::int32_t kMaxScore = 10;
+// Answers the same ask; `keep` and `prefer` are not looked at, and the hold moves to the best of
+// the nodes.
+struct ScoreAnswer {
+  Scores scores;
+  std::optional<Place> held;
+};
 
 struct ClaimAsk {
   PodSpec pod;

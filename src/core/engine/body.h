@@ -30,7 +30,7 @@ class Engine::Body {
 
   Commands handle(const Event& event, base::Instant now);
   FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
-  Scores score(const FilterAsk& ask, base::Instant now, Commands& out);
+  ScoreAnswer score(const FilterAsk& ask, base::Instant now, Commands& out);
   ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
   PreemptAnswer preempt(const PreemptAsk& ask);
   [[nodiscard]] bool holds(const std::string& uid, const Place& place) const;

@@ -406,7 +406,7 @@ Commands Engine::handle(const Event& event, base::Instant now) { return body_->h
 FilterAnswer Engine::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
   return body_->filter(ask, now, out);
 }
-Scores Engine::score(const FilterAsk& ask, base::Instant now, Commands& out) {
+ScoreAnswer Engine::score(const FilterAsk& ask, base::Instant now, Commands& out) {
   return body_->score(ask, now, out);
 }
 ClaimAnswer Engine::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {

@@ -65,7 +65,7 @@ class Engine {
   // make room for pods that wait here: the commands of that are appended to `out`. Requires of the
   // pod: validate(), a known profile.
   [[nodiscard]] FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
-  [[nodiscard]] Scores score(const FilterAsk& ask, base::Instant now, Commands& out);
+  [[nodiscard]] ScoreAnswer score(const FilterAsk& ask, base::Instant now, Commands& out);
   [[nodiscard]] ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
   // Is this place still held for the guest, as it was answered? A hold ends when its time is up,
   // when its pod or its cards go, and with StandDown.

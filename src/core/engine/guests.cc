@@ -254,17 +254,18 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
   return answer;
 }
 
-Scores Engine::Body::score(const FilterAsk& ask, base::Instant now, Commands& out) {
+ScoreAnswer Engine::Body::score(const FilterAsk& ask, base::Instant now, Commands& out) {
   out_.clear();
   now_ = now;
-  Scores scores(ask.nodes.size(), 0);
+  ScoreAnswer answer{.scores = Scores(ask.nodes.size(), 0), .held = {}};
+  Scores& scores = answer.scores;
   const std::string settled = settled_on(ask.pod.uid);
   if (!settled.empty()) {
     const auto there = std::find(ask.nodes.begin(), ask.nodes.end(), settled);
     if (there != ask.nodes.end()) {
       scores[static_cast<std::size_t>(there - ask.nodes.begin())] = kMaxScore;
     }
-    return scores;
+    return answer;
   }
   const OwnRoom own_room(*this, ask.pod.uid);
   const NodeIndex left = let_go(ask.pod.uid);
@@ -290,11 +291,14 @@ Scores Engine::Body::score(const FilterAsk& ask, base::Instant now, Commands& ou
     if (!best_is_cheapest) score = node == candidates.best ? kMaxScore : std::min(score, 9);
     scores[i] = score;
   }
-  if (candidates.best.valid() && asks_for_cards(ask.pod)) hold(ask.pod, candidates, ask.until);
+  if (candidates.best.valid() && asks_for_cards(ask.pod)) {
+    hold(ask.pod, candidates, ask.until);
+    answer.held = guests_.at(ask.pod.uid).place;
+  }
   if (left.valid() && left != candidates.best) wake(left);
   std::move(out_.begin(), out_.end(), std::back_inserter(out));
   out_.clear();
-  return scores;
+  return answer;
 }
 
 ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
@@ -357,7 +361,7 @@ void Engine::Body::on(const PodHeld& e) {
 }
 
 void Engine::Body::hold_promised(const PodHeld& e) {
-  if (e.until <= now_ || !asks_for_cards(e.pod) || !names_cards(e.cards)) return;
+  if (e.until <= now_ || !asks_for_cards(e.pod)) return;
   if (ledger_.find_pod(e.pod.uid).valid()) return;
   const NodeIndex node = ledger_.find_node(e.node);
   const Positions at = positions_on(e.node, e.cards);

@@ -35,7 +35,7 @@ class Guests : public ::testing::Test {
                           out_);
   }
   Scores score(const PodSpec& spec) {
-    return engine_.score({.pod = spec, .nodes = names_, .until = in(30)}, now_, out_);
+    return engine_.score({.pod = spec, .nodes = names_, .until = in(30)}, now_, out_).scores;
   }
   ClaimAnswer claim(const PodSpec& spec, const std::string& on) {
     return engine_.claim({.pod = spec, .node = on}, now_, out_);

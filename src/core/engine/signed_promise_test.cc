@@ -88,5 +88,31 @@ TEST_F(SignedPromise, OfANodeThatNeverComesLeavesNothingBehind) {
   EXPECT_FALSE(engine_.ledger().find_node("b").valid());
 }
 
+// Where a device plugin picks the cards, a number of them is promised.
+TEST_F(SignedPromise, OfANumberOfCardsIsHeld) {
+  (void)tell(NodeChanged{node("b").cards(3)});
+  PodHeld two{.pod = pod("p").gpus(2), .node = "b", .until = kUntilTold, .is_signed = true};
+  two.cards.containers.resize(1);
+  (void)tell(two);
+  EXPECT_EQ(engine_.counters().held, 1U);
+  PodSpec counted = pod("q").gpus(2);
+  counted.naming = Naming::never;
+  EXPECT_EQ(binds(tell(PodPending{counted})), 0U) << "one card is left on b, and one on a";
+  EXPECT_EQ(binds(tell(HoldEnded{"p"})), 1U);
+}
+
+TEST_F(SignedPromise, OfANumberOfCardsThatAreTakenIsDebt) {
+  bound("other");
+  PodHeld one{.pod = pod("p").gpus(1), .node = "a", .until = kUntilTold, .is_signed = true};
+  one.cards.containers.resize(1);
+  (void)tell(one);
+  EXPECT_EQ(engine_.counters().held, 1U);
+  PodSpec counted = pod("waits").gpus(1);
+  counted.naming = Naming::never;
+  EXPECT_EQ(binds(tell(PodPending{counted})), 0U);
+  EXPECT_EQ(binds(tell(PodGone{"other"})), 0U) << "p may be bound to it";
+  EXPECT_EQ(binds(tell(HoldEnded{"p"})), 1U);
+}
+
 }  // namespace
 }  // namespace stowage::core

@@ -193,7 +193,8 @@ PodIndex Ledger::reserve_guest(const PodSpec& pod, NodeIndex node, const Assignm
 PodIndex Ledger::reserve_promised(const PodSpec& pod, std::string_view node_name,
                                   const Assignment& cards, std::span<const std::string> absent) {
   STOWAGE_CHECK(!find_pod(pod.uid).valid());
-  const PodIndex index = seen_bound(pod, node_name, cards, absent);
+  const PodIndex index =
+      seen_bound(pod, node_name, names_cards(cards) ? std::optional(cards) : std::nullopt, absent);
   pods_[index.at()].state = PodState::reserved;
   return index;
 }

@@ -140,7 +140,8 @@ class Ledger {
   PodIndex reserve(const PodSpec& pod, NodeIndex node, const Assignment& cards);
   // The same for a pod that somebody else schedules: only its cards are checked.
   PodIndex reserve_guest(const PodSpec& pod, NodeIndex node, const Assignment& cards);
-  // The same for cards that it was given before, as seen_bound: what does not fit is debt.
+  // The same for cards that it was given before, as seen_bound: what does not fit is debt. An
+  // assignment that names no card charges their number.
   PodIndex reserve_promised(const PodSpec& pod, std::string_view node_name, const Assignment& cards,
                             std::span<const std::string> absent);
   // Keeps for a pod what is free now of the cards of `target` and of its other resources; `uid` is

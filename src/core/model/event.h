@@ -55,7 +55,7 @@ struct PodHeld {  // an unbound pod that was promised cards, by a hold that outl
                   // it
   PodSpec pod;
   std::string node;
-  NamedAssignment cards;
+  NamedAssignment cards;  // none named: their number is held
   std::int64_t made = 0;  // when, in nanoseconds by the wall clock
   base::Instant until;
   // By us, and its scheduler may bind the pod by it: it is held whatever others have done to the
