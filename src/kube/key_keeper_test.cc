@@ -218,6 +218,28 @@ TEST_F(KeyKeeperTest, WhatIsMissingIsSaidOnceAndKnownKeysStay) {
   EXPECT_NE(made->keys(), nullptr);
 }
 
+// A look that is under way may have read the Secret before the key was in it.
+TEST_F(KeyKeeperTest, AKeyThatIsMissedDuringALookIsLookedForOnceMore) {
+  KeyKeeper made({.look = 1h, .retry_min = 1ms, .soon = 1ms},
+                 {.client = *client_, .log = log_, .changed = [this] { ++changes_; }});
+  std::uint64_t asked = 0;
+  cluster_.before_write = [&] {
+    EXPECT_EQ(made.looked(), 0U);
+    asked = made.look_soon();
+  };
+  made.start();
+  ASSERT_TRUE(until([&] { return made.keys() != nullptr; }));
+  EXPECT_EQ(asked, 2U);
+  EXPECT_TRUE(until([&] { return made.looked() == 2; }));
+  EXPECT_EQ(cluster_.api.seen("GET", kKeySecret).size(), 2U);
+  cluster_.forbids = true;
+  EXPECT_EQ(made.look_soon(), 3U);
+  ASSERT_TRUE(until([&] { return !made.trouble().empty(); }));
+  EXPECT_EQ(made.looked(), 2U) << "it told nothing";
+  cluster_.forbids = false;
+  EXPECT_TRUE(until([&] { return made.looked() >= 3; }));
+}
+
 TEST_F(KeyKeeperTest, AnEntryThatIsDamagedIsNamedAndNothingIsWritten) {
   (*cluster_.secret)["1780000000.pem"] = base64_encode("garbage");
   const auto made = keeper();

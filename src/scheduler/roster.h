@@ -75,8 +75,8 @@ class Roster {
   void believe_dump() { from_dump_ = true; }
   // What is written on pods is signed by these, and what we are said to have written counts if it
   // is, or is older than all signatures. Without any, as it was before there were some: nothing is
-  // signed, and the first word counts. True: pods were signed by keys that were not known before,
-  // and have to be seen once more.
+  // signed, and the first word counts. True: there are pods, bound or not, that were signed by keys
+  // that were not known: they have to be seen once more, and are judged anew then.
   [[nodiscard]] bool use_keys(kube::Keys keys);
   [[nodiscard]] const kube::Keys& keys() const { return keys_; }
   // A pod was signed by a key that is not known.
@@ -254,8 +254,9 @@ class Roster {
   // ---- signatures (roster_proof.cc)
   using Proof = Testimony::Sight::Proof;
   [[nodiscard]] Proof proof_of(const dialect::PodObject& bound, const Checked& check);
-  enum class Whose : std::uint8_t { nobodys, unsigned_ours, ours };
+  enum class Whose : std::uint8_t { nobodys, unknown, unsigned_ours, ours };
   [[nodiscard]] Whose whose_promise(const dialect::PodObject& unbound);
+  void meet_unknown_key(const std::string& uid);
   [[nodiscard]] bool signed_since(std::int64_t unix_nanos) const;
   [[nodiscard]] bool promised_before_signing(const dialect::PodObject& object) const;
   // ---- promises (roster_promise.cc)
@@ -307,7 +308,9 @@ class Roster {
   std::function<void(const Promised&)> on_promise_;
   kube::Keys keys_;
   std::function<void()> on_unknown_key_;
-  std::set<std::string> unknown_key_;  // uids of pods that are signed by one
+  // Uids of known pods that are signed by a key that is not: none of them is forgotten before it
+  // goes, or is judged by other keys.
+  std::set<std::string> unknown_key_;
   std::function<void(const dialect::PodObject&)> on_guest_;
   std::int64_t last_decision_ = 0;
   OnCards on_cards_;
