@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::FakeApiServer;
+using testing::not_found;
 using testing::refuse;
 using testing::reply;
 using testing::run_for;
@@ -49,7 +50,7 @@ struct KeyCluster {
     };
     on("GET", kKeySecret, [](KeyCluster& self, const SeenRequest& request, const Responder& to) {
       if (self.forbids) return refuse(403, "Forbidden", "may not get secrets")(request, to);
-      if (!self.secret) return refuse(404, "NotFound", "none")(request, to);
+      if (!self.secret) return not_found("secrets", "stowage-signing-key")(request, to);
       std::string json = codec::secret({.ns = "kube-system", .name = "s", .data = *self.secret});
       json.insert(json.find(R"("name")"),
                   R"("resourceVersion":")" + std::to_string(self.version) + R"(",)");
@@ -74,7 +75,7 @@ struct KeyCluster {
       reply(200)(request, to);
     });
     on("GET", kKeyMap, [](KeyCluster& self, const SeenRequest& request, const Responder& to) {
-      if (!self.map) return refuse(404, "NotFound", "none")(request, to);
+      if (!self.map) return not_found("configmaps", "stowage-signing-keys")(request, to);
       reply(200,
             codec::config_map({.ns = "kube-system", .name = "m", .uid = {}, .data = *self.map}))(
           request, to);
