@@ -128,7 +128,9 @@ class Roster {
   void on_cards(OnCards told) { on_cards_ = std::move(told); }
   [[nodiscard]] std::map<std::string, Cards> all_cards() const;
 
+  // ---- nodes (roster_nodes.cc)
   void begin_nodes();
+  // One that makes no sense is kept, as by keep_node(), and told of when what is wrong is new.
   void see_node(const dialect::NodeObject& object);
   void lose_node(const std::string& name);
   // It is there, and cannot be read: what is known of it stays. Without a name it may be any: the
@@ -205,6 +207,7 @@ class Roster {
 
   struct Sizes {
     std::size_t nodes = 0;
+    std::size_t unread_nodes = 0;  // nodes that cannot be read, known from before or not
     std::size_t pods = 0;
     std::size_t wanting = 0;
     std::size_t bound = 0;
@@ -328,6 +331,11 @@ class Roster {
   std::set<std::pair<base::Instant, std::string>> unlooked_due_;
   std::uint64_t node_list_ = 0;
   std::uint64_t pod_list_ = 0;
+  struct UnreadNode {
+    std::uint64_t seen_in = 0;  // number of the list
+    std::string told;
+  };
+  std::unordered_map<std::string, UnreadNode> unread_nodes_;
   bool nodes_unnamed_ = false;  // the list has one that may be any
   bool pods_unnamed_ = false;
   bool listing_pods_ = false;
