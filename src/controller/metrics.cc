@@ -117,6 +117,12 @@ void picker_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
        [](const Counters& c) { return c.paused ? 1.0 : 0.0; });
 }
 
+void object_metrics(const scheduler::Roster::Sizes& roster, Exposition& out) {
+  out.gauge("stowage_unreadable_nodes",
+            "Nodes that cannot be read: what was known of them before counts.",
+            as_double(roster.unread_nodes));
+}
+
 void annotation_metrics(const scheduler::Roster::Sizes& roster, Exposition& out) {
   out.gauge("stowage_drifted_pods",
             "Bound pods whose annotations name other cards than those that count.",
@@ -340,6 +346,7 @@ std::string render_metrics(const MetricsInput& input) {
   picker_metrics(input.scheduler, out);
   guest_metrics(input.scheduler, out);
   extender_metrics(input.extenders, out);
+  object_metrics(input.scheduler.roster, out);
   annotation_metrics(input.scheduler.roster, out);
   agent_metrics(input, out);
   metrics_api_metrics(input, out);

@@ -71,8 +71,13 @@ void KeyKeeper::begin() {
   if (!looking_) look();
 }
 
-void KeyKeeper::look_soon() {
-  if (looking_) return;
+std::uint64_t KeyKeeper::look_soon() {
+  wanted_ = looks_ + 1;  // one that is under way may have read the Secret already
+  if (!looking_) start_look_soon();
+  return wanted_;
+}
+
+void KeyKeeper::start_look_soon() {
   const auto due = last_look_ + options_.soon;
   const auto now = ends_.client.loop().now();
   timer_.start(due > now ? due - now : net::Duration::zero(), [this] { look(); });
@@ -87,6 +92,7 @@ void KeyKeeper::call(const std::string& what, const char* method, const std::str
 
 void KeyKeeper::look() {
   looking_ = true;
+  ++looks_;
   last_look_ = ends_.client.loop().now();
   conflicts_in_row_ = 0;
   read_secret();
@@ -188,6 +194,8 @@ void KeyKeeper::use(const KeptKeys& kept) {
                     keys_->signs->public_key().id() == signs;
   if (begins_ && !kept.began_unix) return look();  // asked for meanwhile
   again(pauses_.spread(options_.look));
+  looked_ = looks_;
+  if (wanted_ > looked_) start_look_soon();
   if (same) return;
   if (!keys_ || keys_->signs->public_key().id() != signs) {
     ends_.log.info("decisions are signed", {{"key", signs}});
@@ -234,13 +242,17 @@ Status KeyFile::start() {
 void KeyFile::look() {
   timer_.start(options_.look, [this] { look(); });
   auto text = read_small_file(options_.path);
-  if (text && *text == text_) return;
+  if (text && *text == text_) {
+    ++looked_;
+    return;
+  }
   auto keys = text ? read_key_file(*text, options_) : Result<Keys>(fail(text.error().message));
   if (!keys) {  // perhaps half written: looked at again
     const std::string& why = keys.error().message;
     if (std::exchange(complaint_, why) == why) return;
     return log_.warn("new signing keys cannot be used, the old ones stay", {{"why", why}});
   }
+  ++looked_;
   complaint_.clear();
   text_ = std::move(*text);
   keys_ = std::move(*keys);

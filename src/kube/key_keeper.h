@@ -78,10 +78,12 @@ class KeyKeeper final : public KeySource {
   [[nodiscard]] Keys keys() const override { return keys_; }
   [[nodiscard]] std::string trouble() const override { return trouble_; }
   void begin() override;
-  void look_soon() override;
+  std::uint64_t look_soon() override;
+  [[nodiscard]] std::uint64_t looked() const override { return looked_; }
 
  private:
   void look();
+  void start_look_soon();
   void read_secret();
   void taken(const ObjectOutcome& outcome);
   void written(const KeyPlan& plan, const ObjectOutcome& outcome);
@@ -99,6 +101,9 @@ class KeyKeeper final : public KeySource {
   KeptKeys kept_;  // in use
   bool begins_ = false;
   bool looking_ = false;
+  std::uint64_t looks_ = 0;   // begun; each has its number
+  std::uint64_t looked_ = 0;  // the latest one that succeeded
+  std::uint64_t wanted_ = 0;  // the latest one that was asked for
   int conflicts_in_row_ = 0;
   std::string trouble_ = "the keys that sign what is written on pods have not been read yet";
   std::string complaint_;  // told already
@@ -127,7 +132,8 @@ class KeyFile final : public KeySource {
   [[nodiscard]] Keys keys() const override { return keys_; }
   [[nodiscard]] std::string trouble() const override { return {}; }
   void begin() override {}
-  void look_soon() override {}
+  std::uint64_t look_soon() override { return looked_ + 1; }
+  [[nodiscard]] std::uint64_t looked() const override { return looked_; }
 
  private:
   void look();
@@ -138,6 +144,7 @@ class KeyFile final : public KeySource {
   Keys keys_;
   std::string text_;
   std::string complaint_;
+  std::uint64_t looked_ = 0;  // looks that found keys
   net::Timer timer_;
 };
 

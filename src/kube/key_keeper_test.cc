@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::FakeApiServer;
+using testing::not_found;
 using testing::refuse;
 using testing::reply;
 using testing::run_for;
@@ -49,7 +50,7 @@ struct KeyCluster {
     };
     on("GET", kKeySecret, [](KeyCluster& self, const SeenRequest& request, const Responder& to) {
       if (self.forbids) return refuse(403, "Forbidden", "may not get secrets")(request, to);
-      if (!self.secret) return refuse(404, "NotFound", "none")(request, to);
+      if (!self.secret) return not_found("secrets", "stowage-signing-key")(request, to);
       std::string json = codec::secret({.ns = "kube-system", .name = "s", .data = *self.secret});
       json.insert(json.find(R"("name")"),
                   R"("resourceVersion":")" + std::to_string(self.version) + R"(",)");
@@ -74,7 +75,7 @@ struct KeyCluster {
       reply(200)(request, to);
     });
     on("GET", kKeyMap, [](KeyCluster& self, const SeenRequest& request, const Responder& to) {
-      if (!self.map) return refuse(404, "NotFound", "none")(request, to);
+      if (!self.map) return not_found("configmaps", "stowage-signing-keys")(request, to);
       reply(200,
             codec::config_map({.ns = "kube-system", .name = "m", .uid = {}, .data = *self.map}))(
           request, to);
@@ -216,6 +217,28 @@ TEST_F(KeyKeeperTest, WhatIsMissingIsSaidOnceAndKnownKeysStay) {
   cluster_.forbids = true;
   ASSERT_TRUE(until([&] { return !made->trouble().empty(); }));
   EXPECT_NE(made->keys(), nullptr);
+}
+
+// A look that is under way may have read the Secret before the key was in it.
+TEST_F(KeyKeeperTest, AKeyThatIsMissedDuringALookIsLookedForOnceMore) {
+  KeyKeeper made({.look = 1h, .retry_min = 1ms, .soon = 1ms},
+                 {.client = *client_, .log = log_, .changed = [this] { ++changes_; }});
+  std::uint64_t asked = 0;
+  cluster_.before_write = [&] {
+    EXPECT_EQ(made.looked(), 0U);
+    asked = made.look_soon();
+  };
+  made.start();
+  ASSERT_TRUE(until([&] { return made.keys() != nullptr; }));
+  EXPECT_EQ(asked, 2U);
+  EXPECT_TRUE(until([&] { return made.looked() == 2; }));
+  EXPECT_EQ(cluster_.api.seen("GET", kKeySecret).size(), 2U);
+  cluster_.forbids = true;
+  EXPECT_EQ(made.look_soon(), 3U);
+  ASSERT_TRUE(until([&] { return !made.trouble().empty(); }));
+  EXPECT_EQ(made.looked(), 2U) << "it told nothing";
+  cluster_.forbids = false;
+  EXPECT_TRUE(until([&] { return made.looked() >= 3; }));
 }
 
 TEST_F(KeyKeeperTest, AnEntryThatIsDamagedIsNamedAndNothingIsWritten) {

@@ -1,12 +1,14 @@
 #include "kube/object_access.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "kube/clock.h"
+#include "kube/object_path.h"
 #include "kube/pacing.h"
 
 namespace stowage::kube {
@@ -14,22 +16,35 @@ namespace {
 
 using Reply = tl::expected<ApiReply, CallError>;
 
-bool worth_repeating(const Reply& reply) {
-  if (!reply) return true;
-  return reply->status >= 500 || reply->status == 429 || reply->status == 401;
-}
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
 
 struct Job {
   ObjectAsk ask;
   ObjectAccess::Done done;
   SteadyTime deadline{};
   net::Duration pause{};
-  std::string said;  // by the server, the last time that it did not do it
+  std::optional<ObjectPath> object;
+  bool found = false;  // it is there, or may be, whatever the last reply said
+  std::string said;    // by the server, the last time that it did not do it
   std::unique_ptr<net::Timer> timer;
 };
 using JobPtr = std::shared_ptr<Job>;
 
-ObjectOutcome outcome_of(const std::string& what, Reply reply) {
+// The API server itself says that the object is not there.
+bool says_gone(const Job& job, const Reply& reply) {
+  return reply && job.object && says_not_found(*reply, job.object->resource, job.object->name);
+}
+
+// A 404 that is not about the object comes from something on the way to the server.
+bool worth_repeating(const Job& job, const Reply& reply) {
+  if (!reply) return true;
+  if (reply->status == kNotFound) return job.object && (job.found || !says_gone(job, reply));
+  return reply->status >= 500 || reply->status == 429 || reply->status == 401;
+}
+
+ObjectOutcome outcome_of(const Job& job, Reply reply) {
+  const std::string& what = job.ask.what;
   if (!reply) {
     return {.message = fmt::format("cannot {}: {}", what, reply.error().message), .body = {}};
   }
@@ -38,11 +53,11 @@ ObjectOutcome outcome_of(const std::string& what, Reply reply) {
     return {.result = ObjectResult::done, .message = {}, .body = std::move(reply->body)};
   }
   ObjectOutcome outcome{.message = explain(what, *reply), .body = {}};
-  if (status == 404) {
-    outcome.result = ObjectResult::gone;
-  } else if (status == 409) {
+  if (status == 409) {
     outcome.result = ObjectResult::conflict;
-  } else if (!worth_repeating(reply)) {
+  } else if (says_gone(job, reply) && !job.found) {
+    outcome.result = ObjectResult::gone;
+  } else if (!worth_repeating(job, reply)) {
     outcome.result = ObjectResult::refused;
   }
   return outcome;
@@ -62,13 +77,34 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
     const net::Duration left = job->deadline - client.loop().now();
     client.call(std::move(call), std::min(options.attempt_deadline, left),
                 [weak = weak_from_this(), job](Reply reply) {
-                  if (const auto self = weak.lock()) self->replied(job, std::move(reply));
+                  const auto self = weak.lock();
+                  if (!self) return;
+                  job->found = false;
+                  const bool write = job->ask.method != "GET";
+                  if (write && says_gone(*job, reply)) return self->look_up(job, std::move(reply));
+                  self->replied(job, std::move(reply));
+                });
+  }
+
+  // As the binder does: that a write found nothing counts if a read finds nothing either, or is not
+  // for us to do.
+  void look_up(const JobPtr& job, Reply said) {
+    ApiCall call{.target = job->object->path};
+    call.lane = job->ask.lane;
+    const net::Duration left = job->deadline - client.loop().now();
+    client.call(std::move(call), std::min(options.attempt_deadline, left),
+                [weak = weak_from_this(), job, said = std::move(said)](const Reply& reply) {
+                  const auto self = weak.lock();
+                  if (!self) return;
+                  const bool forbidden = reply && reply->status == kForbidden;
+                  job->found = !forbidden && !says_gone(*job, reply);
+                  self->replied(job, said);
                 });
   }
 
   void replied(const JobPtr& job, Reply reply) {
     const net::Duration pause = pauses.spread(job->pause);
-    if (worth_repeating(reply) && client.loop().now() + pause < job->deadline) {
+    if (worth_repeating(*job, reply) && client.loop().now() + pause < job->deadline) {
       ++counters.repeated;
       if (reply) job->said = explain(job->ask.what, *reply);
       job->pause = std::min(job->pause * 2, options.pause_max);
@@ -81,7 +117,7 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
       return;
     }
     const bool answered = reply.has_value();
-    ObjectOutcome outcome = outcome_of(job->ask.what, std::move(reply));
+    ObjectOutcome outcome = outcome_of(*job, std::move(reply));
     // The last attempt is cut short by the deadline: what the server said before tells more.
     if (!answered && !job->said.empty()) outcome.message += "; before: " + job->said;
     if (outcome.result == ObjectResult::refused) ++counters.refused;
@@ -105,6 +141,7 @@ void ObjectAccess::call(ObjectAsk ask, Done done) {
   ++body_->counters.asked;
   auto job = std::make_shared<Job>();
   job->ask = std::move(ask);
+  job->object = object_path(job->ask.target);
   job->done = std::move(done);
   job->deadline = body_->client.loop().now() + body_->options.total_deadline;
   job->pause = body_->options.pause_min;

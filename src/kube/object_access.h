@@ -1,6 +1,7 @@
 // Single calls about single objects: reads, patches and deletions, each with a time limit of its
-// own within which it is repeated as long as that may help. Whoever asks makes sure that doing it
-// twice is harmless: a reply may be lost after the server has acted.
+// own within which it is repeated as long as that may help. A 404 that does not name the object
+// tells nothing about it: the call is repeated. Whoever asks makes sure that doing it twice is
+// harmless: a reply may be lost after the server has acted.
 #pragma once
 
 #include <chrono>
@@ -28,7 +29,8 @@ struct ObjectAsk {
 
 enum class ObjectResult : std::uint8_t {
   done,
-  gone,      // 404: there is no such object
+  gone,      // the API server says that there is no such object (see says_not_found), and after a
+             // write says so once more when the object is looked up
   conflict,  // 409: it is another one by now, or not in the version that was meant
   refused,   // the server will not do it: forbidden, invalid
   failed,    // no final answer within the time; it may have been done

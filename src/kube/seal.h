@@ -66,8 +66,10 @@ class KeySource {
   // We are about to decide. If nobody has before, everything is signed from now on, and
   // keys()->began_unix is set as soon as that is on record.
   virtual void begin() = 0;
-  // A key was named that is not known: look again soon.
-  virtual void look_soon() = 0;
+  // A key was named that is not known: look again soon. The number of a look that begins after
+  // this call; looked() has reached it when that look, or a later one, has succeeded.
+  virtual std::uint64_t look_soon() = 0;
+  [[nodiscard]] virtual std::uint64_t looked() const = 0;
 };
 
 // Keys that are there and do not change.
@@ -77,7 +79,8 @@ class FixedKeys final : public KeySource {
   [[nodiscard]] Keys keys() const override { return keys_; }
   [[nodiscard]] std::string trouble() const override { return {}; }
   void begin() override {}
-  void look_soon() override {}
+  std::uint64_t look_soon() override { return 0; }
+  [[nodiscard]] std::uint64_t looked() const override { return 0; }
 
  private:
   Keys keys_;

@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using kube::testing::FakeApiServer;
+using kube::testing::not_found;
 using kube::testing::refuse;
 using kube::testing::reply;
 using kube::testing::run_for;
@@ -74,7 +75,7 @@ struct Cluster {
       reply(200)(request, to);
     });
     on("GET", kMap, [](Cluster& self, const SeenRequest& request, const Responder& to) {
-      if (!self.map) return refuse(404, "NotFound", "none")(request, to);
+      if (!self.map) return not_found("configmaps", "stowage-ca")(request, to);
       reply(200, codec::config_map(*self.map))(request, to);
     });
     const auto write_map = [](Cluster& self, const SeenRequest& request, const Responder& to) {
@@ -89,7 +90,11 @@ struct Cluster {
   template <typename Object, typename Text>
   void show(const SeenRequest& request, const Responder& to, const std::optional<Object>& object,
             Text text) {
-    if (!object) return refuse(404, "NotFound", "none")(request, to);
+    if (!object) {
+      const bool of_secret = request.path == kSecret;
+      return of_secret ? not_found("secrets", "stowage-metrics-api")(request, to)
+                       : not_found("apiservices", "v1alpha1.metrics.nvidia.com")(request, to);
+    }
     std::string json = text();
     json.insert(1, R"("metadata":{"resourceVersion":")" + object->resource_version + "\"},");
     // The name and namespace of a whole object come twice then; nobody looks at them.
@@ -282,7 +287,7 @@ TEST_F(KeeperTest, AServerThatIsAwayIsAskedAgain) {
   const auto mine = replica();
   ASSERT_TRUE(soon([&] { return mine->keeper->counters().failures > 0; }));
   EXPECT_TRUE(mine->used.empty());
-  cluster.api.script("GET", kSecret, {refuse(404, "NotFound", "none")});
+  cluster.api.script("GET", kSecret, {not_found("secrets", "stowage-metrics-api")});
   ASSERT_TRUE(soon([&] { return !mine->used.empty(); }));
 }
 

@@ -225,7 +225,7 @@ TEST_F(ServerTest, KeepsCertificatesOfItsOwn) {
   std::string secret;
   const std::string path = "/api/v1/namespaces/stowage/secrets";
   api.script("GET", path + "/stowage-metrics-api",
-             {kube::testing::refuse(404, "NotFound", "none")});
+             {kube::testing::not_found("secrets", "stowage-metrics-api")});
   api.script("POST", path, {[&](const SeenRequest& request, const auto& to) {
                secret = request.body;
                to->send({.status = 201, .body = "{}"});

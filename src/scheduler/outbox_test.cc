@@ -36,12 +36,29 @@ TEST_F(OutboxTest, AVictimIsMarkedThenDeletedAndToldWhy) {
 
 TEST_F(OutboxTest, AVictimThatHasGoneIsFine) {
   start();
-  server_.script("PATCH", kStatus, {refuse(404, "NotFound", "gone")});
+  server_.script("PATCH", kStatus, {kube::testing::not_found("pods", "victim")});
+  server_.script("GET", kVictim, {kube::testing::not_found("pods", "victim")});
   carry_out(kEvict);
   ASSERT_TRUE(run_until(loop_, [&] { return outbox_->counters().evictions.gone == 1; }));
+  EXPECT_EQ(calls(), "PATCH status;GET victim;");
   carry_out(core::Evict{.uid = "nobody", .by = "uid-p", .node = "n1"});
   EXPECT_EQ(mailbox_.sizes().replies, 0U);
   EXPECT_EQ(outbox_->counters().evictions.under_way, 0U);
+}
+
+// If nobody told the engine that the victim stays, its share would count as on its way for ever.
+TEST_F(OutboxTest, AVictimOfWhichAProxySaysNotFoundIsNotTakenForGone) {
+  start();
+  server_.script("PATCH", kStatus, {reply(200)});
+  server_.script("DELETE", kVictim, {reply(404, "404 page not found")});
+  carry_out(kEvict);
+  EXPECT_EQ(told(), "stays uid-victim;");
+  server_.script("DELETE", kVictim, {kube::testing::not_found("pods", "victim")});
+  server_.script("GET", kVictim, {reply(200, "{}")});
+  carry_out(kEvict);
+  EXPECT_EQ(told(), "stays uid-victim;");
+  EXPECT_EQ(outbox_->counters().evictions.gone, 0U);
+  EXPECT_EQ(outbox_->counters().evictions.failed, 2U);
 }
 
 TEST_F(OutboxTest, AVictimThatCannotBeDeletedStaysAndTheEngineIsTold) {

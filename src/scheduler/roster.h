@@ -75,8 +75,8 @@ class Roster {
   void believe_dump() { from_dump_ = true; }
   // What is written on pods is signed by these, and what we are said to have written counts if it
   // is, or is older than all signatures. Without any, as it was before there were some: nothing is
-  // signed, and the first word counts. True: pods were signed by keys that were not known before,
-  // and have to be seen once more.
+  // signed, and the first word counts. True: there are pods, bound or not, that were signed by keys
+  // that were not known: they have to be seen once more, and are judged anew then.
   [[nodiscard]] bool use_keys(kube::Keys keys);
   [[nodiscard]] const kube::Keys& keys() const { return keys_; }
   // A pod was signed by a key that is not known.
@@ -128,7 +128,9 @@ class Roster {
   void on_cards(OnCards told) { on_cards_ = std::move(told); }
   [[nodiscard]] std::map<std::string, Cards> all_cards() const;
 
+  // ---- nodes (roster_nodes.cc)
   void begin_nodes();
+  // One that makes no sense is kept, as by keep_node(), and told of when what is wrong is new.
   void see_node(const dialect::NodeObject& object);
   void lose_node(const std::string& name);
   // It is there, and cannot be read: what is known of it stays. Without a name it may be any: the
@@ -205,6 +207,7 @@ class Roster {
 
   struct Sizes {
     std::size_t nodes = 0;
+    std::size_t unread_nodes = 0;  // nodes that cannot be read, known from before or not
     std::size_t pods = 0;
     std::size_t wanting = 0;
     std::size_t bound = 0;
@@ -256,8 +259,9 @@ class Roster {
   // ---- signatures (roster_proof.cc)
   using Proof = Testimony::Sight::Proof;
   [[nodiscard]] Proof proof_of(const dialect::PodObject& bound, const Checked& check);
-  enum class Whose : std::uint8_t { nobodys, unsigned_ours, ours };
+  enum class Whose : std::uint8_t { nobodys, unknown, unsigned_ours, ours };
   [[nodiscard]] Whose whose_promise(const dialect::PodObject& unbound);
+  void meet_unknown_key(const std::string& uid);
   [[nodiscard]] bool signed_since(std::int64_t unix_nanos) const;
   [[nodiscard]] bool promised_before_signing(const dialect::PodObject& object) const;
   // ---- promises (roster_promise.cc)
@@ -310,7 +314,9 @@ class Roster {
   std::function<void(const Promised&)> on_promise_;
   kube::Keys keys_;
   std::function<void()> on_unknown_key_;
-  std::set<std::string> unknown_key_;  // uids of pods that are signed by one
+  // Uids of known pods that are signed by a key that is not: none of them is forgotten before it
+  // goes, or is judged by other keys.
+  std::set<std::string> unknown_key_;
   std::function<void(const dialect::PodObject&)> on_guest_;
   std::int64_t last_decision_ = 0;
   OnCards on_cards_;
@@ -328,6 +334,11 @@ class Roster {
   std::set<std::pair<base::Instant, std::string>> unlooked_due_;
   std::uint64_t node_list_ = 0;
   std::uint64_t pod_list_ = 0;
+  struct UnreadNode {
+    std::uint64_t seen_in = 0;  // number of the list
+    std::string told;
+  };
+  std::unordered_map<std::string, UnreadNode> unread_nodes_;
   bool nodes_unnamed_ = false;  // the list has one that may be any
   bool pods_unnamed_ = false;
   bool listing_pods_ = false;

@@ -19,14 +19,18 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
   entry.promise = object.resource_version;
   entry.promised = false;
   untold_.erase(object.uid);
+  unknown_key_.erase(object.uid);
   if (!dialect::promised_node(object)) return;
   const Whose whose = whose_promise(object);
-  if (whose == Whose::nobodys) {
+  if (whose == Whose::nobodys || whose == Whose::unknown) {
     if (std::exchange(entry.promise_forged, true)) return;
     ++forged_;
     return notify(Notice::Kind::forged, object,
-                  "what the pod says about a node and cards that were promised to it has no "
-                  "signature of the scheduler; it is ignored");
+                  whose == Whose::unknown
+                      ? "what the pod says about a node and cards that were promised to it is "
+                        "signed by a key that is not known here; it is ignored until the key is"
+                      : "what the pod says about a node and cards that were promised to it has no "
+                        "signature of the scheduler; it is ignored");
   }
   const std::int64_t made = dialect::promised_at(object).value_or(0);
   if (entry.promise_made != made || made == 0) {

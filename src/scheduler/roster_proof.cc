@@ -14,6 +14,10 @@ using Check = kube::SealCheck::Result;
 constexpr std::int64_t kClockSlackSeconds = 10;
 // Whoever was promised cards is bound within this time: volumes may take 600 seconds.
 constexpr std::int64_t kPromiseMax = 660 * dialect::kNanosPerSecond;
+constexpr const char* kUnknownKey =
+    "what the pod says about its cards is signed by a key that is not known here; it does not "
+    "count "
+    "until the key is";
 
 }  // namespace
 
@@ -27,7 +31,9 @@ bool Roster::use_keys(kube::Keys keys) {
   keys_ = std::move(keys);
   bool again = false;
   for (const std::string& uid : std::exchange(unknown_key_, {})) {
-    pods_.at(uid).testimony.doubt_again();
+    PodEntry& entry = pods_.at(uid);
+    entry.testimony.doubt_again();
+    entry.promise.clear();
     again = true;
   }
   return again;
@@ -50,14 +56,13 @@ bool Roster::promised_before_signing(const dialect::PodObject& object) const {
 
 Roster::Proof Roster::proof_of(const dialect::PodObject& bound, const Checked& check) {
   unknown_key_.erase(bound.uid);
-  const auto result = check ? check->result : kube::check_seal(*keys_, bound, bound.node).result;
+  // Whoever looked may have had fewer keys than there are by now.
+  const bool checked = check && check->result != Check::unknown;
+  const auto result = checked ? check->result : kube::check_seal(*keys_, bound, bound.node).result;
   switch (result) {
     case Check::good: return Proof::good;
     case Check::bad: return Proof::bad;
-    case Check::unknown:
-      unknown_key_.insert(bound.uid);
-      if (on_unknown_key_) on_unknown_key_();
-      return Proof::bad;
+    case Check::unknown: meet_unknown_key(bound.uid); return Proof::bad;
     case Check::none: break;
   }
   if (!signed_since(placed_at(bound))) return Proof::too_old;
@@ -65,6 +70,11 @@ Roster::Proof Roster::proof_of(const dialect::PodObject& bound, const Checked& c
   const bool soon = !signed_since(placed_at(bound) - kPromiseMax);
   return soon && dialect::promised_at(bound) && promised_before_signing(bound) ? Proof::too_old
                                                                                : Proof::bad;
+}
+
+void Roster::meet_unknown_key(const std::string& uid) {
+  unknown_key_.insert(uid);
+  if (on_unknown_key_) on_unknown_key_();
 }
 
 Roster::Whose Roster::whose_promise(const dialect::PodObject& unbound) {
@@ -78,9 +88,7 @@ Roster::Whose Roster::whose_promise(const dialect::PodObject& unbound) {
     }
     case Check::none:
       return promised_before_signing(unbound) ? Whose::unsigned_ours : Whose::nobodys;
-    case Check::unknown:
-      if (on_unknown_key_) on_unknown_key_();
-      return Whose::nobodys;
+    case Check::unknown: meet_unknown_key(unbound.uid); return Whose::unknown;
     case Check::bad: return Whose::nobodys;
   }
   return Whose::nobodys;
@@ -106,6 +114,7 @@ Testimony::Word Roster::hear(PodEntry& entry, const dialect::PodObject& object,
   if (word.trouble == Trouble::unread) {
     notify(Notice::Kind::unread_cards, object, word.message);
   } else if (word.trouble != Trouble::none && !word.told) {
+    if (unknown_key_.contains(object.uid)) word.message = kUnknownKey;
     const bool drift = word.trouble == Trouble::drift;
     ++(drift ? drifts_ : forged_);
     notify(drift ? Notice::Kind::drift : Notice::Kind::forged, object, word.message);

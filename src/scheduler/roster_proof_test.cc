@@ -296,6 +296,47 @@ TEST_F(RosterProofTest, AKeyThatIsNotKnownIsLookedForAndThenBelieved) {
   EXPECT_FALSE(roster_->use_keys(both));
 }
 
+TEST_F(RosterProofTest, APromiseByAKeyThatIsNotKnownIsHeldOnceItIs) {
+  const kube::Keys fresh = kube::keys_from_seed("rotated", kBegan);
+  const kube::Keys old = std::exchange(keys_, fresh);
+  const auto promised = decided("a", Purpose::promise);
+  auto edited = decided("b", Purpose::promise);
+  edit(edited);
+  keys_ = old;
+  EXPECT_EQ(list({promised, edited}), "");
+  EXPECT_EQ(unknown_keys_, 2);
+  ASSERT_EQ(notices_.size(), 2U);
+  EXPECT_NE(notices_[0].text.find("a key that is not known"), std::string::npos);
+  auto both = std::make_shared<kube::Keyring>(*old);
+  both->known.insert(fresh->known.begin(), fresh->known.end());
+  EXPECT_TRUE(roster_->use_keys(both));
+  EXPECT_EQ(list({promised, edited}), "a held;") << "of the same resource version";
+  EXPECT_EQ(list({promised, edited}), "") << "once";
+  EXPECT_FALSE(roster_->use_keys(std::make_shared<kube::Keyring>(*both)));
+}
+
+TEST_F(RosterProofTest, APodWithAnUnknownKeyIsNotRememberedLongerThanItLasts) {
+  const kube::Keys old = std::exchange(keys_, kube::keys_from_seed("rotated", kBegan));
+  auto pod = decided("a", Purpose::promise);
+  auto gone = decided("b", Purpose::promise);
+  keys_ = old;
+  EXPECT_EQ(list({pod, gone}), "");
+  pod.annotations.clear();
+  pod.resource_version = "2";
+  EXPECT_EQ(list({pod}), "");
+  EXPECT_FALSE(roster_->use_keys(std::make_shared<kube::Keyring>(*old)));
+}
+
+// Threads verify ahead of the loop, by the keys of the moment in which they were asked.
+TEST_F(RosterProofTest, AKeyThatHasComeSinceTheSignatureWasLookedAtIsKnown) {
+  const auto pod = bound("a", Purpose::bound);
+  roster_->begin_pods();
+  roster_->see_pod(pod, kube::SealCheck{.result = kube::SealCheck::Result::unknown});
+  roster_->end_pods();
+  EXPECT_EQ(events(), "a has cards;");
+  EXPECT_EQ(unknown_keys_, 0);
+}
+
 TEST_F(RosterProofTest, WhatWeSealIsSigned) {
   dialect::PodObject pod = decided("a", std::nullopt);
   dialect::Annotations answer = pod.annotations;

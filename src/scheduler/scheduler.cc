@@ -166,7 +166,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
   STOWAGE_CHECK(options_.keys != nullptr);
   if (options_.elected) leads_ = false;
   roster_.stand_down();
-  roster_.on_unknown_key([this] { options_.keys->look_soon(); });
+  roster_.on_unknown_key([this] { key_look_ = options_.keys->look_soon(); });
   roster_.on_promise([this](const Roster::Promised& promised) {
     const std::chrono::nanoseconds left(promised.until.ns - engine_time(client_.loop()).ns);
     promises_.watch({.uid = promised.uid,
@@ -267,7 +267,11 @@ void Scheduler::start_pods() {
 void Scheduler::keys_changed() {
   const kube::Keys keys = options_.keys->keys();
   if (stopping_ || !keys || keys == roster_.keys()) return;
-  if (roster_.use_keys(keys) && pods_started_) pods_->relist();
+  if (roster_.use_keys(keys) && pods_started_) {
+    if (!opened_) pods_fresh_ = list_counts_ = false;  // what was promised is in the next list
+    listing_again_ = true;
+    pods_->relist();
+  }
   start_pods();
   open_if_ready();
 }
@@ -275,7 +279,10 @@ void Scheduler::keys_changed() {
 void Scheduler::pods_listed() {
   pods_in_ = true;
   listing_again_ = false;
-  if (list_counts_) pods_fresh_ = true;
+  if (list_counts_) {
+    pods_fresh_ = true;
+    awaited_look_ = key_look_;  // pods that come later do not put it off
+  }
   open_if_ready();
 }
 
@@ -298,7 +305,13 @@ void Scheduler::open_if_ready() {
     if (!std::exchange(listing_again_, true)) pods_->relist();
     return;
   }
+  // Another replica may have promised cards by a key that we have not read yet.
+  if (!keys_looked_at()) return;
   prepare();
+}
+
+bool Scheduler::keys_looked_at() const {
+  return options_.keys->looked() >= awaited_look_ && options_.keys->keys() == roster_.keys();
 }
 
 // Of an earlier term of our own. Those of another leader have ended when its lease has.
@@ -370,6 +383,10 @@ std::string Scheduler::trouble() const {
   std::string text = of("nodes", *nodes_);
   if (text.empty() && !roster_.keys()) text = options_.keys->trouble();
   if (text.empty()) text = of("pods", *pods_);
+  if (text.empty() && leads_ && !opened_ && !keys_looked_at()) {
+    text = "pods are signed by keys that are not known here: the keys are read again first";
+    if (!options_.keys->trouble().empty()) text += "; " + options_.keys->trouble();
+  }
   if (text.empty()) text = things_->trouble();
   return text.empty() && quota_ ? quota_->trouble() : text;
 }

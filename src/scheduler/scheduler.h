@@ -132,6 +132,7 @@ class Scheduler {
   void start_pods();
   void pods_listed();
   void open_if_ready();
+  [[nodiscard]] bool keys_looked_at() const;
   [[nodiscard]] bool binds_may_arrive() const;
   [[nodiscard]] std::vector<QueueFill> queues() const;
   void prepare();
@@ -168,7 +169,7 @@ class Scheduler {
   bool pods_in_ = false;
   bool synced_ = false;
   bool leads_ = true;
-  bool pods_fresh_ = true;      // listed since we lead
+  bool pods_fresh_ = true;      // listed since we lead, and judged by the keys that there are
   bool list_counts_ = false;    // the list that is under way began when we led
   bool listing_again_ = false;  // one was asked for
   bool engine_settled_ = true;  // has forgotten what an earlier term left
@@ -176,6 +177,8 @@ class Scheduler {
   bool opened_ = false;
   bool stopping_ = false;
   std::uint64_t ticks_ = 0;
+  std::uint64_t key_look_ = 0;      // number of the look after the latest unknown key was met
+  std::uint64_t awaited_look_ = 0;  // nothing is decided before this one
 };
 
 }  // namespace stowage::scheduler

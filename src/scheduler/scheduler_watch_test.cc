@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/json_writer.h"
 #include "kube/testing/fake_api_server.h"
 #include "scheduler/scheduler.h"
 
@@ -70,10 +71,12 @@ struct SchedulerWatchTest : ::testing::Test {
                     answers[std::min(number, answers.size() - 1)](request, std::move(to));
                   }});
   }
-  void start(net::Duration relist_every = 20ms) {
+  void start(net::Duration relist_every = 20ms,
+             std::shared_ptr<kube::KeySource> keys =
+                 std::make_shared<kube::FixedKeys>(kube::keys_from_seed("test"))) {
     client = server.client();
     SchedulerOptions options;
-    options.keys = std::make_shared<kube::FixedKeys>(kube::keys_from_seed("test"));
+    options.keys = std::move(keys);
     options.profiles = {{.name = "stowage"}};
     options.quota.enabled = false;
     options.reflector.backoff_min = 2ms;
@@ -149,6 +152,64 @@ TEST_F(SchedulerWatchTest, ANodeThatCanNoLongerBeReadStays) {
   start();
   ASSERT_TRUE(run_until(loop, [&] { return lists_of_nodes() == 2 && sizes().nodes == 1; }));
   EXPECT_NE(scheduler->shared().roster.node("a"), nullptr);
+}
+
+// Keys that somebody looks at when the test says so.
+class LateKeys final : public kube::KeySource {
+ public:
+  explicit LateKeys(kube::Keys first) : keys_(std::move(first)) {}
+  [[nodiscard]] kube::Keys keys() const override { return keys_; }
+  [[nodiscard]] std::string trouble() const override { return {}; }
+  void begin() override {}
+  std::uint64_t look_soon() override { return wanted = looked_ + 1; }
+  [[nodiscard]] std::uint64_t looked() const override { return looked_; }
+  void look(const kube::Keys& found) {
+    keys_ = found;
+    ++looked_;
+  }
+  std::uint64_t wanted = 0;
+
+ private:
+  kube::Keys keys_;
+  std::uint64_t looked_ = 0;
+};
+
+// A pod whose cards another replica has signed.
+std::string signed_pod(const std::string& name, const kube::Keys& keys) {
+  dialect::PodObject pod;
+  pod.uid = name;
+  dialect::Annotations answer{{"stowage.dev/gpus", "{}"}};
+  kube::seal(*keys, {.object = pod, .node = "a"}, answer);
+  std::string json = bound_pod(name);
+  json.insert(json.find("\"uid\""),
+              fmt::format(R"("annotations":{{"stowage.dev/gpus":"{{}}",)"
+                          R"("stowage.dev/signature":"{}"}},)",
+                          base::json_escaped(answer["stowage.dev/signature"])));
+  return json;
+}
+
+TEST_F(SchedulerWatchTest, NothingIsDecidedBeforeAnUnknownKeyWasLookedFor) {
+  const kube::Keys old = kube::keys_from_seed("test");
+  const kube::Keys fresh = kube::keys_from_seed("rotated");
+  for (const bool comes : {true, false}) {
+    const auto keys = std::make_shared<LateKeys>(old);
+    script(kNodesPath, {list({watched_node("a")})}, {{}});
+    script(kPodsPath, {list({signed_pod("p", fresh)})}, {{event("ADDED", signed_pod("q", fresh))}});
+    start(20ms, keys);
+    ASSERT_TRUE(run_until(loop, [&] { return sizes().pods == 2; }));
+    EXPECT_EQ(keys->wanted, 1U);
+    kube::testing::run_for(loop, 20ms);
+    EXPECT_TRUE(scheduler->ready());
+    EXPECT_FALSE(scheduler->deciding());
+    EXPECT_NE(scheduler->trouble().find("keys that are not known here"), std::string::npos);
+    auto both = std::make_shared<kube::Keyring>(*old);
+    both->known.insert(fresh->known.begin(), fresh->known.end());
+    keys->look(comes ? both : old);
+    ASSERT_TRUE(run_until(loop, [&] { return scheduler->deciding(); }));
+    EXPECT_EQ(lists_of_pods(), comes ? 2U : 1U) << "pods are judged anew, by other keys";
+    EXPECT_EQ(scheduler->trouble(), "");
+    scheduler.reset();
+  }
 }
 
 // Many watches and one server: a few lines, not one for each attempt of each.

@@ -145,11 +145,11 @@ class World:
             wanted = volume["spec"].get("claimRef") or {}
             claim = claims.pop((wanted.get("namespace"), wanted.get("name")), None)
             if claim:
-                self.bind(volume, claim)
+                bind_volume(self.api, volume, claim)
         for claim in claims.values():
             where = claim["metadata"].get("annotations", {}).get(SELECTED_NODE)
             if where:
-                self.bind(self.add(provisioned(claim, where)), claim)
+                bind_volume(self.api, self.add(provisioned(claim, where)), claim)
 
     def wrong_claims(self, pod, where):
         """What is wrong with the claims of a pod that was bound to a node, or ""."""
@@ -172,16 +172,17 @@ class World:
                 return f"{where}, with volume {chosen} that is not there"
         return ""
 
-    def bind(self, volume, claim):
-        claim["kind"], volume["kind"] = "PersistentVolumeClaim", "PersistentVolume"
-        self.api.patch(f"{path_of(volume)}/status", {"status": {"phase": "Bound"}})
-        self.api.patch(path_of(claim), {
-            "metadata": {"annotations": {BOUND: "yes", "pv.kubernetes.io/bound-by-controller":
-                                         "yes"}},
-            "spec": {"volumeName": volume["metadata"]["name"]}})
-        self.api.patch(f"{path_of(claim)}/status", {"status": {
-            "phase": "Bound", "accessModes": claim["spec"]["accessModes"],
-            "capacity": volume["spec"]["capacity"]}})
+
+def bind_volume(api, volume, claim):
+    """What the controller of volumes does with a volume that is meant for a claim."""
+    claim["kind"], volume["kind"] = "PersistentVolumeClaim", "PersistentVolume"
+    api.patch(f"{path_of(volume)}/status", {"status": {"phase": "Bound"}})
+    api.patch(path_of(claim), {
+        "metadata": {"annotations": {BOUND: "yes", "pv.kubernetes.io/bound-by-controller": "yes"}},
+        "spec": {"volumeName": volume["metadata"]["name"]}})
+    api.patch(f"{path_of(claim)}/status", {"status": {
+        "phase": "Bound", "accessModes": claim["spec"]["accessModes"],
+        "capacity": volume["spec"]["capacity"]}})
 
 
 def usable(volume, where):

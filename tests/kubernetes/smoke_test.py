@@ -15,6 +15,7 @@ import admission
 import build
 import extender
 import extender_life
+import extender_volumes
 import metrics_api
 import operating
 import placement
@@ -28,7 +29,7 @@ from cluster import DEPLOY, Cluster
 def run(cluster, words, compares_rights):
     suite = unittest.TestSuite()
     for module in (placement, robustness, operating, admission, extender, extender_life,
-                   metrics_api):
+                   extender_volumes, metrics_api):
         for kind in vars(module).values():
             if not isinstance(kind, type) or not issubclass(kind, Case):
                 continue

@@ -1,0 +1,96 @@
+// Nodes that cannot be read.
+#include <gtest/gtest.h>
+
+#include "dialect/dialect.h"
+#include "scheduler/roster.h"
+
+namespace stowage::scheduler {
+namespace {
+
+dialect::NodeObject readable_node(const std::string& name) {
+  dialect::NodeObject node;
+  node.name = node.uid = name;
+  node.allocatable = {{"cpu", *base::Quantity::parse("64")},
+                      {"pods", *base::Quantity::parse("110")},
+                      {"nvidia.com/gpu", *base::Quantity::parse("4")}};
+  node.capacity = node.allocatable;
+  return node;
+}
+dialect::NodeObject senseless_node(const std::string& name, const char* cpu = "-1") {
+  auto node = readable_node(name);
+  node.allocatable["cpu"] = *base::Quantity::parse(cpu);
+  return node;
+}
+
+class RosterNodesTest : public ::testing::Test {
+ protected:
+  void list(const std::vector<dialect::NodeObject>& nodes) {
+    roster_.begin_nodes();
+    for (const auto& node : nodes) roster_.see_node(node);
+    roster_.end_nodes();
+  }
+  std::string events() {
+    std::string text;
+    const auto taken = mailbox_.take_now(100);
+    for (const auto& message : *taken) {
+      const auto& event = std::get<core::Event>(message);
+      if (const auto* e = std::get_if<core::NodeChanged>(&event)) text += e->node.name + ";";
+      if (const auto* e = std::get_if<core::NodeGone>(&event)) text += "no " + e->name + ";";
+    }
+    return text;
+  }
+
+  Mailbox mailbox_;
+  std::vector<Notice> notices_;
+  Roster roster_{
+      built_in_profiles(),
+      mailbox_,
+      [this](const Notice& notice) { notices_.push_back(notice); },
+      {.unix_nanos = [] { return std::int64_t{1}; }, .now = [] { return base::Instant{}; }}};
+};
+
+// Its cards are charged with pods, and what others have reserved there still counts.
+TEST_F(RosterNodesTest, ANodeThatMakesNoSenseAnyMoreStaysAsItWas) {
+  std::string cards;
+  roster_.on_cards([&](const std::string& node, const Roster::Cards* now) {
+    cards += node + (now == nullptr ? " has gone;" : ";");
+  });
+  list({readable_node("a"), readable_node("b")});
+  EXPECT_EQ(events(), "a;b;");
+  roster_.see_node(senseless_node("a"));
+  EXPECT_EQ(events(), "");
+  ASSERT_NE(roster_.node("a"), nullptr);
+  EXPECT_EQ(roster_.node("a")->cards.size(), 4U);
+  EXPECT_EQ(cards, "a;b;");
+  ASSERT_EQ(notices_.size(), 1U);
+  EXPECT_EQ(notices_[0].kind, Notice::Kind::node);
+  EXPECT_EQ(notices_[0].name, "a");
+  EXPECT_EQ(notices_[0].text, "node a: allocatable cpu is -1; what is known of the node stays");
+  list({senseless_node("a")});
+  EXPECT_EQ(events(), "no b;") << "that it is in the list can be read";
+  EXPECT_EQ(notices_.size(), 1U) << "told once";
+  EXPECT_EQ(roster_.sizes().unread_nodes, 1U);
+  roster_.see_node(senseless_node("a", "-2"));
+  EXPECT_EQ(notices_.size(), 2U);
+  roster_.see_node(readable_node("a"));
+  EXPECT_EQ(events(), "a;");
+  EXPECT_EQ(roster_.sizes().unread_nodes, 0U);
+}
+
+TEST_F(RosterNodesTest, OneThatGoesIsGoneThoughItMadeNoSense) {
+  list({readable_node("a"), readable_node("b")});
+  (void)events();
+  roster_.see_node(senseless_node("a"));
+  roster_.see_node(senseless_node("b"));
+  roster_.see_node(senseless_node("never-read"));
+  EXPECT_EQ(roster_.sizes().nodes, 2U);
+  EXPECT_EQ(roster_.sizes().unread_nodes, 3U);
+  roster_.lose_node("a");
+  EXPECT_EQ(events(), "no a;");
+  list({});
+  EXPECT_EQ(events(), "no b;");
+  EXPECT_EQ(roster_.sizes().unread_nodes, 0U);
+}
+
+}  // namespace
+}  // namespace stowage::scheduler
