@@ -177,6 +177,22 @@ TEST(Preemption, ANominatedPodOfAnotherSchedulerIsRespectedByItsEqualsAndLessers
   EXPECT_TRUE(engine.audit().empty());
 }
 
+// Its scheduler frees two cards, and a device plugin gives it any two: which ones is not known.
+TEST(Preemption, APodDoesNotEvictForACardThatANominatedPodIsToGet) {
+  Engine engine = engine_with("first", {node("a").cards(3)});
+  fill(engine, {{"low", 1}, {"mid", 5}, {"mid-too", 5}});
+  PodSpec theirs = pod("ns/theirs").gpus(2).priority(10);
+  theirs.naming = Naming::if_known;
+  (void)engine.handle(PodNominated{.pod = theirs, .node = "a"}, at(0));
+  PodSpec ours = pod("ns/ours").gpus(1).priority(5);
+  ours.naming = Naming::if_known;
+  EXPECT_EQ(evicted(engine.handle(PodPending{ours}, at(1))), "");
+  EXPECT_TRUE(all<Bind>(engine.handle(PodGone{"ns/low"}, at(2))).empty()) << "one of the two";
+  EXPECT_TRUE(all<Bind>(engine.handle(PodGone{"ns/mid"}, at(3))).empty()) << "the other";
+  EXPECT_EQ(all<Bind>(engine.handle(PodGone{"ns/mid-too"}, at(4))).size(), 1U);
+  EXPECT_TRUE(engine.audit().empty());
+}
+
 // ---- pods that wait for several cards ---------------------------------------------------------
 
 Engine patient(const std::vector<NodeSpec>& nodes) {

@@ -227,8 +227,14 @@ void Engine::Body::honour_nomination(const PodSpec& pod, const std::string& node
   PodSpec bare = pod;
   bare.rules = {};
   bare.around = {};
-  const OnNode others = less_important(bare, node);
-  const auto clearing = clear(bare, make_shape(bare, ledger_), node, others.pods, others.leaving);
+  std::optional<Clearing> clearing;
+  // Where a device plugin picks the cards, any card that falls free may become its: which ones its
+  // scheduler means to free is not known.
+  const bool by_number = pod.naming != Naming::always && unnamed_use(unnamed_asks(pod)).shared == 0;
+  if (!by_number) {
+    const OnNode others = less_important(bare, node);
+    clearing = clear(bare, make_shape(bare, ledger_), node, others.pods, others.leaving);
+  }
   Assignment none;
   none.containers.resize(pod.containers.size());
   open_room({.pod = pod,
