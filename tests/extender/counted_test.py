@@ -8,6 +8,7 @@ import time
 from extender_cluster import Case, inventory, main, node, pod, uid, wait_until
 
 MEMORY = "alnair/vgpu-memory"
+HELD = "stowage.dev/pre-allocated-node"
 
 
 class Alnair(Case):
@@ -233,11 +234,14 @@ extenders:
         self.extender.scores(first, self.names[:1], self.ROUTES + "prioritize")
         time.sleep(2.5)
         self.assertFalse(self.fits(other), "kube-scheduler may wait for volumes")
+        self.assertEqual(self.annotations(first).get(HELD), self.names[0], "for the next leader")
+        self.assertIn(":promise:", self.annotations(first)["stowage.dev/signature"])
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 1))
         self.cluster.set_status(first, {"conditions": [
             {"type": "PodScheduled", "status": "False", "reason": "SchedulerError",
              "message": "timed out", "lastTransitionTime": when}]})
         wait_until("it was given up", lambda: self.fits(other))
+        self.assertNotIn(HELD, self.annotations(first))
 
     def test_cards_are_given_to_others_when_nobody_binds(self):
         first, other = self.make_pod(2), self.make_pod(1)
@@ -245,6 +249,16 @@ extenders:
         self.assertNotEqual(short.filter(first, self.names[:1], self.ROUTES + "filter").nodes, [])
         self.assertFalse(self.fits(other))
         wait_until("the time is over", lambda: self.fits(other))
+        self.assertNotIn(HELD, self.annotations(first))
+
+    def test_the_node_on_the_pod_follows_the_scores(self):
+        value = self.make_pod(1)
+        self.assertEqual(self.filter(value, self.names[:2]), ["n1", "n2"])
+        first = self.annotations(value)[HELD]
+        other = next(name for name in self.names[:2] if name != first)
+        # Another extender has dropped the node meanwhile.
+        self.extender.scores(value, [other], self.ROUTES + "prioritize")
+        self.assertEqual(self.annotations(value)[HELD], other)
 
 
 if __name__ == "__main__":
