@@ -81,6 +81,15 @@ Use needs_of(const std::vector<UnnamedAsk>& asks, const Sizes& sizes) {
   return sum(sidecars, most(apps, inits));
 }
 
+// Thousandths of cards whose memory the containers take along, where nobody knows how much that is.
+std::int64_t unsized_milli(std::vector<UnnamedAsk> asks) {
+  std::erase_if(asks, [](const UnnamedAsk& ask) {
+    const std::int32_t memory = ask.memory_mib.value_or(0);
+    return !ask.whole() && memory != kWholeMemory && memory != kMemoryWithCore;
+  });
+  return needs_of(asks, {{kMilliPerCard, 1}}).memory_mib;  // a MiB for each thousandth
+}
+
 std::vector<QuotaExcess> exceeded(const ModelLimit& limit, const Use& used, const Use& asked) {
   using Unit = QuotaExcess::Unit;
   std::vector<QuotaExcess> out;
@@ -155,7 +164,10 @@ QuotaBook::Charge QuotaBook::charge_of(const PodRecord& pod, const Ledger& ledge
     for (const auto& [model, of_model] : sizes) {
       held.models[model] = sum(held.models[model], needs_of(pod.asks, of_model));
     }
-    if (sizes.empty()) take(held.any_model, needs_of(pod.asks, {}));
+    if (sizes.empty()) {
+      take(held.any_model, needs_of(pod.asks, {}));
+      held.unsized_milli = unsized_milli(pod.asks);
+    }
   }
   const std::int64_t milli = held.models[kAllModels].milli;
   const Labels& labels = ledger.labels_last_seen(pod.node);
@@ -179,6 +191,7 @@ void QuotaBook::add(const Charge& charge, std::int64_t sign) {
   };
   for (const auto& [model, use] : charge.held.models) add_to(held.models[model], use);
   add_to(held.any_model, charge.held.any_model);
+  held.unsized_milli += sign * charge.held.unsized_milli;
   for (const auto& [label, milli] : charge.held.on_nodes) held.on_nodes[label] += sign * milli;
   held.on_any_node += sign * charge.held.on_any_node;
 }
@@ -259,12 +272,19 @@ void QuotaBook::node_gone(const std::string& name, const Ledger& ledger) {
   });
 }
 
-QuotaBook::Spent QuotaBook::spent_by(const ModelLimit& limit, const Held& held,
-                                     const PodSpec& pod) const {
-  const std::string model = small(limit.model);
+QuotaBook::Use QuotaBook::used(const Held& held, const std::string& model) const {
   const auto found = held.models.find(model);
   Use use = found == held.models.end() ? Use{} : found->second;
   if (model != kAllModels) use = sum(use, held.any_model);
+  const Sizes& sizes = sizes_of(sizes_, model);
+  if (!sizes.empty()) use.memory_mib += held.unsized_milli * sizes.rbegin()->first / kMilliPerCard;
+  return use;
+}
+
+QuotaBook::Spent QuotaBook::spent_by(const ModelLimit& limit, const Held& held,
+                                     const PodSpec& pod) const {
+  const std::string model = small(limit.model);
+  const Use use = used(held, model);
   const std::vector<UnnamedAsk> asks = unnamed_asks(pod);
   Spent spent;
   if (model != kAllModels || asks.size() > 1 || sizes_.empty()) {
@@ -371,10 +391,7 @@ bool QuotaBook::leaves(const PodSpec& pod, const NodeSpec& node, const Assignmen
 
 QuotaBook::Use QuotaBook::used(const std::string& ns, const std::string& model) const {
   const auto held = held_.find(ns);
-  if (held == held_.end()) return {};
-  const auto found = held->second.models.find(model);
-  const Use use = found == held->second.models.end() ? Use{} : found->second;
-  return model == kAllModels ? use : sum(use, held->second.any_model);
+  return held == held_.end() ? Use{} : used(held->second, model);
 }
 
 std::int64_t QuotaBook::used_on_nodes(const std::string& ns, const std::string& label) const {

@@ -60,8 +60,10 @@ class QuotaBook {
 
  private:
   struct Held {
-    std::map<std::string, Use> models;             // by model, with "*"
-    Use any_model;                                 // of cards of which nobody knows the model
+    std::map<std::string, Use> models;  // by model, with "*"
+    Use any_model;                      // of cards of which nobody knows the model
+    // Of these, parts of cards with a memory that nobody knows: it counts as that of the largest.
+    std::int64_t unsized_milli = 0;
     std::map<std::string, std::int64_t> on_nodes;  // milli, by the model label of the node
     std::int64_t on_any_node = 0;                  // milli, on nodes that nobody knows
   };
@@ -69,6 +71,7 @@ class QuotaBook {
     std::string ns;
     Held held;
   };
+  [[nodiscard]] Use used(const Held& held, const std::string& model) const;
   // How many cards there are of each size, in MiB.
   using Sizes = std::map<std::int32_t, std::int64_t>;
   struct NodeCard {

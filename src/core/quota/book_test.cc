@@ -250,6 +250,26 @@ TEST(CardQuota, APodOnANodeThatNobodyKnowsCountsForEveryModel) {
   EXPECT_FALSE(team.runs(pod("p").gpus(1)));
 }
 
+// After a restart, while the node is away: the pod asked for a whole card, of whatever size.
+TEST(CardQuota, MemoryOnANodeThatNobodyKnowsIsThatOfTheLargestCard) {
+  Engine engine = engine_with("first", {node("a").cards(2)});  // of 16384 MiB
+  Quotas quotas;
+  quotas.namespaces["ns"].limits = {{.model = "*", .memory_mib = 24576}};
+  (void)engine.handle(QuotaChanged{quotas}, {});
+  (void)engine.handle(
+      PodSeenBound{.pod = pod("ns/runs").gpus(1), .node = "away", .cards = std::nullopt}, {});
+  const auto binds = [&](const PodSpec& spec) {
+    std::size_t number = 0;
+    for (const Command& command : engine.handle(PodPending{spec}, {})) {
+      number += std::holds_alternative<Bind>(command) ? 1U : 0U;
+    }
+    return number;
+  };
+  EXPECT_EQ(binds(pod("ns/larger").gpus(1).memory_mib(12288)), 0U) << "16384 + 12288 > 24576";
+  EXPECT_EQ(binds(pod("ns/smaller").gpus(1).memory_mib(8192)), 1U);
+  EXPECT_TRUE(engine.audit().empty());
+}
+
 TEST_F(NodeQuota, ALabelThatANodeLosesStillCounts) {
   use("default", "n1", 4000);
   (void)engine_.handle(NodeChanged{labelled("n1", "", "")}, {});
