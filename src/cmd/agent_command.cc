@@ -35,7 +35,7 @@ constexpr const char* kExamples =
     "  What are the cards of this machine?\n"
     "    stowage agent --once\n"
     "  On a node, as the DaemonSet in deploy/agent.yaml has it:\n"
-    "    stowage agent --controller https://stowage-agents.stowage.svc:10362\n"
+    "    stowage agent --controller https://stowage-agents.kube-system.svc:10362\n"
     "  Without cards, from a file (docs/agent.md):\n"
     "    stowage agent --node-name n1 --cards fake:cards.yaml --kubeconfig ~/.kube/config\n"
     "\n"

@@ -96,6 +96,14 @@ std::string room_of(const controller::Config& config) {
                             controller::to_text(std::chrono::nanoseconds{engine.room_ns}));
 }
 
+// Where kube-scheduler binds without asking us again, cards are kept for as long as it may do so.
+std::string holds_of(const extender::ExtenderOptions& extender) {
+  const bool until_bound =
+      extender.mode == extender::Mode::single_node || extender.mode == extender::Mode::count;
+  return until_bound ? fmt::format("holds until bound, {} s at most", extender.bind_limit.count())
+                     : fmt::format("holds {} s", extender.hold.count());
+}
+
 std::string routes_of(const extender::ExtenderOptions& options) {
   std::string text;
   for (const auto* routes : {&options.routes, &extender::own_routes()}) {
@@ -117,10 +125,10 @@ std::string summary_of(const controller::Config& config) {
                         dialect::to_word(profile.reading.memory_with_core), picker_of(profile));
   }
   for (const auto& extender : config.extenders) {
-    text += fmt::format(
-        "extender    {:<24} {}://{}, mode {}, {}, holds {} s\n", extender.name,
-        extender.tls ? "https" : "http", extender.listen, extender::to_word(extender.mode),
-        core::to_text(extender.policies.back().policy.choice), extender.hold.count());
+    text += fmt::format("extender    {:<24} {}://{}, mode {}, {}, {}\n", extender.name,
+                        extender.tls ? "https" : "http", extender.listen,
+                        extender::to_word(extender.mode),
+                        core::to_text(extender.policies.back().policy.choice), holds_of(extender));
     text += routes_of(extender);
   }
   if (!config.agents.listen.empty()) {

@@ -116,7 +116,7 @@ void Extender::pass(const CallPtr& call) {
 // that is not asked about, which is an error for some: it has been answered then.
 bool Extender::keep_promise(const CallPtr& call) {
   const auto promised = dialect::promised_node(call->object);
-  if (!promised) return true;
+  if (!promised || !ends_.shared.roster.believes_promise(call->object)) return true;
   const auto& names = call->ask.nodes;
   if (std::find(names.begin(), names.end(), *promised) != names.end()) {
     call->ask.prefer = *promised;

@@ -21,7 +21,8 @@ enum class Mode : std::uint8_t {
   choose,  // the same, but filter answers the best node alone: kube-scheduler scores nothing
   single_node,  // filter answers one node, reserves it and writes the cards before it answers; a
                 // bind may follow or not
-  count,        // another vendor's device plugin picks the cards: numbers only, nothing is written
+  count,        // another vendor's device plugin picks the cards: numbers only, and the node is
+                // written on the pod
 };
 [[nodiscard]] Result<Mode> parse_mode(std::string_view word);
 [[nodiscard]] const char* to_word(Mode mode);

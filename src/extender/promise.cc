@@ -1,6 +1,6 @@
-// What an extender without a bind verb writes on a pod before it answers: kube-scheduler may bind
-// the pod by the answer up to 11 minutes later, and the next leader has to know what is held for
-// it.
+// What an extender in singleNode or count mode writes on a pod before it answers: kube-scheduler
+// may bind the pod by the answer up to 11 minutes later, and the next leader has to know what is
+// held for it.
 #include <algorithm>
 #include <utility>
 
@@ -104,7 +104,10 @@ void Extender::write_then_answer(const CallPtr& call) {
           if (!loose.empty()) warn(call, "ModelMatch", loose);
           return promise_written(call);
         }
-        ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
+        // After prioritize kube-scheduler goes on without our scores: what is held stays held.
+        if (call->verb != Verb::prioritize) {
+          ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});
+        }
         promise_failed(call, "update pod annotation failed: " + error);
       });
 }

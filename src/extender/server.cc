@@ -206,11 +206,14 @@ void Server::take(Question question) {
 }
 
 void Server::ask(Verb verb, std::string body, Answer answer) {
-  const auto& routes = extender_.options().routes;
-  const auto route = std::find_if(routes.begin(), routes.end(),
-                                  [&](const Route& each) { return each.verb == verb; });
+  const Route* route = nullptr;
+  for (const auto* routes : {&extender_.options().routes, &own_routes()}) {
+    for (const Route& each : *routes) {
+      if (route == nullptr && each.verb == verb) route = &each;
+    }
+  }
   auto responder = std::make_shared<Asked>(std::move(answer));
-  if (route == routes.end()) {
+  if (route == nullptr) {
     return responder->send(plain(404, fmt::format("the extender {} has no route for {}\n",
                                                   extender_.options().name, to_word(verb))));
   }

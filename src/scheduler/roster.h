@@ -81,6 +81,11 @@ class Roster {
   [[nodiscard]] const kube::Keys& keys() const { return keys_; }
   // A pod was signed by a key that is not known.
   void on_unknown_key(std::function<void()> told) { on_unknown_key_ = std::move(told); }
+  // Does what an unbound pod says it was promised count? Requires: dialect::promised_node(unbound).
+  [[nodiscard]] bool believes_promise(const dialect::PodObject& unbound) {
+    const Whose whose = whose_promise(unbound);
+    return whose == Whose::ours || whose == Whose::unsigned_ours;
+  }
   void seal(const kube::SealAsk& ask, dialect::Annotations& answer) const {
     if (keys_ && keys_->signs) kube::seal(*keys_, ask, answer);
   }
