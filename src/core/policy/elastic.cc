@@ -42,9 +42,10 @@ class ElasticSearch {
       const auto value = rating(now_.data(), node_.state->cards, single);
       if (best_ && value < best_rating_) return;
       best_rating_ = value;
-      best_.emplace();
+      if (!best_) best_.emplace();  // and else in the room of the one before
       best_->parts = parts_;
-      best_->after = now_;
+      std::copy_n(now_.begin(), node_.state->cards, best_->after.begin());
+      best_->used = 0;
       for (const CardMask mask : parts_) best_->used |= mask;
       return;
     }

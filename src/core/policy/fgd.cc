@@ -40,12 +40,14 @@ double fragmentation(const FgdModel& model, const CardState* cards, std::size_t 
       continue;
     }
     std::int32_t fitting = 0;
-    std::int32_t unusable = 0;
+    std::int32_t usable = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const bool fits = free[i] >= target.milli;
-      fitting += fits ? 1 : 0;
-      unusable += fits ? 0 : free[i];
+      // Without a branch: nobody can predict which cards fit.
+      const std::int32_t fits = free[i] >= target.milli ? 1 : 0;
+      fitting += fits;
+      usable += free[i] & -fits;
     }
+    const std::int64_t unusable = total - usable;
     if (fitting >= target.cards) {
       if (cpu_fits) {
         sums[lacks_gpu] += target.frequency * static_cast<double>(unusable);
