@@ -103,7 +103,7 @@ function(stowage_check_batches)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${stamp})
 endfunction()
 
-# stowage_test(NAME <n> SRCS ... DEPS ...): one test executable and its ctest, with the label "unit".
+# stowage_test(NAME <n> SRCS ... DEPS ...): one test executable and its ctest, labelled "unit".
 function(stowage_test)
   cmake_parse_arguments(PARSE_ARGV 0 T "" "NAME" "SRCS;DEPS")
   if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_SRCS)
@@ -125,6 +125,7 @@ function(stowage_test)
   endif()
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 600 LABELS unit)
+  add_dependencies(stowage_unit_tests ${T_NAME})
 endfunction()
 
 function(stowage_module)

@@ -3,7 +3,7 @@
 
     sbom.py PROGRAM OUT.spdx.json      the libraries that PROGRAM loads, and what was compiled in
     sbom.py --notices OUT.md           the same as a page for people, with licences
-    sbom.py --check PAGE.md PROGRAM    does the page have all that PROGRAM loads and has compiled in?
+    sbom.py --check PAGE.md PROGRAM    does the page list all that PROGRAM is made of?
     sbom.py --self-test
 
 Versions and licences come from Debian's package database of the machine that built the program.
