@@ -163,6 +163,13 @@ agents-bench: build ## 5,000 agents against one controller, and what one agent c
 	$(PYTHON) bench/agents_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_agents_load \
 		$(RELEASE)/bench/stowage_churn_load --out bench/results/agents.json
 
+.PHONY: digest
+digest: packages ## print digests of all decisions; SAVE=FILE before a change, COMPARE=FILE after
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target stowage_decisions >&2
+	@$(PYTHON) tools/digest.py $(RELEASE)/tests/decisions/stowage_decisions \
+		$(if $(SAVE),--save $(SAVE)) $(if $(COMPARE),--compare $(COMPARE))
+
 .PHONY: metrics-page
 metrics-page: build ## write docs/metrics.md anew, from the code
 	@cmake --build --preset release -j $(JOBS) --target stowage_metrics_page
