@@ -9,17 +9,21 @@ JOBS := $(shell nproc)
 PYTHON := /usr/bin/python3
 RELEASE := build/release
 FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 0
+FUZZERS ?= $(notdir $(wildcard fuzz/corpus/*))
+LEG ?=
 MINUTES ?= 30
 ROUNDS ?= 20
 PODS ?= 2000
 FRESH ?= 60
 CXX_FILES = find $(wildcard src tests bench fuzz) -name '*.h' -o -name '*.cc'
 
-# $(call compile,<preset>[,<option>]): configures and builds one preset.
+# $(call compile,<preset>[,<build preset>]): configures a preset and builds it, or what a build
+# preset names of it.
 define compile
-	@echo "== $(1): build"
-	@cmake --preset $(1) --log-level=WARNING $(2) >/dev/null
-	@cmake --build --preset $(1) -j $(JOBS)
+	@echo "== $(or $(2),$(1)): build"
+	@cmake --preset $(1) --log-level=WARNING -DSTOWAGE_UNIT_TESTS=ON >/dev/null
+	@cmake --build --preset $(or $(2),$(1)) -j $(JOBS)
 endef
 
 # $(call check,<preset>): runs the tests of one preset, which is built already.
@@ -33,8 +37,15 @@ help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)$$/\1\t\2/' \
 		| while IFS=$$'\t' read -r target text; do printf '  make %-12s %s\n' "$$target" "$$text"; done
 
+# Packages are installed by `make setup`, and by these, which do all that a new machine needs.
+# Other targets say which are missing.
+setup test kube-test demo: INSTALL := yes
+
 .PHONY: setup
-setup: ## install the Debian packages of packages.txt that are missing
+setup: packages ## install the Debian packages of packages.txt that are missing
+
+.PHONY: packages
+packages:
 	@wanted=$$(sed -e 's/#.*//' packages.txt); \
 	present=" $$( \
 		{ dpkg-query -W -f='$${db:Status-Status} $${Package}\n' $$wanted 2>/dev/null || true; } \
@@ -44,9 +55,9 @@ setup: ## install the Debian packages of packages.txt that are missing
 		[[ "$$present" == *" $$package "* ]] || missing+=" $$package"; \
 	done; \
 	if [[ -n "$$missing" ]]; then \
-		if [[ $$(id -u) -ne 0 ]]; then \
-			echo "setup: missing packages:$$missing" >&2; \
-			echo "setup: run 'make setup' as root to install them" >&2; \
+		if [[ "$(INSTALL)" != yes || $$(id -u) -ne 0 ]]; then \
+			echo "make: missing packages:$$missing" >&2; \
+			echo "make: run as root: make setup" >&2; \
 			exit 1; \
 		fi; \
 		echo "setup: installing$$missing"; \
@@ -55,36 +66,54 @@ setup: ## install the Debian packages of packages.txt that are missing
 	fi
 
 .PHONY: build
-build: setup ## build the release binary, build/release/stowage
+build: packages ## build the release binary, build/release/stowage
 	@echo "== release: build the program"
 	@cmake --preset release --log-level=WARNING >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target stowage_program
 
 .PHONY: test
-test: setup ## run all tests: of programs with g++; of modules with clang++, sanitizers and fuzzers
-	$(call compile,release,-DSTOWAGE_UNIT_TESTS=OFF)
-	$(call check,release)
+test: packages ## run all tests: programs as released; modules and fuzzers with sanitizers; threads
+	$(call compile,release,programs)
+	$(call check,programs)
 	@echo "== faults: fresh seeds"
 	@$(RELEASE)/tests/faults/stowage_faults --fresh $(FRESH) \
 		|| echo "make: some fresh seeds fail; see Known in docs/reliability.md"
-	$(call compile,dev)
-	$(call check,dev)
+	$(call compile,dev,units)
+	$(call check,units)
 	$(call compile,threads)
 	$(call check,threads)
 
 .PHONY: test-release test-dev test-asan test-tsan test-threads
-test-release test-dev test-asan test-tsan test-threads: test-%: setup
-	$(call compile,$*,-DSTOWAGE_UNIT_TESTS=ON)
+test-release test-dev test-asan test-tsan test-threads: test-%: packages
+	$(call compile,$*)
 	$(call check,$*)
 
+# make test-core: the tests of one module, with sanitizers.
+MODULES := $(patsubst src/%/CMakeLists.txt,%,$(wildcard src/*/CMakeLists.txt)) local_cluster hostile
+.PHONY: $(MODULES:%=test-%)
+$(MODULES:%=test-%): test-%: packages
+	@cmake --preset dev --log-level=WARNING -DSTOWAGE_UNIT_TESTS=ON >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target $*_test
+	@ctest --preset dev -j $(JOBS) -L '^unit$$' -R '^$*_test$$'
+
+.PHONY: matrix
+matrix: packages ## run one LEG of the long checks, all of it or for LIMIT seconds
+	@$(PYTHON) tools/matrix.py $(LEG) $(if $(LIMIT),--seconds $(LIMIT))
+
 .PHONY: fuzz
-fuzz: setup ## search for inputs that break a reader, FUZZ_SECONDS=60 for each
+fuzz: packages ## search for inputs that break a reader, FUZZ_SECONDS=60 for each
 	@cmake --preset dev --log-level=WARNING >/dev/null
 	@cmake --build --preset dev -j $(JOBS) --target stowage_fuzz
+	@$(MAKE) fuzz-run
+
+# FUZZERS of fuzz/corpus that are built already.
+.PHONY: fuzz-run
+fuzz-run:
 	@mkdir -p build/fuzz/found
-	@ls fuzz/corpus | xargs -P $(JOBS) -I{} bash -c 'mkdir -p build/fuzz/corpus/{}; \
+	@printf '%s\n' $(FUZZERS) | xargs -P $(JOBS) -I{} bash -c 'mkdir -p build/fuzz/corpus/{}; \
 		build/dev/fuzz/{}_fuzz -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 \
-			-artifact_prefix=build/fuzz/found/{}- build/fuzz/corpus/{} fuzz/corpus/{} \
+			-seed=$(FUZZ_SEED) -artifact_prefix=build/fuzz/found/{}- \
+			build/fuzz/corpus/{} fuzz/corpus/{} \
 			>build/fuzz/{}.log 2>&1 && echo "{}: $$(tail -1 build/fuzz/{}.log)" \
 			|| { tail -40 build/fuzz/{}.log; echo "{}: FAILED"; exit 1; }'
 
@@ -134,6 +163,13 @@ agents-bench: build ## 5,000 agents against one controller, and what one agent c
 	$(PYTHON) bench/agents_bench.py $(RELEASE)/stowage $(RELEASE)/bench/stowage_agents_load \
 		$(RELEASE)/bench/stowage_churn_load --out bench/results/agents.json
 
+.PHONY: digest
+digest: packages ## print digests of all decisions; SAVE=FILE before a change, COMPARE=FILE after
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target stowage_decisions >&2
+	@$(PYTHON) tools/digest.py $(RELEASE)/tests/decisions/stowage_decisions \
+		$(if $(SAVE),--save $(SAVE)) $(if $(COMPARE),--compare $(COMPARE))
+
 .PHONY: metrics-page
 metrics-page: build ## write docs/metrics.md anew, from the code
 	@cmake --build --preset release -j $(JOBS) --target stowage_metrics_page
@@ -145,7 +181,7 @@ sbom: build ## what the program is made of, as SPDX: build/release/stowage.spdx.
 	@$(PYTHON) tools/sbom.py --notices THIRD_PARTY_NOTICES.md
 
 .PHONY: lint
-lint: setup ## check format, layers and size limits: seconds
+lint: packages ## check format, layers and size limits: seconds
 	@echo "== lint: format"
 	@$(CXX_FILES) | xargs -r clang-format-16 --dry-run -Werror
 	@echo "== lint: layers"
@@ -153,17 +189,34 @@ lint: setup ## check format, layers and size limits: seconds
 	@echo "== lint: tidy"
 	@$(PYTHON) tools/tidy.py
 
+.PHONY: lint-changed
+lint-changed: lint ## also compile alone what a branch, or the last commit, changes
+	@cmake --preset dev --log-level=WARNING -DSTOWAGE_UNIT_TESTS=ON >/dev/null
+	@echo "== lint: changed sources and headers, alone"
+	@$(PYTHON) tools/check_changed.py -p build/dev $(if $(BASE),--base $(BASE))
+
 .PHONY: lint-deep
 lint-deep: lint ## also compile every header alone and run clang-tidy: half an hour on two cores
-	@cmake --preset dev -B build/single -DSTOWAGE_BATCH=1 --log-level=WARNING >/dev/null
+	@cmake --preset dev --log-level=WARNING -DSTOWAGE_UNIT_TESTS=ON >/dev/null
 	@echo "== lint: headers"
-	@$(PYTHON) tools/check_headers.py --include build/single/generated
+	@$(PYTHON) tools/check_headers.py --include build/dev/generated
 	@echo "== lint: clang-tidy"
-	@run-clang-tidy-16 -quiet -j 2 -p build/single '$(CURDIR)/src/'
+	@run-clang-tidy-16 -quiet -j $(JOBS) -p build/dev '$(CURDIR)/src/'
 
 .PHONY: format
-format: setup ## rewrite all C++ files with clang-format
+format: packages ## rewrite all C++ files with clang-format
 	@$(CXX_FILES) | xargs -r clang-format-16 -i
+
+.PHONY: hooks
+hooks: ## have git run make lint before each commit
+	@folder=$$(git rev-parse --git-path hooks); hook=$$folder/pre-commit; \
+	wanted=$$(realpath tools/hooks/pre-commit); mkdir -p "$$folder"; \
+	if [[ -e "$$hook" && "$$(realpath "$$hook")" != "$$wanted" ]]; then \
+		echo "make: $$hook is there already and another; nothing was changed" >&2; \
+		exit 1; \
+	fi; \
+	ln -sfn "$$wanted" "$$hook"; \
+	echo "hooks: $$hook runs make lint; git commit --no-verify leaves it out"
 
 .PHONY: demo
 demo: build ## a local cluster with a mixed workload, open to kubectl until Ctrl-C

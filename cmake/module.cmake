@@ -38,6 +38,7 @@ endfunction()
 # files that include up to N of them each, so that headers, which are most of what a source takes
 # to compile, are read and what they define is compiled once for all of them. docs/adr/0016.
 set(STOWAGE_BATCH 1 CACHE STRING "How many sources of a target are compiled together")
+get_filename_component(STOWAGE_BATCHES_TOOL ${CMAKE_CURRENT_LIST_DIR}/../tools/batches.py ABSOLUTE)
 function(stowage_batches out target)
   if(STOWAGE_BATCH LESS 2)
     set(${out} ${ARGN} PARENT_SCOPE)
@@ -45,17 +46,66 @@ function(stowage_batches out target)
   endif()
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]" OUTPUT_VARIABLE sources)
   execute_process(
-    COMMAND ${STOWAGE_PYTHON} ${PROJECT_SOURCE_DIR}/tools/batches.py --size ${STOWAGE_BATCH}
+    COMMAND ${STOWAGE_PYTHON} ${STOWAGE_BATCHES_TOOL} --size ${STOWAGE_BATCH}
       --root ${PROJECT_SOURCE_DIR} --out ${CMAKE_CURRENT_BINARY_DIR}/${target}_batches ${sources}
     OUTPUT_VARIABLE batches
     COMMAND_ERROR_IS_FATAL ANY)
+  # g++ takes what a batch includes for headers, where a type should have no part that only one
+  # source knows. Everywhere else the warning stays on.
+  set(written ${batches})
+  list(FILTER written INCLUDE REGEX "_batches/batch_[0-9]+\\.cc$")
+  set_source_files_properties(${written} PROPERTIES
+    COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   set(${out} ${batches} PARENT_SCOPE)
+
+  list(JOIN sources "\t" line)
+  set_property(GLOBAL APPEND_STRING PROPERTY STOWAGE_BATCH_PLAN "${target}\t${line}\n")
+  stowage_alone(${target} ${sources})
 endfunction()
 
-# stowage_test(NAME <n> SRCS ... DEPS ... [LABELS ...]): one test executable and its ctest.
-# Tests with the label "trace" are heavy and run only in the release preset.
+# stowage_alone(target sources...): the sources of a target one by one, compiled with its flags.
+# Nothing builds them. compile_commands.json names them in place of the batches, for editors,
+# clang-tidy and `make lint-changed`.
+function(stowage_alone target)
+  add_library(${target}_alone OBJECT EXCLUDE_FROM_ALL ${ARGN})
+  foreach(property IN ITEMS INCLUDE_DIRECTORIES COMPILE_DEFINITIONS COMPILE_OPTIONS)
+    set_property(TARGET ${target}_alone PROPERTY
+      ${property} $<TARGET_PROPERTY:${target},${property}>)
+  endforeach()
+  cmake_language(EVAL CODE
+    "cmake_language(DEFER CALL set_property TARGET ${target} PROPERTY EXPORT_COMPILE_COMMANDS OFF)")
+endfunction()
+
+# stowage_check_batches(): a source that changed so that the batches would be others makes the next
+# build configure again, by itself. Called once, after all targets.
+#
+# build.ninja depends on batches.txt, which says what is compiled together. It is made from the
+# sources and stays as old as it is while it says the same. They are in a depfile, not in DEPENDS:
+# a source that was removed must not stop the build that would take it off the list.
+function(stowage_check_batches)
+  if(STOWAGE_BATCH LESS 2)
+    return()
+  endif()
+  set(plan ${PROJECT_BINARY_DIR}/batches.plan)
+  set(stamp ${PROJECT_BINARY_DIR}/batches.txt)
+  get_property(text GLOBAL PROPERTY STOWAGE_BATCH_PLAN)
+  file(CONFIGURE OUTPUT ${plan} CONTENT "${text}" @ONLY)
+  set(command ${STOWAGE_PYTHON} ${STOWAGE_BATCHES_TOOL} --size ${STOWAGE_BATCH}
+    --root ${PROJECT_SOURCE_DIR} --plan ${plan} --out ${stamp})
+  execute_process(COMMAND ${command} COMMAND_ERROR_IS_FATAL ANY)
+  add_custom_command(OUTPUT ${stamp}
+    COMMAND ${command}
+    DEPENDS ${plan} ${STOWAGE_BATCHES_TOOL}
+    DEPFILE ${stamp}.d
+    COMMENT "Checking which sources are compiled together"
+    VERBATIM)
+  add_custom_target(stowage_batches_checked DEPENDS ${stamp})
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${stamp})
+endfunction()
+
+# stowage_test(NAME <n> SRCS ... DEPS ...): one test executable and its ctest, labelled "unit".
 function(stowage_test)
-  cmake_parse_arguments(PARSE_ARGV 0 T "" "NAME" "SRCS;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 T "" "NAME" "SRCS;DEPS")
   if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_SRCS)
     message(FATAL_ERROR
       "stowage_test: needs NAME and SRCS; not understood: ${T_UNPARSED_ARGUMENTS}")
@@ -74,10 +124,8 @@ function(stowage_test)
     target_compile_options(${T_NAME} PRIVATE -fno-sanitize=fuzzer-no-link,undefined -g0)
   endif()
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 600)
-  if(T_LABELS)
-    set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABELS}")
-  endif()
+  set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 600 LABELS unit)
+  add_dependencies(stowage_unit_tests ${T_NAME})
 endfunction()
 
 function(stowage_module)

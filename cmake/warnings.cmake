@@ -17,8 +17,6 @@ target_compile_options(stowage_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   # g++ 12 sees overlapping copies of absurd size where short strings are joined.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # g++ takes a source that another includes for a header: stowage_batches.
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
   -Werror
   # Scores are sums of doubles in a fixed order: a fused multiply-add would change their last bit.
   -ffp-contract=off

@@ -2,8 +2,12 @@
 """Writes sources that include several others, so that headers are read once for all of them.
 
 Usage: batches.py --size N --root FOLDER --out FOLDER SOURCE...
+       batches.py --size N --root FOLDER --out FILE --plan PLAN
 Prints the files to compile, separated by semicolons: those written into --out, which include up to
 N of the sources each, by their paths from --root, and the sources that are left alone.
+With --plan, which has one line "target<tab>source<tab>source..." per target, writes into FILE which
+sources of each target belong together, and leaves FILE untouched if it says so already; FILE.d is
+a depfile that names all sources.
 
 A name that one source keeps to itself (in its namespace without a name, or a macro) may mean
 something else in another. Such sources are not put together, so nobody has to think of it.
@@ -92,6 +96,28 @@ def write(path, text):
         path.write_text(text, encoding="utf-8")
 
 
+def arrangement(plan, size, root):
+    """What --plan writes, and the sources that it was made from."""
+    lines = []
+    seen = []
+    for line in plan.splitlines():
+        target, *paths = line.split("\t")
+        paths = [pathlib.Path(path) for path in paths]
+        seen += paths
+        # One that was removed takes part in nothing: the text changes, and CMake runs again.
+        pairs = [(path, path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+        lines += [target + ": " + " ".join(str(path.relative_to(root)) for path in batch)
+                  for batch in batches(pairs, size)]
+    return "\n".join(lines) + "\n", seen
+
+
+def write_arrangement(given):
+    text, seen = arrangement(given.plan.read_text(encoding="utf-8"), given.size, given.root)
+    write(given.out, text)
+    names = " ".join(str(path).replace(" ", "\\ ") for path in sorted(set(seen)))
+    write(pathlib.Path(f"{given.out}.d"), f"{given.out}: {names}\n")
+
+
 def self_test():
     lines = ["int a;", "namespace {", "int b;", "int c() {", "  int d;", "}", "}  // namespace"]
     assert own_names("\n".join([*lines, "int e;"])) == {"b": None, "c": None}
@@ -137,8 +163,12 @@ def main():
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("sources", type=pathlib.Path, nargs="+")
+    parser.add_argument("--plan", type=pathlib.Path)
+    parser.add_argument("sources", type=pathlib.Path, nargs="*")
     given = parser.parse_args()
+    if given.plan:
+        write_arrangement(given)
+        return
     pairs = [(path, path.read_text(encoding="utf-8")) for path in given.sources]
     compiled = []
     for number, paths in enumerate(batches(pairs, given.size)):

@@ -3,6 +3,7 @@
 
     sbom.py PROGRAM OUT.spdx.json      the libraries that PROGRAM loads, and what was compiled in
     sbom.py --notices OUT.md           the same as a page for people, with licences
+    sbom.py --check PAGE.md PROGRAM    does the page list all that PROGRAM is made of?
     sbom.py --self-test
 
 Versions and licences come from Debian's package database of the machine that built the program.
@@ -11,9 +12,11 @@ import hashlib
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
+SKIPPED = 77
 # Compiled in from headers: no loader knows of them.
 HEADERS = ("libcli11-dev", "libexpected-dev", "libboost1.81-dev", "libstdc++-12-dev")
 # Licences as SPDX names them; Debian's names are not always the same.
@@ -100,6 +103,24 @@ def notices(parts):
             "| component | licence (SPDX) | home |\n|---|---|---|\n" + rows + "\n")
 
 
+def absent(page, parts):
+    """Parts without a row on the page, or with another licence there."""
+    rows = {tuple(cell.strip() for cell in line.split("|")[1:3])
+            for line in page.split("\n") if line.startswith("| ")}
+    return [f"{part['package']}: no row '{part['source']} | {part['license']}'"
+            for part in parts if (part["source"], part["license"]) not in rows]
+
+
+def check(page, program):
+    if not shutil.which("dpkg-query"):
+        print("sbom: skipped: no package database of Debian")
+        return SKIPPED
+    found = absent(pathlib.Path(page).read_text(encoding="utf-8"), components(program))
+    for line in found:
+        print(f"{page}: {line}; `make sbom` writes the page anew")
+    return 1 if found else 0
+
+
 def self_test():
     assert libraries("\tlibfmt.so.9 => /lib/x/libfmt.so.9 (0x0)\n\tlinux-vdso.so.1 (0x0)\n") == [
         "/lib/x/libfmt.so.9"]
@@ -109,11 +130,15 @@ def self_test():
     assert [each["relatedSpdxElement"] for each in made["relationships"]] == [
         "SPDXRef-stowage", "SPDXRef-libx-1"]
     assert "| x | MIT |  |" in notices([part])
+    assert absent(notices([part]), [part]) == []
+    assert len(absent(notices([part]), [dict(part, source="y"), dict(part, license="X")])) == 2
 
 
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
+    if len(sys.argv) == 4 and sys.argv[1] == "--check":
+        return check(sys.argv[2], sys.argv[3])
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
     out = pathlib.Path(sys.argv[2])
