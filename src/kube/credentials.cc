@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "codec/encode.h"
-#include "kube/base64.h"
 #include "kube/child_process.h"
 #include "kube/exec_credential.h"
 #include "kube/small_file.h"
@@ -63,7 +63,7 @@ struct CredentialSource::Body : std::enable_shared_from_this<CredentialSource::B
       set(Credential{.authorization = "Bearer " + token->token});
     } else if (const auto* login = std::get_if<BasicLogin>(&from)) {
       set(Credential{.authorization =
-                         "Basic " + base64_encode(login->user + ":" + login->password)});
+                         "Basic " + base::base64_encode(login->user + ":" + login->password)});
     } else if (std::holds_alternative<std::monostate>(from)) {
       set(Credential{});
     }

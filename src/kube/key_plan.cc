@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "kube/base64.h"
+#include "base/base64.h"
 #include "kube/key_keeper.h"
 #include "kube/small_file.h"
 
@@ -37,7 +37,7 @@ Result<KeptKeys> read_kept_keys(const std::map<std::string, std::string>& data) 
     const auto made =
         pem ? whole(std::string_view(name).substr(0, name.size() - kSuffix.size())) : std::nullopt;
     if (!made && name != kBegan) continue;
-    const auto text = base64_decode(coded);
+    const auto text = base::base64_decode(coded);
     if (!text) return fail(fmt::format("entry {} is not base64; take it away", name));
     if (made) {
       const auto key = net::PrivateKey::from_pem(*text, fmt::format("entry {}", name));

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "base/nearest.h"
-#include "kube/base64.h"
 #include "kube/kubeconfig_file.h"
 #include "kube/small_file.h"
 
@@ -49,7 +49,7 @@ struct PemSource {
 };
 Result<std::string> read_pem(const PemSource& source) {
   if (!source.data->empty()) {
-    std::optional<std::string> pem = base64_decode(*source.data);
+    std::optional<std::string> pem = base::base64_decode(*source.data);
     if (!pem) {
       return fail(fmt::format("{}: {}.{}-data is not valid base64", describe(*source.place),
                               source.owner, source.key));
