@@ -442,6 +442,7 @@ Result<std::string> read_config_text(const std::string& path) {
   if (!in) return fail(fmt::format("cannot read the configuration {}", path));
   std::string text(kMaxBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return fail(fmt::format("cannot read the configuration {}", path));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > kMaxBytes) return fail(fmt::format("{} is larger than 1 MiB", path));
   return text;

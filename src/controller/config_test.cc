@@ -188,6 +188,13 @@ TEST(Config, AFileThatIsNotThereIsSaid) {
             "cannot read the configuration /nonexistent/c.yaml");
 }
 
+// Not an empty text, which would be the configuration without any file.
+TEST(Config, AFolderIsNoConfiguration) {
+  const auto config = load_config("/");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message, "cannot read the configuration /");
+}
+
 TEST(Listen, AddressesAreTakenApart) {
   const auto text = [](const std::string& from) {
     const auto address = net::parse_listen(from);

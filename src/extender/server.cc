@@ -23,6 +23,7 @@ Result<std::string> read_file(const std::string& path) {
   if (!in) return fail(fmt::format("cannot read {}", path));
   std::string text(kCertificateBytesMax + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return fail(fmt::format("cannot read {}", path));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > kCertificateBytesMax) return fail(path + " is larger than 1 MiB");
   return text;
