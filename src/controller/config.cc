@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/nearest.h"
 #include "controller/config_check.h"
 #include "controller/yaml_reader.h"
@@ -438,14 +438,12 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
 }
 
 Result<std::string> read_config_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(fmt::format("cannot read the configuration {}", path));
-  std::string text(kMaxBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return fail(fmt::format("cannot read the configuration {}", path));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMaxBytes) return fail(fmt::format("{} is larger than 1 MiB", path));
-  return text;
+  auto text = base::try_read_file(path, kMaxBytes);
+  if (text) return std::move(*text);
+  if (text.error().kind == base::FileError::Kind::too_large) {
+    return fail(fmt::format("{} is larger than 1 MiB", path));
+  }
+  return fail(fmt::format("cannot read the configuration {}", path));
 }
 
 Result<Config> load_config(const std::string& path) {
