@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/backoff.h"
 #include "base/lru_map.h"
 #include "core/model/pod.h"
 #include "dialect/objects.h"
@@ -22,10 +23,10 @@ struct Guest {
   std::int64_t decided = 0;  // and when it was chosen; 0: nothing was
   std::string told;          // the refusal that was told last
   // Refused at its last filter: when to look whether there is room by now, and how long to wait
-  // after that.
+  // after that: kube-scheduler tries all pods again after 5 minutes by itself.
   bool waits = false;
   net::Moment look_at;
-  std::chrono::seconds pause{1};
+  base::Backoff backoff{std::chrono::seconds{1}, std::chrono::minutes{5}};
 };
 
 class GuestBook {

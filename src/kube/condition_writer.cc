@@ -202,7 +202,7 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
   std::unordered_map<std::string, Slot> slots;  // by uid
   std::list<std::string> order;                 // uids of what waits and is not on its way
   base::LruMap<Print> written;
-  Backoff backoff;
+  JitteredBackoff backoff;
   net::Timer timer;
   bool pausing = false;
   std::size_t in_flight = 0;

@@ -310,7 +310,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
   std::set<Due> due;  // patches to come; at most one for each series
   std::deque<Unwritten> unwritten;
   std::size_t calls = 0;  // of creations, with the client
-  Backoff rests;
+  JitteredBackoff rests;
   net::Timer rest_timer;
   bool resting = false;
   std::uint64_t last_id = 0;

@@ -46,8 +46,8 @@ TEST(TokenBucket, WithoutARateThereIsNoLimit) {
   EXPECT_EQ(bucket.wait(kStart), seconds{0});
 }
 
-TEST(Backoff, DoublesWithinItsBoundsAndStartsAnew) {
-  Backoff backoff(milliseconds{100}, milliseconds{400}, 7);
+TEST(JitteredBackoff, DoublesWithinItsBoundsAndStartsAnew) {
+  JitteredBackoff backoff(milliseconds{100}, milliseconds{400}, 7);
   for (const int base : {100, 200, 400, 400}) {
     const net::Duration pause = backoff.next();
     EXPECT_GE(pause, milliseconds{base} * 3 / 4);
