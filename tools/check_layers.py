@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-DOORS = ["scheduler", "extender", "metricsapi", "web"]
+DOORS = ["scheduler", "extender", "metricsapi"]
 KUBE = ["base", "core", "dialect", "codec", "net", "kube"]
 
 # Folder -> what it may include besides itself: a folder, or a part of one ("core/model").
@@ -30,7 +30,6 @@ LAYERS = {
     "scheduler": KUBE,
     "extender": KUBE + ["scheduler"],  # a second door: it shares the roster and the mailbox
     "metricsapi": KUBE + ["reports", "scheduler", "extender"],
-    "web": KUBE,
     "controller": KUBE + DOORS + ["reports"],
     "agent": KUBE + ["gpu", "grpc"],
     "local": KUBE,

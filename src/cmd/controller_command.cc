@@ -1,7 +1,6 @@
 #include "cmd/controller_command.h"
 
 #include <csignal>
-#include <malloc.h>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -141,15 +140,6 @@ std::string summary_of(const controller::Config& config) {
   return text;
 }
 
-// Bodies of many megabytes come and go with every call of a kube-scheduler that sends whole nodes.
-// Memory for them is kept rather than given back and asked for again: that costs more than all the
-// rest of such a call.
-void keep_large_buffers() {
-  constexpr int kKeptBytes = 128 << 20;
-  mallopt(M_MMAP_THRESHOLD, kKeptBytes);
-  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
-}
-
 int run(const ControllerFlags& flags) {
   auto text =
       flags.config.empty() ? Result<std::string>("") : controller::read_config_text(flags.config);
@@ -160,7 +150,6 @@ int run(const ControllerFlags& flags) {
   auto cluster = kube::load_client_config({.path = flags.kubeconfig, .context = flags.context});
   if (!cluster) return end_with(kExitBadInput, cluster.error().message);
 
-  keep_large_buffers();
   net::raise_file_limit();
   base::Log log({.level = config->log.level, .format = config->log.format});
   for (const std::string& warning : controller::warnings_of(*config)) log.warn(warning);

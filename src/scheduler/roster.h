@@ -183,9 +183,6 @@ class Roster {
     const std::string& reader;  // uid of the pod whose readers read it
   };
   [[nodiscard]] std::string called(const Called& pod) const;
-  [[nodiscard]] const Profile& profile_of(const core::PodSpec& pod) const {
-    return profiles_[pod.profile];
-  }
 
   // How pods are read here: as asked, with the unit of memory that most vgpu nodes have.
   [[nodiscard]] dialect::ReadOptions reading(dialect::ReadOptions options) const;
