@@ -12,8 +12,6 @@
 namespace stowage::agent {
 namespace {
 
-constexpr const char* kPath = "/agent/v1/reports";
-constexpr const char* kProtocol = "stowage-agent/1";
 constexpr int kRedirectsMax = 3;
 constexpr std::size_t kWhyMax = 300;  // of what the other side says
 
@@ -64,7 +62,8 @@ void Uplink::start() {
 // ---- the stream
 
 Result<net::HttpRequest> Uplink::request() const {
-  net::HttpRequest request{.target = kPath, .headers = {{"Upgrade", kProtocol}}};
+  net::HttpRequest request{.target = codec::kReportsPath,
+                           .headers = {{"Upgrade", codec::kReportsProtocol}}};
   if (options_.token_file.empty()) return request;
   STOWAGE_TRY(token, kube::read_small_file(options_.token_file));
   request.headers.emplace_back("Authorization", "Bearer " + kube::trimmed(token));
