@@ -55,12 +55,12 @@ Result<controller::Config> config_of(const ControllerFlags& flags, const std::st
   STOWAGE_TRY(config, controller::parse_config(text, flags.config));
   if (!flags.listen.empty()) config.listen = flags.listen;
   STOWAGE_TRY_VOID(net::parse_listen(config.listen).map([](const auto&) {}));
-  if (!flags.log_level.empty()) {
-    STOWAGE_TRY(level, base::parse_log_level(flags.log_level));
+  if (!flags.log.level.empty()) {
+    STOWAGE_TRY(level, base::parse_log_level(flags.log.level));
     config.log.level = level;
   }
-  if (!flags.log_format.empty()) {
-    STOWAGE_TRY(format, base::parse_log_format(flags.log_format));
+  if (!flags.log.format.empty()) {
+    STOWAGE_TRY(format, base::parse_log_format(flags.log.format));
     config.log.format = format;
   }
   STOWAGE_TRY_VOID(set(config.leader_election.enabled, "--leader-elect", flags.leader_elect));
@@ -147,7 +147,8 @@ int run(const ControllerFlags& flags) {
   const auto config = config_of(flags, *text);
   if (!config) return end_with(kExitBadInput, config.error().message);
   if (flags.check) return print(summary_of(*config));
-  auto cluster = kube::load_client_config({.path = flags.kubeconfig, .context = flags.context});
+  auto cluster = kube::load_client_config(
+      {.path = flags.cluster.kubeconfig, .context = flags.cluster.context});
   if (!cluster) return end_with(kExitBadInput, cluster.error().message);
 
   net::raise_file_limit();
@@ -180,12 +181,7 @@ Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
   command->footer(kExamples);
   command->get_formatter()->column_width(26);
   command->add_option("--config", flags.config, "configuration, a YAML file")->type_name("FILE");
-  command
-      ->add_option("--kubeconfig", flags.kubeconfig,
-                   "which cluster, and as whom (default: KUBECONFIG, the\n"
-                   "service account of the pod, ~/.kube/config)")
-      ->type_name("FILE");
-  command->add_option("--context", flags.context, "context of the kubeconfig")->type_name("NAME");
+  add_cluster_flags(*command, flags.cluster);
   command
       ->add_option("--listen", flags.listen,
                    "address and port for health, metrics and debugging\n"
@@ -202,9 +198,7 @@ Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
                    "for /debug/ without a token (default: as configured,\n"
                    "true; false on a machine that others use)")
       ->type_name("BOOL");
-  command->add_option("--log-level", flags.log_level, "debug, info, warn or error")
-      ->type_name("LEVEL");
-  command->add_option("--log-format", flags.log_format, "text or json")->type_name("FORMAT");
+  add_log_flags(*command, flags.log);
   command->add_flag("--check", flags.check, "only read the configuration and print what it says");
   return {.app = command, .run = [&flags] { return run(flags); }};
 }
