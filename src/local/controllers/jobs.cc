@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "local/defaults.h"
 
 namespace stowage::local {
@@ -94,15 +93,7 @@ Jobs::Jobs(Api& api, Agenda& agenda, PodIndex& pods)
       agenda_(agenda),
       pods_(pods),
       work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  Store& store = api_.store();
-  const std::uint64_t now = store.version();
-  store.visit(Kind::job, "", [this](const ObjectPtr& job) { see({Change::added, job, nullptr}); });
-  auto watch = store.watch(Kind::job, {}, now, [this](const WatchEvent& event) {
-    see(event);
-    return Store::Flow::more;
-  });
-  STOWAGE_CHECK(watch.has_value());
-  watch_ = *std::move(watch);
+  watch_ = follow(api_.store(), Kind::job, [this](const WatchEvent& event) { see(event); });
   for (const auto& [name, pod] : pods_.all()) see_pod(&pod);
   pods_.on_change([this](const PodFacts* after, const PodFacts* before) {
     see_pod(after != nullptr ? after : before);
