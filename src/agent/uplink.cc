@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "kube/small_file.h"
 #include "net/address.h"
 #include "net/tls.h"
@@ -66,7 +67,7 @@ Result<net::HttpRequest> Uplink::request() const {
                            .headers = {{"Upgrade", codec::kReportsProtocol}}};
   if (options_.token_file.empty()) return request;
   STOWAGE_TRY(token, kube::read_small_file(options_.token_file));
-  request.headers.emplace_back("Authorization", "Bearer " + kube::trimmed(token));
+  request.headers.emplace_back("Authorization", fmt::format("Bearer {}", base::trim(token)));
   return request;
 }
 

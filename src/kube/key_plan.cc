@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "kube/key_keeper.h"
-#include "kube/small_file.h"
 
 namespace stowage::kube {
 namespace {
@@ -45,7 +45,7 @@ Result<KeptKeys> read_kept_keys(const std::map<std::string, std::string>& data) 
       kept.pems.emplace(*made, *text);
       continue;
     }
-    kept.began_unix = whole(trimmed(*text));
+    kept.began_unix = whole(base::trim(*text));
     if (!kept.began_unix) {
       return fail(fmt::format("entry {} is not a number of seconds since 1970", name));
     }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "local/selectors.h"
 #include "local/table.h"
 
@@ -226,10 +227,7 @@ json::array event_cells(const json::object& event, WallTime now) {
     last = age_since(event, "series.lastObservedTime", now);
     count = int_at(event, "series.count").value_or(1);
   }
-  std::string target(text_at(event, "involvedObject.kind"));
-  for (char& c : target) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  std::string target = base::ascii_lower(text_at(event, "involvedObject.kind"));
   const std::string_view name = text_at(event, "involvedObject.name");
   if (!name.empty()) target += fmt::format("/{}", name);
   std::string source(text_at(event, "source.component"));

@@ -6,20 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "dialect/table.h"
 #include "dialect/times.h"
 
 namespace stowage::scheduler {
 namespace {
-
-std::string joined(const std::vector<std::string>& list, std::string_view separator) {
-  std::string text;
-  for (const auto& entry : list) {
-    if (!text.empty()) text += separator;
-    text += entry;
-  }
-  return text;
-}
 
 // By when the cards of a bound pod were chosen that does not say when they were: by the end of the
 // second in which it was bound. The API server writes the condition together with the node.
@@ -90,7 +82,7 @@ void Roster::see_node(const dialect::NodeObject& object) {
   entry.seen_in = node_list_;
   if (entry.notes != reading->notes) {
     entry.notes = reading->notes;
-    notice.text = joined(entry.notes, "; ");
+    notice.text = base::join(entry.notes, "; ");
     if (!notice.text.empty()) on_notice_(notice);
   }
   set_memory_unit(entry, reading->vgpu_memory_mib);
@@ -223,7 +215,7 @@ void Roster::tell_forged(PodEntry& entry, const dialect::PodObject& object) {
   ++forged_;
   notify(Notice::Kind::forged, object,
          fmt::format("the scheduler alone writes {}; what the pod brought along is ignored{}",
-                     joined(keys, " and "), guest ? "" : " and will be replaced"));
+                     base::join(keys, " and "), guest ? "" : " and will be replaced"));
 }
 
 // A pod that somebody else schedules. The extender may hold cards for it, so its end is told.
@@ -258,7 +250,7 @@ void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
     return notify(Notice::Kind::unsupported, object,
                   fmt::format("the pod uses {}, which Stowage does not support yet: remove it, or "
                               "give the pod to another scheduler",
-                              joined(object.unsupported, ", ")));
+                              base::join(object.unsupported, ", ")));
   }
   spec->profile = number;
   strip(object);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/backoff.h"
 #include "local/defaults.h"
 
 namespace stowage::local {
@@ -185,9 +186,9 @@ void Jobs::run(const ObjectPtr& job, const json::object& tree, const Spec& spec,
   if (active > wanted) return stop_pods(job->uid, wanted);
   if (active == wanted) return;
   if (!tally.failed.empty()) {
-    const auto doublings = std::min<std::int64_t>(std::ssize(tally.failed) - 1, 10);
-    const microseconds rest = std::min(kFirstRest * (std::int64_t{1} << doublings), kLongestRest);
-    const WallTime until = tally.last_failure + rest;
+    const auto failures = static_cast<std::uint32_t>(tally.failed.size());
+    const auto rest = base::Backoff::nth(kFirstRest, kLongestRest, failures);
+    const WallTime until = tally.last_failure + std::chrono::floor<microseconds>(rest);
     if (until > agenda_.now()) return work_.add_after(job->name, until - agenda_.now());
   }
   add_pods(job, tree, spec, tally, std::min(wanted - active, kPodsAtOnce));
