@@ -11,11 +11,11 @@
 #include "controller/config.h"
 #include "controller/config_check.h"
 #include "controller/controller.h"
-#include "controller/yaml_reader.h"
 #include "kube/kubeconfig.h"
 #include "net/address.h"
 #include "net/event_loop.h"
 #include "net/file_limit.h"
+#include "yaml/strict_map.h"
 
 namespace stowage::cmd {
 namespace {
@@ -73,16 +73,14 @@ std::string leader_of(const controller::Config& config) {
   if (!leader.enabled) return "leader      no election: never run two of these\n";
   return fmt::format("leader      by lease {}/{} of {}, renewed within {}, every {}\n",
                      leader.ns.empty() ? "(namespace of the pod, or kube-system)" : leader.ns,
-                     leader.name, controller::to_text(leader.lease_duration),
-                     controller::to_text(leader.renew_deadline),
-                     controller::to_text(leader.retry_period));
+                     leader.name, yaml::to_text(leader.lease_duration),
+                     yaml::to_text(leader.renew_deadline), yaml::to_text(leader.retry_period));
 }
 
 std::string picker_of(const scheduler::Profile& profile) {
   if (!profile.picker) return {};
   return fmt::format(", asks {} about {} candidates for {}", profile.picker->url,
-                     profile.policy.picker_candidates,
-                     controller::to_text(profile.picker->timeout));
+                     profile.policy.picker_candidates, yaml::to_text(profile.picker->timeout));
 }
 
 std::string room_of(const controller::Config& config) {
@@ -90,9 +88,9 @@ std::string room_of(const controller::Config& config) {
   std::string text = fmt::format("preemption  {}\n", engine.preemption ? "yes" : "no");
   if (engine.patience_ns <= 0) return text + "reservation no\n";
   return text + fmt::format("reservation after {}, one per {} nodes, for {}\n",
-                            controller::to_text(std::chrono::nanoseconds{engine.patience_ns}),
+                            yaml::to_text(std::chrono::nanoseconds{engine.patience_ns}),
                             engine.nodes_per_room,
-                            controller::to_text(std::chrono::nanoseconds{engine.room_ns}));
+                            yaml::to_text(std::chrono::nanoseconds{engine.room_ns}));
 }
 
 std::string routes_of(const extender::ExtenderOptions& options) {
@@ -124,8 +122,8 @@ std::string summary_of(const controller::Config& config) {
   }
   if (!config.agents.listen.empty()) {
     text += fmt::format("agents      {}, silent after {}, load counts for {}\n",
-                        config.agents.listen, controller::to_text(config.agents.silent_after),
-                        controller::to_text(config.agents.load_counts));
+                        config.agents.listen, yaml::to_text(config.agents.silent_after),
+                        yaml::to_text(config.agents.load_counts));
   }
   text += leader_of(config);
   text += fmt::format("conflicts   {}\n", config.engine.evict_conflicts ? "evict" : "report");
