@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/version.h"
+#include "kube/leader_proxy.h"
 #include "net/address.h"
 
 namespace stowage::extender {
@@ -196,7 +197,7 @@ void Server::take(Question question) {
   }
   // What it looks like here is told at once, and so is what was promised before. Who passes a
   // question on to one that does not lead has a lobby of its own.
-  const bool passed_on = !net::find_header(question.request.http.headers, kForwardedHeader).empty();
+  const bool passed_on = kube::was_forwarded(question.request.http);
   const bool answered_here = question.verb == Verb::status ||
                              (leads() ? held_back_ && question.verb != Verb::filter : passed_on);
   if (answered_here) return answer(std::move(question));
