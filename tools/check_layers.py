@@ -13,25 +13,25 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-DOORS = ["scheduler", "extender", "metricsapi", "web"]
+DOORS = ["scheduler", "extender", "metricsapi"]
 KUBE = ["base", "core", "dialect", "codec", "net", "kube"]
 
 # Folder -> what it may include besides itself: a folder, or a part of one ("core/model").
 LAYERS = {
     "base": [],
+    "yaml": ["base"],
     "core": ["base"],
     "dialect": ["base", "core/model"],
     "codec": ["base", "core", "dialect"],
     "net": ["base"],
-    "gpu": ["base", "core/model"],
+    "gpu": ["base", "yaml", "core/model"],
     "grpc": ["base", "net"],
     "kube": ["base", "core", "dialect", "codec", "net"],
     "reports": KUBE,
     "scheduler": KUBE,
     "extender": KUBE + ["scheduler"],  # a second door: it shares the roster and the mailbox
     "metricsapi": KUBE + ["reports", "scheduler", "extender"],
-    "web": KUBE,
-    "controller": KUBE + DOORS + ["reports"],
+    "controller": KUBE + DOORS + ["reports", "yaml"],
     "agent": KUBE + ["gpu", "grpc"],
     "local": KUBE,
     "sim": ["base", "core"],
@@ -46,7 +46,7 @@ THIRD_PARTY = {
     "fmt/": ["base", "core/explain"] + [x for x in EVERYWHERE if x not in ("base", "core")],
     "tl/": ["base"],
     "CLI/": ["cmd"],
-    "yaml-cpp/": ["kube", "controller", "local", "client", "gpu"],
+    "yaml-cpp/": ["yaml", "kube", "local", "client"],
     "simdjson": ["codec"],
     "boost/json": ["local"],
     "boost/": ["net"],

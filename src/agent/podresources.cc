@@ -31,7 +31,7 @@ struct PodResources::Body : std::enable_shared_from_this<PodResources::Body> {
     Reply reply;
     net::Moment due;
     net::Timer timer;
-    kube::Backoff backoff;
+    kube::JitteredBackoff backoff;
     bool tried_other = false;  // version, in this list
     std::unique_ptr<grpc::Caller::Call> call;
   };

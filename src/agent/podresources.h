@@ -20,8 +20,6 @@
 
 namespace stowage::agent {
 
-inline constexpr const char* kPodResourcesSocket = "/var/lib/kubelet/pod-resources/kubelet.sock";
-
 struct PodResourcesOptions {
   net::Duration deadline = std::chrono::seconds{10};  // of a list, with all that it waits for
   std::size_t response_bytes_max = std::size_t{16} << 20U;

@@ -81,7 +81,7 @@ struct PodResourcesWatcher::Body : std::enable_shared_from_this<PodResourcesWatc
   WatcherOptions options;
   Ends ends;
   net::Timer timer;
-  kube::Backoff backoff;
+  kube::JitteredBackoff backoff;
   bool started = false;
   bool stopped = false;
   bool asking = false;

@@ -62,7 +62,7 @@ class Reporter {
   base::Log& log_;
   kube::ObjectAccess access_;
   codec::Decoder decoder_;
-  kube::Backoff backoff_;
+  kube::JitteredBackoff backoff_;
   std::optional<std::string> text_;   // what to write
   bool unreadable_ = false;           // no text: what is there, as sick
   std::optional<std::string> there_;  // as the node was last seen; unset: not seen yet

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "kube/small_file.h"
 #include "net/address.h"
 #include "net/tls.h"
@@ -12,8 +13,6 @@
 namespace stowage::agent {
 namespace {
 
-constexpr const char* kPath = "/agent/v1/reports";
-constexpr const char* kProtocol = "stowage-agent/1";
 constexpr int kRedirectsMax = 3;
 constexpr std::size_t kWhyMax = 300;  // of what the other side says
 
@@ -64,10 +63,11 @@ void Uplink::start() {
 // ---- the stream
 
 Result<net::HttpRequest> Uplink::request() const {
-  net::HttpRequest request{.target = kPath, .headers = {{"Upgrade", kProtocol}}};
+  net::HttpRequest request{.target = codec::kReportsPath,
+                           .headers = {{"Upgrade", codec::kReportsProtocol}}};
   if (options_.token_file.empty()) return request;
   STOWAGE_TRY(token, kube::read_small_file(options_.token_file));
-  request.headers.emplace_back("Authorization", "Bearer " + kube::trimmed(token));
+  request.headers.emplace_back("Authorization", fmt::format("Bearer {}", base::trim(token)));
   return request;
 }
 

@@ -121,7 +121,7 @@ class Uplink {
   net::Timer beat_timer_;
   net::Timer soon_timer_;
   bool hurried_ = false;
-  kube::Backoff backoff_;
+  kube::JitteredBackoff backoff_;
 
   std::optional<std::vector<codec::ReportedCard>> cards_;
   bool hello_told_ = false;

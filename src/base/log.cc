@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "base/rfc3339.h"
 
 namespace stowage::base {
 namespace {
@@ -18,18 +19,6 @@ std::int64_t system_micros() {
 }
 
 void to_standard_error(std::string_view line) { std::fwrite(line.data(), 1, line.size(), stderr); }
-
-std::string rfc3339(std::int64_t unix_micros) {
-  using std::chrono::microseconds;
-  const std::chrono::sys_time<microseconds> time{microseconds(unix_micros)};
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss clock{time - day};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
-}
 
 bool plain(std::string_view value) {
   return !value.empty() && std::all_of(value.begin(), value.end(), [](unsigned char c) {
@@ -91,7 +80,7 @@ Log::Log(Options options)
 
 void Log::line(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
   if (!enabled(level)) return;
-  const std::string time = rfc3339(unix_micros_());
+  const std::string time = format_rfc3339_micros(unix_micros_());
   std::string text;
   if (format_ == LogFormat::json) {
     JsonWriter json(JsonWriter::Style::compact);

@@ -1,14 +1,13 @@
 #include "client/manifests.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "codec/fields.h"
 #include "codec/json_in.h"
 #include "codec/kubernetes.h"
@@ -80,29 +79,15 @@ std::string Manifest::place() const {
 }
 
 Result<std::string> read_input(const std::string& file, std::size_t max_bytes) {
-  const auto close = [](std::FILE* f) {
-    if (f != stdin) std::fclose(f);
-  };
-  errno = 0;
-  const std::unique_ptr<std::FILE, decltype(close)> input(
-      file == "-" ? stdin : std::fopen(file.c_str(), "rb"), close);
-  if (!input) return fail(fmt::format("cannot open {}: {}", file, std::strerror(errno)));
-  std::string text;
-  constexpr std::size_t kStep = std::size_t{1} << 20U;
-  for (;;) {
-    const std::size_t size = text.size();
-    text.resize(size + kStep);
-    const std::size_t got = std::fread(text.data() + size, 1, kStep, input.get());
-    text.resize(size + got);
-    if (text.size() > max_bytes) {
-      return fail(fmt::format("{} has more than {} MiB; split it", file, max_bytes >> 20U));
-    }
-    if (got < kStep) break;
+  auto text =
+      file == "-" ? base::try_read_stream(stdin, max_bytes) : base::try_read_file(file, max_bytes);
+  if (text) return std::move(*text);
+  const base::FileError& error = text.error();
+  if (error.kind == base::FileError::Kind::too_large) {
+    return fail(fmt::format("{} has more than {} MiB; split it", file, max_bytes >> 20U));
   }
-  if (std::ferror(input.get()) != 0) {
-    return fail(fmt::format("cannot read {}: {}", file, std::strerror(errno)));
-  }
-  return text;
+  const char* const what = error.kind == base::FileError::Kind::open ? "open" : "read";
+  return fail(fmt::format("cannot {} {}: {}", what, file, std::strerror(error.code)));
 }
 
 Status Manifests::add(const Part& part, const std::string& file) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "codec/fields.h"
 #include "codec/json_in.h"
 
@@ -65,14 +66,9 @@ Result<Tree> read_tree(JsonValue& value, int depth) {
   return out;
 }
 
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 }  // namespace
 
-bool same_key(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return small(x) == small(y); });
-}
+bool same_key(std::string_view a, std::string_view b) { return base::equals_ignoring_case(a, b); }
 
 const Tree* Tree::find(std::string_view key) const {
   for (const auto& [name, value] : fields) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "client/pods_to_add.h"
 #include "client/quotas.h"
 #include "codec/config_map.h"
@@ -31,12 +32,6 @@ constexpr std::chrono::seconds kBindLimit{660};
 
 constexpr std::int64_t kUsualPods = 110;  // on a node, unless its kubelet is told otherwise
 
-std::string joined(const std::vector<std::string>& list) {
-  std::string text;
-  for (const auto& entry : list) text += (text.empty() ? "" : ", ") + entry;
-  return text;
-}
-
 // Why no scheduler would look at the pod at all; empty: one would.
 std::string not_for_us(const dialect::PodObject& pod) {
   if (!pod.node.empty()) {
@@ -47,7 +42,7 @@ std::string not_for_us(const dialect::PodObject& pod) {
   if (pod.deleting) return "the pod is being deleted";
   if (!pod.gates.empty()) {
     return fmt::format("the pod waits until its scheduling gates are removed: {}",
-                       joined(pod.gates));
+                       base::join(pod.gates));
   }
   return {};
 }
@@ -85,7 +80,7 @@ class Rehearsal {
     STOWAGE_TRY_VOID(see_cluster());
     if (!add.passed_over.empty()) {
       out_.notes.push_back("passed over, since they ask for no pod that a scheduler places: " +
-                           joined(add.passed_over));
+                           base::join(add.passed_over));
     }
     for (dialect::PodObject& pod : pending_) place(std::move(pod));
     for (PodToAdd& pod : add.pods) {
@@ -106,7 +101,7 @@ class Rehearsal {
     for (const auto& profile : ask_.profiles) names.push_back(profile.name);
     const std::string hint = base::nearest(ask_.scheduler_name, names);
     return fail(fmt::format("no profile is named \"{}\"{}; there are {}", ask_.scheduler_name,
-                            hint.empty() ? "" : "; did you mean " + hint + "?", joined(names)));
+                            hint.empty() ? "" : "; did you mean " + hint + "?", base::join(names)));
   }
 
   [[nodiscard]] bool known(const std::string& name) const {

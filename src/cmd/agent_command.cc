@@ -102,8 +102,8 @@ Result<agent::AgentOptions> options_of(const AgentFlags& flags, const std::strin
     options.uplink = std::move(uplink);
   }
   if (!flags.no_annotation) {
-    STOWAGE_TRY(cluster,
-                kube::load_client_config({.path = flags.kubeconfig, .context = flags.context}));
+    STOWAGE_TRY(cluster, kube::load_client_config(
+                             {.path = flags.cluster.kubeconfig, .context = flags.cluster.context}));
     options.cluster = std::move(cluster);
   }
   return options;
@@ -112,9 +112,9 @@ Result<agent::AgentOptions> options_of(const AgentFlags& flags, const std::strin
 int run(const AgentFlags& flags) {
   const std::string node = node_name(flags);
   if (node.empty()) return end_with(kExitBadInput, "--node-name: which node is this?");
-  const auto level = base::parse_log_level(flags.log_level);
+  const auto level = base::parse_log_level(flags.log.level);
   if (!level) return end_with(kExitBadInput, level.error().message);
-  const auto format = base::parse_log_format(flags.log_format);
+  const auto format = base::parse_log_format(flags.log.format);
   if (!format) return end_with(kExitBadInput, format.error().message);
   auto source = source_of(flags, node);
   if (!source) return end_with(kExitBadInput, source.error().message);
@@ -174,20 +174,13 @@ Command add_agent_command(CLI::App& app, AgentFlags& flags) {
                    "(default /var/lib/kubelet/pod-resources/kubelet.sock)")
       ->type_name("SOCKET");
   command->add_flag("--no-annotation", flags.no_annotation, "do not write the node's annotation");
-  command
-      ->add_option("--kubeconfig", flags.kubeconfig,
-                   "which cluster, and as whom (default: KUBECONFIG, the\n"
-                   "service account of the pod, ~/.kube/config)")
-      ->type_name("FILE");
-  command->add_option("--context", flags.context, "context of the kubeconfig")->type_name("NAME");
+  add_cluster_flags(*command, flags.cluster);
   command
       ->add_option("--listen", flags.listen,
                    "address and port for health and metrics\n"
                    "(default 127.0.0.1:10363; port 0: any free one)")
       ->type_name("ADDR");
-  command->add_option("--log-level", flags.log_level, "debug, info, warn or error")
-      ->type_name("LEVEL");
-  command->add_option("--log-format", flags.log_format, "text or json")->type_name("FORMAT");
+  add_log_flags(*command, flags.log);
   command->add_flag("--once", flags.once, "only print the cards of this machine, as JSON");
   return {.app = command, .run = [&flags] { return run(flags); }};
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cmd/command.h"
+#include "cmd/daemon_flags.h"
 
 namespace stowage::cmd {
 
@@ -15,11 +16,9 @@ struct AgentFlags {
   std::string ca_file = "/etc/stowage/ca/ca.crt";
   std::string server_name;
   std::string podresources = "/var/lib/kubelet/pod-resources/kubelet.sock";
-  std::string kubeconfig;
-  std::string context;
+  ClusterFlags cluster;
   std::string listen = "127.0.0.1:10363";
-  std::string log_level = "info";
-  std::string log_format = "text";
+  LogFlags log{.level = "info", .format = "text"};
   bool no_annotation = false;
   bool once = false;
 };

@@ -1,7 +1,6 @@
 #include "cmd/controller_command.h"
 
 #include <csignal>
-#include <malloc.h>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -12,11 +11,11 @@
 #include "controller/config.h"
 #include "controller/config_check.h"
 #include "controller/controller.h"
-#include "controller/yaml_reader.h"
 #include "kube/kubeconfig.h"
 #include "net/address.h"
 #include "net/event_loop.h"
 #include "net/file_limit.h"
+#include "yaml/strict_map.h"
 
 namespace stowage::cmd {
 namespace {
@@ -56,12 +55,12 @@ Result<controller::Config> config_of(const ControllerFlags& flags, const std::st
   STOWAGE_TRY(config, controller::parse_config(text, flags.config));
   if (!flags.listen.empty()) config.listen = flags.listen;
   STOWAGE_TRY_VOID(net::parse_listen(config.listen).map([](const auto&) {}));
-  if (!flags.log_level.empty()) {
-    STOWAGE_TRY(level, base::parse_log_level(flags.log_level));
+  if (!flags.log.level.empty()) {
+    STOWAGE_TRY(level, base::parse_log_level(flags.log.level));
     config.log.level = level;
   }
-  if (!flags.log_format.empty()) {
-    STOWAGE_TRY(format, base::parse_log_format(flags.log_format));
+  if (!flags.log.format.empty()) {
+    STOWAGE_TRY(format, base::parse_log_format(flags.log.format));
     config.log.format = format;
   }
   STOWAGE_TRY_VOID(set(config.leader_election.enabled, "--leader-elect", flags.leader_elect));
@@ -74,16 +73,14 @@ std::string leader_of(const controller::Config& config) {
   if (!leader.enabled) return "leader      no election: never run two of these\n";
   return fmt::format("leader      by lease {}/{} of {}, renewed within {}, every {}\n",
                      leader.ns.empty() ? "(namespace of the pod, or kube-system)" : leader.ns,
-                     leader.name, controller::to_text(leader.lease_duration),
-                     controller::to_text(leader.renew_deadline),
-                     controller::to_text(leader.retry_period));
+                     leader.name, yaml::to_text(leader.lease_duration),
+                     yaml::to_text(leader.renew_deadline), yaml::to_text(leader.retry_period));
 }
 
 std::string picker_of(const scheduler::Profile& profile) {
   if (!profile.picker) return {};
   return fmt::format(", asks {} about {} candidates for {}", profile.picker->url,
-                     profile.policy.picker_candidates,
-                     controller::to_text(profile.picker->timeout));
+                     profile.policy.picker_candidates, yaml::to_text(profile.picker->timeout));
 }
 
 std::string room_of(const controller::Config& config) {
@@ -91,9 +88,9 @@ std::string room_of(const controller::Config& config) {
   std::string text = fmt::format("preemption  {}\n", engine.preemption ? "yes" : "no");
   if (engine.patience_ns <= 0) return text + "reservation no\n";
   return text + fmt::format("reservation after {}, one per {} nodes, for {}\n",
-                            controller::to_text(std::chrono::nanoseconds{engine.patience_ns}),
+                            yaml::to_text(std::chrono::nanoseconds{engine.patience_ns}),
                             engine.nodes_per_room,
-                            controller::to_text(std::chrono::nanoseconds{engine.room_ns}));
+                            yaml::to_text(std::chrono::nanoseconds{engine.room_ns}));
 }
 
 // Where kube-scheduler binds without asking us again, cards are kept for as long as it may do so.
@@ -133,8 +130,8 @@ std::string summary_of(const controller::Config& config) {
   }
   if (!config.agents.listen.empty()) {
     text += fmt::format("agents      {}, silent after {}, load counts for {}\n",
-                        config.agents.listen, controller::to_text(config.agents.silent_after),
-                        controller::to_text(config.agents.load_counts));
+                        config.agents.listen, yaml::to_text(config.agents.silent_after),
+                        yaml::to_text(config.agents.load_counts));
   }
   text += leader_of(config);
   text += fmt::format("conflicts   {}\n", config.engine.evict_conflicts ? "evict" : "report");
@@ -149,15 +146,6 @@ std::string summary_of(const controller::Config& config) {
   return text;
 }
 
-// Bodies of many megabytes come and go with every call of a kube-scheduler that sends whole nodes.
-// Memory for them is kept rather than given back and asked for again: that costs more than all the
-// rest of such a call.
-void keep_large_buffers() {
-  constexpr int kKeptBytes = 128 << 20;
-  mallopt(M_MMAP_THRESHOLD, kKeptBytes);
-  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
-}
-
 int run(const ControllerFlags& flags) {
   auto text =
       flags.config.empty() ? Result<std::string>("") : controller::read_config_text(flags.config);
@@ -165,10 +153,10 @@ int run(const ControllerFlags& flags) {
   const auto config = config_of(flags, *text);
   if (!config) return end_with(kExitBadInput, config.error().message);
   if (flags.check) return print(summary_of(*config));
-  auto cluster = kube::load_client_config({.path = flags.kubeconfig, .context = flags.context});
+  auto cluster = kube::load_client_config(
+      {.path = flags.cluster.kubeconfig, .context = flags.cluster.context});
   if (!cluster) return end_with(kExitBadInput, cluster.error().message);
 
-  keep_large_buffers();
   net::raise_file_limit();
   base::Log log({.level = config->log.level, .format = config->log.format});
   for (const std::string& warning : controller::warnings_of(*config)) log.warn(warning);
@@ -199,12 +187,7 @@ Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
   command->footer(kExamples);
   command->get_formatter()->column_width(26);
   command->add_option("--config", flags.config, "configuration, a YAML file")->type_name("FILE");
-  command
-      ->add_option("--kubeconfig", flags.kubeconfig,
-                   "which cluster, and as whom (default: KUBECONFIG, the\n"
-                   "service account of the pod, ~/.kube/config)")
-      ->type_name("FILE");
-  command->add_option("--context", flags.context, "context of the kubeconfig")->type_name("NAME");
+  add_cluster_flags(*command, flags.cluster);
   command
       ->add_option("--listen", flags.listen,
                    "address and port for health, metrics and debugging\n"
@@ -221,9 +204,7 @@ Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
                    "for /debug/ without a token (default: as configured,\n"
                    "true; false on a machine that others use)")
       ->type_name("BOOL");
-  command->add_option("--log-level", flags.log_level, "debug, info, warn or error")
-      ->type_name("LEVEL");
-  command->add_option("--log-format", flags.log_format, "text or json")->type_name("FORMAT");
+  add_log_flags(*command, flags.log);
   command->add_flag("--check", flags.check, "only read the configuration and print what it says");
   return {.app = command, .run = [&flags] { return run(flags); }};
 }

@@ -4,16 +4,15 @@
 #include <string>
 
 #include "cmd/command.h"
+#include "cmd/daemon_flags.h"
 
 namespace stowage::cmd {
 
 struct ControllerFlags {
   std::string config;
-  std::string kubeconfig;
-  std::string context;
+  ClusterFlags cluster;
   std::string listen;
-  std::string log_level;
-  std::string log_format;
+  LogFlags log;  // empty: as the configuration says
   std::string leader_elect;
   std::string debug_loopback;
   bool check = false;

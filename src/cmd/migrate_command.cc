@@ -1,12 +1,9 @@
 #include "cmd/migrate_command.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "client/manifests.h"
 #include "client/migrate.h"
 #include "cmd/exit.h"
@@ -37,14 +34,8 @@ constexpr const char* kExamples =
     "Exit code: 0, or 2 if the file is none of these.";
 
 int write_file(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) {
-    return end_with(kExitFailed, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  }
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) == 0 && written) return kExitOk;
-  return end_with(kExitFailed, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  const Status written = base::write_file(path, text);
+  return written ? kExitOk : end_with(kExitFailed, written.error().message);
 }
 
 int run(const MigrateFlags& flags) {

@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "cmd/exit.h"
 #include "core/engine/engine.h"
 #include "core/explain/render.h"
-#include "sim/text_file.h"
+#include "sim/trace.h"
 
 namespace stowage::cmd {
 namespace {
@@ -39,7 +40,7 @@ std::string decision_text(const core::Command& command) {
 }  // namespace
 
 int run_replay(const std::string& file) {
-  const auto text = sim::read_text_file(file);
+  const auto text = base::read_file(file, sim::kInputBytesMax);
   if (!text) return end_with(kExitBadInput, text.error().message);
   const auto replay = core::replay_decision(*text);
   if (!replay) return end_with(kExitBadInput, fmt::format("{}: {}", file, replay.error().message));

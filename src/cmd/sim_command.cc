@@ -6,11 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "cmd/exit.h"
 #include "cmd/replay_command.h"
 #include "core/policy/options.h"
 #include "sim/report.h"
-#include "sim/text_file.h"
 
 namespace stowage::cmd {
 namespace {
@@ -188,7 +188,7 @@ int run_sim_command(const SimFlags& flags) {
   }
   if (!settings->record_file.empty()) {
     const auto& run = std::get<sim::ReplayResult>(experiment->runs.front().outcome);
-    const Status written = sim::write_text_file(settings->record_file, run.record);
+    const Status written = base::write_file(settings->record_file, run.record);
     if (!written) return end_with(kExitFailed, written.error().message);
     remark += fmt::format("decision: {}\n", settings->record_file);
   }

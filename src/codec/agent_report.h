@@ -22,6 +22,9 @@
 
 namespace stowage::codec {
 
+// The stream: GET of this path, upgraded to this protocol.
+inline constexpr const char* kReportsPath = "/agent/v1/reports";
+inline constexpr const char* kReportsProtocol = "stowage-agent/1";
 inline constexpr std::int32_t kReportVersion = 1;
 inline constexpr std::size_t kReportLineMax = std::size_t{2} << 20U;
 // What a report may take in memory once it is read. A line can be made of little else than empty

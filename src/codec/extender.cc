@@ -8,18 +8,14 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "base/text.h"
 #include "codec/fields.h"
 
 namespace stowage::codec {
 namespace {
 
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// Whether the key is this name, which is written in small letters.
 bool is(std::string_view key, std::string_view name) {
-  return key.size() == name.size() &&
-         std::equal(key.begin(), key.end(), name.begin(),
-                    [](char ours, char theirs) { return small(ours) == theirs; });
+  return base::equals_ignoring_case(key, name);
 }
 
 tl::unexpected<Error> too_many(const JsonValue& value, std::size_t max) {

@@ -1,7 +1,7 @@
 #include "codec/lease.h"
 
 #include "base/json_writer.h"
-#include "codec/encode.h"
+#include "base/rfc3339.h"
 #include "codec/fields.h"
 
 namespace stowage::codec {
@@ -31,8 +31,9 @@ void put_spec(JsonWriter& json, const LeaseAsk& ask) {
   json.key("spec").begin_object();
   json.key("holderIdentity").value(ask.holder);
   json.key("leaseDurationSeconds").value(ask.seconds);
-  if (ask.acquired_micros != 0) json.key("acquireTime").value(micro_time_text(ask.acquired_micros));
-  json.key("renewTime").value(micro_time_text(ask.renewed_micros));
+  if (ask.acquired_micros != 0)
+    json.key("acquireTime").value(base::format_rfc3339_micros(ask.acquired_micros));
+  json.key("renewTime").value(base::format_rfc3339_micros(ask.renewed_micros));
   json.key("leaseTransitions").value(ask.transitions);
   json.end_object();
 }

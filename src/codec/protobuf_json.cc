@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "base/rfc3339.h"
 #include "codec/fields.h"
 
 namespace stowage::codec {
@@ -45,36 +45,6 @@ std::size_t plain_length(std::string_view text) {
     if (c < 0x20 || c >= 0x80 || c == '"' || c == '\\') break;
   }
   return at;
-}
-
-// "2006-01-02T15:04:05Z"
-std::array<char, 20> stamp_text(std::int64_t seconds) {
-  namespace chrono = std::chrono;
-  constexpr chrono::sys_seconds kFirst = chrono::sys_days{chrono::year{1} / 1 / 1};
-  constexpr chrono::sys_seconds kLast = chrono::sys_days{chrono::year{10000} / 1 / 1};
-  const auto first = kFirst.time_since_epoch().count();
-  const auto last = kLast.time_since_epoch().count() - 1;
-  const chrono::sys_seconds at{chrono::seconds{std::clamp<std::int64_t>(seconds, first, last)}};
-  const auto day = chrono::floor<chrono::days>(at);
-  const chrono::year_month_day date{day};
-  const chrono::hh_mm_ss clock{at - day};
-  std::array<char, 20> text{};
-  const auto digits = [&](std::size_t place, std::size_t count, unsigned value) {
-    for (std::size_t i = count; i-- > 0; value /= 10) {
-      text[place + i] = static_cast<char>('0' + value % 10);
-    }
-  };
-  digits(0, 4, static_cast<unsigned>(static_cast<int>(date.year())));
-  digits(5, 2, static_cast<unsigned>(date.month()));
-  digits(8, 2, static_cast<unsigned>(date.day()));
-  digits(11, 2, static_cast<unsigned>(clock.hours().count()));
-  digits(14, 2, static_cast<unsigned>(clock.minutes().count()));
-  digits(17, 2, static_cast<unsigned>(clock.seconds().count()));
-  text[4] = text[7] = '-';
-  text[10] = 'T';
-  text[13] = text[16] = ':';
-  text[19] = 'Z';
-  return text;
 }
 
 // What stands for nothing in protobuf and is not there in JSON.
@@ -229,7 +199,8 @@ Status ProtobufJson::put_scalar(const ProtobufMember& member, const ProtobufFiel
     if (member.kind == Kind::quantity) {
       put_text(amount);
     } else {
-      const auto time = stamp_text(static_cast<std::int64_t>(seconds));
+      const auto time = base::rfc3339_chars(std::clamp(
+          static_cast<std::int64_t>(seconds), base::kFirstTimeSecond, base::kEndTimeSecond - 1));
       put_text({time.data(), time.size()});
     }
   }

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/nearest.h"
 #include "controller/config_check.h"
-#include "controller/yaml_reader.h"
 #include "dialect/times.h"
 #include "net/address.h"
+#include "yaml/strict_map.h"
 
 namespace stowage::controller {
 namespace {
@@ -27,8 +27,8 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-void read_picker(YamlMap& map, scheduler::Profile& profile) {
-  map.map("picker", [&](YamlMap& picker) {
+void read_picker(yaml::StrictMap& map, scheduler::Profile& profile) {
+  map.map("picker", [&](yaml::StrictMap& picker) {
     scheduler::PickerOptions options;
     picker.text("url", options.url);
     if (options.url.empty()) {
@@ -47,7 +47,7 @@ void read_picker(YamlMap& map, scheduler::Profile& profile) {
   });
 }
 
-void read_memory_with_core(YamlMap& map, dialect::ReadOptions& reading) {
+void read_memory_with_core(yaml::StrictMap& map, dialect::ReadOptions& reading) {
   using dialect::MemoryWithCore;
   std::string word(dialect::to_word(reading.memory_with_core));
   map.text("memoryWithCore", word);
@@ -61,7 +61,7 @@ void read_memory_with_core(YamlMap& map, dialect::ReadOptions& reading) {
 }
 
 // A built-in profile may be named alone; any other needs a policy.
-scheduler::Profile read_profile(YamlMap& map) {
+scheduler::Profile read_profile(yaml::StrictMap& map) {
   scheduler::Profile profile;
   map.text("name", profile.name);
   if (profile.name.empty()) map.refuse("name", "a profile needs a name: the schedulerName of pods");
@@ -90,11 +90,11 @@ scheduler::Profile read_profile(YamlMap& map) {
   return profile;
 }
 
-void read_profiles(YamlMap& root, Config& config) {
+void read_profiles(yaml::StrictMap& root, Config& config) {
   if (!root.has("profiles")) return;
   config.profiles.clear();
   std::set<std::string> names;
-  root.list("profiles", [&](YamlMap& map) {
+  root.list("profiles", [&](yaml::StrictMap& map) {
     config.profiles.push_back(read_profile(map));
     const std::string& name = config.profiles.back().name;
     if (!names.insert(name).second) map.refuse("name", fmt::format("\"{}\" is there twice", name));
@@ -102,8 +102,8 @@ void read_profiles(YamlMap& root, Config& config) {
   if (config.profiles.empty()) root.refuse("profiles", "at least one profile is needed");
 }
 
-void read_tls(YamlMap& map, extender::ExtenderOptions& options) {
-  map.map("tls", [&](YamlMap& tls) {
+void read_tls(yaml::StrictMap& map, extender::ExtenderOptions& options) {
+  map.map("tls", [&](yaml::StrictMap& tls) {
     extender::TlsFiles files;
     tls.text("certFile", files.certificate);
     tls.text("keyFile", files.key);
@@ -120,8 +120,8 @@ void read_tls(YamlMap& map, extender::ExtenderOptions& options) {
   });
 }
 
-void read_forward(YamlMap& map, extender::ExtenderOptions& options) {
-  map.map("forward", [&](YamlMap& forward) {
+void read_forward(yaml::StrictMap& map, extender::ExtenderOptions& options) {
+  map.map("forward", [&](yaml::StrictMap& forward) {
     extender::ForwardTls& files = options.forward;
     forward.text("caFile", files.ca);
     forward.text("certFile", files.certificate);
@@ -135,7 +135,7 @@ void read_forward(YamlMap& map, extender::ExtenderOptions& options) {
   });
 }
 
-extender::ExtenderOptions read_extender(YamlMap& map) {
+extender::ExtenderOptions read_extender(yaml::StrictMap& map) {
   std::string name = "stowage";
   map.text("preset", name);
   auto known = extender::preset(name);
@@ -184,9 +184,9 @@ extender::ExtenderOptions read_extender(YamlMap& map) {
   return options;
 }
 
-void read_extenders(YamlMap& root, Config& config) {
+void read_extenders(yaml::StrictMap& root, Config& config) {
   std::set<std::string> names;
-  root.list("extenders", [&](YamlMap& map) {
+  root.list("extenders", [&](yaml::StrictMap& map) {
     config.extenders.push_back(read_extender(map));
     const std::string& name = config.extenders.back().name;
     if (!names.insert(name).second) {
@@ -195,8 +195,8 @@ void read_extenders(YamlMap& root, Config& config) {
   });
 }
 
-void read_quota(YamlMap& root, Config& config) {
-  root.map("quota", [&](YamlMap& map) {
+void read_quota(yaml::StrictMap& root, Config& config) {
+  root.map("quota", [&](yaml::StrictMap& map) {
     map.boolean("enabled", config.quota.enabled);
     map.text("namespace", config.quota.ns);
     map.text("gpuQuota", config.quota.gpu_quota);
@@ -206,9 +206,9 @@ void read_quota(YamlMap& root, Config& config) {
   });
 }
 
-void read_room(YamlMap& root, Config& config) {
+void read_room(yaml::StrictMap& root, Config& config) {
   root.boolean("preemption", config.engine.preemption);
-  root.map("reservation", [&](YamlMap& map) {
+  root.map("reservation", [&](yaml::StrictMap& map) {
     std::chrono::nanoseconds patience{config.engine.patience_ns};
     map.duration("patience", {.min = seconds{0}, .max = hours{168}}, patience);
     config.engine.patience_ns = patience.count();
@@ -219,7 +219,7 @@ void read_room(YamlMap& root, Config& config) {
     map.duration("limit", {.min = seconds{1}, .max = hours{168}}, limit);
     config.engine.room_ns = limit.count();
   });
-  root.map("volumes", [&](YamlMap& map) {
+  root.map("volumes", [&](yaml::StrictMap& map) {
     map.duration("bindTimeout", {.min = seconds{1}, .max = hours{24}}, config.volume_timeout);
   });
 }
@@ -242,8 +242,8 @@ bool is_object_name(const std::string& text) {
          text.front() != '-' && text.back() != '-';
 }
 
-void read_leader_election(YamlMap& root, Config& config) {
-  root.map("leaderElection", [&](YamlMap& map) {
+void read_leader_election(yaml::StrictMap& root, Config& config) {
+  root.map("leaderElection", [&](yaml::StrictMap& map) {
     Config::LeaderElection& leader = config.leader_election;
     map.boolean("enabled", leader.enabled);
     map.text("namespace", leader.ns);
@@ -271,13 +271,14 @@ void read_leader_election(YamlMap& root, Config& config) {
           "renewDeadline",
           fmt::format("{} must be shorter than leaseDuration, {}: a leader has to stop before "
                       "another may begin",
-                      to_text(leader.renew_deadline), to_text(lease)));
+                      yaml::to_text(leader.renew_deadline), yaml::to_text(lease)));
     }
     if (leader.retry_period * 3 / 2 > leader.renew_deadline) {
-      map.refuse("retryPeriod",
-                 fmt::format("{} must be at most two thirds of renewDeadline, {}: one renewal that "
-                             "fails would end the term",
-                             to_text(leader.retry_period), to_text(leader.renew_deadline)));
+      map.refuse(
+          "retryPeriod",
+          fmt::format("{} must be at most two thirds of renewDeadline, {}: one renewal that "
+                      "fails would end the term",
+                      yaml::to_text(leader.retry_period), yaml::to_text(leader.renew_deadline)));
     }
     map.text("advertise", leader.advertise);
     if (!is_host(leader.advertise)) {
@@ -300,7 +301,7 @@ Result<core::SilentNodes> parse_silent_nodes(std::string_view word) {
 }
 
 template <typename T>
-void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::string_view),
+void read_word(yaml::StrictMap& map, const std::string& key, Result<T> (*parse)(std::string_view),
                T& value) {
   std::string word;
   map.text(key, word);
@@ -313,8 +314,8 @@ void read_word(YamlMap& map, const std::string& key, Result<T> (*parse)(std::str
   }
 }
 
-void read_metrics_api(YamlMap& root, Config& config) {
-  root.map("metricsApi", [&](YamlMap& map) {
+void read_metrics_api(yaml::StrictMap& root, Config& config) {
+  root.map("metricsApi", [&](yaml::StrictMap& map) {
     Config::MetricsApi& api = config.metrics_api;
     map.boolean("enabled", api.enabled);
     map.text("service", api.service);
@@ -334,8 +335,8 @@ void read_metrics_api(YamlMap& root, Config& config) {
   });
 }
 
-void read_agents(YamlMap& root, Config& config) {
-  root.map("agents", [&](YamlMap& map) {
+void read_agents(yaml::StrictMap& root, Config& config) {
+  root.map("agents", [&](yaml::StrictMap& map) {
     Config::Agents& agents = config.agents;
     map.text("listen", agents.listen);
     map.text("certFile", agents.certificate_file);
@@ -361,8 +362,8 @@ void read_agents(YamlMap& root, Config& config) {
   });
 }
 
-void read_signing(YamlMap& root, Config& config) {
-  root.map("signing", [&](YamlMap& map) {
+void read_signing(yaml::StrictMap& root, Config& config) {
+  root.map("signing", [&](yaml::StrictMap& map) {
     Config::Signing& signing = config.signing;
     map.text("namespace", signing.ns);
     if (!signing.ns.empty() && !is_object_name(signing.ns)) {
@@ -392,7 +393,7 @@ void read_signing(YamlMap& root, Config& config) {
 }  // namespace
 
 Result<Config> parse_config(std::string_view text, const std::string& file) {
-  STOWAGE_TRY(root, YamlMap::parse(text, file));
+  STOWAGE_TRY(root, yaml::StrictMap::parse(text, {.file = file}));
   Config config;
   std::string api_version = kApiVersion;
   std::string kind = kKind;
@@ -416,17 +417,17 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   }
   read_word(root, "conflicts", parse_conflicts, config.engine.evict_conflicts);
   root.text("listen", config.listen);
-  root.map("api", [&](YamlMap& map) {
+  root.map("api", [&](yaml::StrictMap& map) {
     map.number("callsPerSecond", {.min = 0, .max = 1e6}, config.api.calls_per_second);
     map.number("burst", {.min = 1, .max = 1e6}, config.api.burst);
     map.whole("bindsInFlight", {.min = 1, .max = 10'000}, config.api.binds_in_flight);
   });
-  root.map("events", [&](YamlMap& map) {
+  root.map("events", [&](yaml::StrictMap& map) {
     map.number("perSecond", {.min = 0.1, .max = 1e5}, config.events.per_second);
     map.number("burst", {.min = 1, .max = 1e5}, config.events.burst);
   });
-  root.map("debug", [&](YamlMap& map) { map.boolean("loopback", config.debug.loopback); });
-  root.map("log", [&](YamlMap& map) {
+  root.map("debug", [&](yaml::StrictMap& map) { map.boolean("loopback", config.debug.loopback); });
+  root.map("log", [&](yaml::StrictMap& map) {
     read_word(map, "level", base::parse_log_level, config.log.level);
     read_word(map, "format", base::parse_log_format, config.log.format);
   });
@@ -438,13 +439,12 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
 }
 
 Result<std::string> read_config_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(fmt::format("cannot read the configuration {}", path));
-  std::string text(kMaxBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMaxBytes) return fail(fmt::format("{} is larger than 1 MiB", path));
-  return text;
+  auto text = base::try_read_file(path, kMaxBytes);
+  if (text) return std::move(*text);
+  if (text.error().kind == base::FileError::Kind::too_large) {
+    return fail(fmt::format("{} is larger than 1 MiB", path));
+  }
+  return fail(fmt::format("cannot read the configuration {}", path));
 }
 
 Result<Config> load_config(const std::string& path) {

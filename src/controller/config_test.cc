@@ -7,8 +7,8 @@
 
 #include "controller/config_check.h"
 #include "controller/controller.h"
-#include "controller/yaml_reader.h"
 #include "net/address.h"
+#include "yaml/strict_map.h"
 
 namespace stowage::controller {
 namespace {
@@ -167,25 +167,32 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
 
 TEST(Duration, IsANumberWithAUnit) {
   using std::chrono::nanoseconds;
-  EXPECT_EQ(parse_duration("50ms"), nanoseconds{50'000'000});
-  EXPECT_EQ(parse_duration("0"), nanoseconds{0});
-  EXPECT_EQ(parse_duration("0s"), nanoseconds{0});
-  EXPECT_EQ(parse_duration("1h"), nanoseconds{3'600'000'000'000});
+  EXPECT_EQ(yaml::parse_duration("50ms"), nanoseconds{50'000'000});
+  EXPECT_EQ(yaml::parse_duration("0"), nanoseconds{0});
+  EXPECT_EQ(yaml::parse_duration("0s"), nanoseconds{0});
+  EXPECT_EQ(yaml::parse_duration("1h"), nanoseconds{3'600'000'000'000});
   for (const char* bad : {"", "s", "5", "-1s", "1.5s", " 1s", "1s ", "1d", "1m30s", "ms",
                           "99999999999999999999h", "1000000000h"}) {
-    EXPECT_FALSE(parse_duration(bad)) << bad;
+    EXPECT_FALSE(yaml::parse_duration(bad)) << bad;
   }
   for (const char* same : {"50ms", "0s", "60s", "90s", "10m", "2h"}) {
-    const std::string text = to_text(*parse_duration(same));
-    EXPECT_EQ(parse_duration(text), parse_duration(same)) << text;
+    const std::string text = yaml::to_text(*yaml::parse_duration(same));
+    EXPECT_EQ(yaml::parse_duration(text), yaml::parse_duration(same)) << text;
   }
-  EXPECT_EQ(to_text(std::chrono::seconds{90}), "90s");
-  EXPECT_EQ(to_text(std::chrono::seconds{60}), "1m");
+  EXPECT_EQ(yaml::to_text(std::chrono::seconds{90}), "90s");
+  EXPECT_EQ(yaml::to_text(std::chrono::seconds{60}), "1m");
 }
 
 TEST(Config, AFileThatIsNotThereIsSaid) {
   EXPECT_EQ(load_config("/nonexistent/c.yaml").error().message,
             "cannot read the configuration /nonexistent/c.yaml");
+}
+
+// Not an empty text, which would be the configuration without any file.
+TEST(Config, AFolderIsNoConfiguration) {
+  const auto config = load_config("/");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message, "cannot read the configuration /");
 }
 
 TEST(Listen, AddressesAreTakenApart) {

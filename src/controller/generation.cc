@@ -69,10 +69,11 @@ Result<std::unique_ptr<Generation>> Generation::create(const Config& config, End
 Status Generation::listen(const Config& config, const Generation* before) {
   const auto shared = scheduler_->shared();
   std::uint32_t profile = shared.first_guest_profile;
+  // Whatever extenders there are now: promises of others before them may stand on pods.
+  const auto promises = extender::promise_options(config.extenders);
+  shared.roster.heed_promises(promises.position ? profile + *promises.position : 0,
+                              promises.bind_limit);
   for (const auto& options : config.extenders) {
-    if (options.mode == extender::Mode::single_node) {
-      shared.roster.heed_promises(profile, options.bind_limit);
-    }
     auto server = extender::Server::listen(
         options,
         {.shared = shared,

@@ -206,7 +206,7 @@ Status Hub::Body::serve_api(const Options& options) {
 void Hub::Body::serve(const net::ServerRequest& request,
                       std::shared_ptr<net::Responder> responder) {
   const std::string path = request.http.target.substr(0, request.http.target.find('?'));
-  if (path == reports::kReportsPath) return door->serve(request, std::move(responder));
+  if (path == codec::kReportsPath) return door->serve(request, std::move(responder));
   const bool health = path == "/healthz" || path == "/readyz";
   responder->send({.status = health ? 200 : 404,
                    .headers = {{"Content-Type", "text/plain; charset=utf-8"}},

@@ -63,9 +63,9 @@ class Agents {
  private:
   void come(int number) {
     net::Headers headers{{"Authorization", fmt::format("Bearer n{}", number)},
-                         {"Upgrade", std::string(reports::kReportsProtocol)}};
+                         {"Upgrade", std::string(codec::kReportsProtocol)}};
     auto& stream = streams_[static_cast<std::size_t>(number)];
-    stream = http_->open({.target = reports::kReportsPath, .headers = std::move(headers)}, {},
+    stream = http_->open({.target = codec::kReportsPath, .headers = std::move(headers)}, {},
                          {.head = [](const net::HttpResponse&) {},
                           .data = [](std::string_view) {},
                           .end =

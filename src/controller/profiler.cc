@@ -1,8 +1,7 @@
 #include "controller/profiler.h"
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <unistd.h>
 #include <utility>
 
@@ -12,6 +11,8 @@
 #include <gperftools/malloc_extension.h>
 #include <gperftools/profiler.h>
 #endif
+
+#include "base/file.h"
 
 namespace stowage::controller {
 
@@ -62,8 +63,8 @@ void Profiler::record_cpu(std::chrono::seconds time, Done done) {
 
 void Profiler::finish(const Done& done) {
   ProfilerStop();
-  std::ifstream in(file_, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  std::string bytes = base::try_read_file(file_, kAll).value_or("");
   unlink(std::exchange(file_, "").c_str());
   if (bytes.empty()) return done(fail("the profile is empty"));
   done(std::move(bytes));

@@ -129,9 +129,11 @@ struct Promise {
 };
 // The node of a promise, if the pod carries one at all; whether it counts is not asked here.
 [[nodiscard]] std::optional<std::string> promised_node(const PodObject& object);
-// The promise is of a number of cards, none of which is named. Such a promise counts only if it is
-// signed.
-[[nodiscard]] bool promised_by_number(const PodObject& object);
+// The promise is written in annotations of ours alone (kPreAllocatedNodeAnnotation). Such a promise
+// counts only if it is signed. If kGpusAnnotation is not there, it is of a number of cards.
+[[nodiscard]] bool promised_in_our_words(const PodObject& object);
+// The signature on the pod, if there is one, was made for a promise, not with the Binding.
+[[nodiscard]] bool promised_by_signature(const PodObject& object);
 // When it was made, in nanoseconds since 1970, as it is written; unset if it is not. Of bound pods
 // too.
 [[nodiscard]] std::optional<std::int64_t> promised_at(const PodObject& object);

@@ -29,14 +29,14 @@ const std::string* annotation(const PodObject& object, const Dialect& dialect,
   return find(object.annotations, std::string(dialect.promises) + std::string(rest));
 }
 
-// Only a number of cards is held; the node stands in our own annotation.
-const std::string* node_of_number(const PodObject& object) {
+// The node as our own annotation names it: where only a number of cards is held, and where the
+// pod's dialect has no annotation for it.
+const std::string* own_node(const PodObject& object) {
   const std::string* node = find(object.annotations, kPreAllocatedNodeAnnotation);
   return node == nullptr || node->empty() ? nullptr : node;
 }
 
-// When a hold of a number of cards was made: its signature says so, and without one it never
-// counts.
+// When such a promise was made: its signature says so, and without one it never counts.
 std::optional<std::int64_t> signed_at(const PodObject& object) {
   const std::string* text = find(object.annotations, kSignatureAnnotation);
   const auto signature = text == nullptr ? std::nullopt : parse_signature(*text);
@@ -44,13 +44,24 @@ std::optional<std::int64_t> signed_at(const PodObject& object) {
   return signature->unix_nanos;
 }
 
-std::optional<Promise> read_number(const PromiseAsk& ask) {
-  const auto at = signed_at(ask.object);
-  if (!at || !ask.is_signed) return std::nullopt;
+// The cards as our own annotation names them, if it does.
+std::optional<core::Assignment> own_cards(const PromiseAsk& ask) {
   core::Assignment none;
   none.containers.resize(ask.pod.containers.size());
+  if (find(ask.object.annotations, kGpusAnnotation) == nullptr) return none;
+  PodObject bound = ask.object;
+  bound.node = ask.node.name;
+  auto cards = read_answer(bound, ask.pod, &ask.node);
+  if (!cards || !*cards) return std::nullopt;
+  return **std::move(cards);
+}
+
+std::optional<Promise> read_own(const PromiseAsk& ask) {
+  const auto at = signed_at(ask.object);
+  auto cards = at && ask.is_signed ? own_cards(ask) : std::nullopt;
+  if (!cards) return std::nullopt;
   return Promise{.node = ask.node.name,
-                 .cards = std::move(none),
+                 .cards = *std::move(cards),
                  .made_unix_nanos = *at,
                  .broken = refused_since(ask.object, *at)};
 }
@@ -87,17 +98,19 @@ std::optional<Made> made(const PromiseAsk& ask, const Dialect& dialect) {
 
 std::optional<std::string> promised_node(const PodObject& object) {
   if (!object.node.empty()) return std::nullopt;
-  if (const std::string* node = node_of_number(object)) return *node;
+  if (const std::string* node = own_node(object)) return *node;
   const Dialect* dialect = promising(object);
   const std::string* node = dialect == nullptr ? nullptr : annotation(object, *dialect, kNode);
   if (node == nullptr || node->empty()) return std::nullopt;
   return *node;
 }
 
-bool promised_by_number(const PodObject& object) { return node_of_number(object) != nullptr; }
+bool promised_by_signature(const PodObject& object) { return signed_at(object).has_value(); }
+
+bool promised_in_our_words(const PodObject& object) { return own_node(object) != nullptr; }
 
 std::optional<std::int64_t> promised_at(const PodObject& object) {
-  if (promised_by_number(object)) return signed_at(object);
+  if (promised_in_our_words(object)) return signed_at(object);
   const Dialect* dialect = promising(object);
   const std::string* text = dialect == nullptr ? nullptr : annotation(object, *dialect, kTime);
   return text == nullptr ? std::nullopt : parse_nanos(*text);
@@ -107,7 +120,7 @@ std::optional<Promise> read_promise(const PromiseAsk& ask) {
   const auto node = promised_node(ask.object);
   if (!node || *node != ask.node.name) return std::nullopt;
   if (ask.object.ended() || ask.object.deleting) return std::nullopt;
-  if (promised_by_number(ask.object)) return read_number(ask);
+  if (promised_in_our_words(ask.object)) return read_own(ask);
   const Dialect* dialect = promising(ask.object);
   const auto when = made(ask, *dialect);
   if (!when) return std::nullopt;

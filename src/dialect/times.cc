@@ -3,42 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <utility>
+
+#include "base/rfc3339.h"
 
 namespace stowage::dialect {
 namespace {
-
-// Takes exactly `digits` digits off the front.
-std::optional<int> take_number(std::string_view& text, std::size_t digits) {
-  if (text.size() < digits) return std::nullopt;
-  int number = 0;
-  for (const char c : text.substr(0, digits)) {
-    if (c < '0' || c > '9') return std::nullopt;
-    number = number * 10 + (c - '0');
-  }
-  text.remove_prefix(digits);
-  return number;
-}
 
 bool take(std::string_view& text, char c) {
   if (text.empty() || text.front() != c) return false;
   text.remove_prefix(1);
   return true;
-}
-
-// Numbers of two digits between separators, e.g. "12:00:00"; the first has `digits`.
-template <std::size_t N>
-std::optional<std::array<int, N>> take_fields(std::string_view& text, char separator,
-                                              std::size_t digits) {
-  std::array<int, N> fields{};
-  for (std::size_t i = 0; i < N; ++i) {
-    if (i > 0 && !take(text, separator)) return std::nullopt;
-    const auto number = take_number(text, i == 0 ? digits : 2);
-    if (!number) return std::nullopt;
-    fields[i] = *number;
-  }
-  return fields;
 }
 
 // The digits after a point as nanoseconds; those beyond nine are dropped. Unset if there are none.
@@ -52,17 +27,6 @@ std::optional<std::int64_t> take_fraction(std::string_view& text, std::int64_t u
     text.remove_prefix(1);
   }
   return any ? std::optional(nanos) : std::nullopt;
-}
-
-// "Z", "+02:00" or "-07:30": seconds east of Greenwich.
-std::optional<int> take_offset(std::string_view& text) {
-  if (take(text, 'Z') || take(text, 'z')) return 0;
-  const bool east = take(text, '+');
-  if (!east && !take(text, '-')) return std::nullopt;
-  const auto clock = take_fields<2>(text, ':', 2);
-  if (!clock || (*clock)[0] > 23 || (*clock)[1] > 59) return std::nullopt;
-  const int seconds = (*clock)[0] * 3600 + (*clock)[1] * 60;
-  return east ? seconds : -seconds;
 }
 
 constexpr std::int64_t kLongest = std::int64_t{10} * 365 * 24 * 3600 * kNanosPerSecond;
@@ -106,29 +70,10 @@ std::optional<std::int64_t> take_duration(std::string_view& text) {
 }  // namespace
 
 std::optional<std::int64_t> parse_moment(std::string_view text) {
-  const auto date = take_fields<3>(text, '-', 4);
-  if (!date || (!take(text, 'T') && !take(text, 't'))) return std::nullopt;
-  const auto clock = take_fields<3>(text, ':', 2);
-  if (!clock) return std::nullopt;
-  std::int64_t fraction = 0;
-  if (take(text, '.')) {
-    const auto nanos = take_fraction(text, kNanosPerSecond);
-    if (!nanos) return std::nullopt;
-    fraction = *nanos;
-  }
-  const auto offset = take_offset(text);
-  if (!offset || !text.empty()) return std::nullopt;
-  const auto [hours, minutes, seconds] = *clock;
-  const std::chrono::year_month_day day{std::chrono::year((*date)[0]),
-                                        std::chrono::month(static_cast<unsigned>((*date)[1])),
-                                        std::chrono::day(static_cast<unsigned>((*date)[2]))};
   // Years that nanoseconds of 64 bits can count.
-  const bool countable = (*date)[0] >= 1700 && (*date)[0] < 2250;
-  if (!day.ok() || !countable || hours > 23 || minutes > 59 || seconds > 60) return std::nullopt;
-  const std::int64_t days = std::chrono::sys_days(day).time_since_epoch().count();
-  const int of_day = hours * 3600 + minutes * 60 + seconds - *offset;
-  const std::int64_t since = days * 86400 + of_day;
-  return since * kNanosPerSecond + fraction;
+  const auto time = base::parse_rfc3339(text, {.first_year = 1700, .last_year = 2249});
+  if (!time) return std::nullopt;
+  return time->seconds * kNanosPerSecond + time->nanos;
 }
 
 std::optional<std::int64_t> parse_duration(std::string_view text) {

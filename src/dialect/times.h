@@ -5,11 +5,13 @@
 #include <optional>
 #include <string_view>
 
+#include "base/rfc3339.h"
+
 namespace stowage::dialect {
 
-inline constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+using base::kNanosPerSecond;
 
-// RFC 3339, "2024-05-01T12:00:00Z", with or without a fraction and an offset: since 1970.
+// As base/rfc3339.h reads it, for the years 1700 to 2249: since 1970.
 [[nodiscard]] std::optional<std::int64_t> parse_moment(std::string_view text);
 
 // "300s", "1h30m", "1.5s", "500ms"; not negative. More than ten years are ten years.

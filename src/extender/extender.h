@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,7 @@ class Extender {
   Ends ends_;
   codec::ExtenderDecoder decoder_;
   GuestBook guests_;
+  std::set<std::string> writing_;  // uids of pods on which an answer is being written
   Counters counters_;
   net::Timer waker_;
   std::shared_ptr<bool> alive_;

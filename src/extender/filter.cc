@@ -146,6 +146,9 @@ void Extender::filter(const CallPtr& call) {
   if (!open_args(call)) return;
   if (not_ours(*call)) return pass(call);
   const bool dry = call->verb == Verb::dry_run;
+  if (!dry && writing_.contains(call->object.uid)) {
+    return filter_error(call, "an earlier answer is still being written on the pod; ask again");
+  }
   const bool single = options_.mode == Mode::single_node;
   call->ask.pod = call->spec;
   const bool one = single || options_.mode == Mode::choose;

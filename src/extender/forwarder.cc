@@ -2,13 +2,12 @@
 
 #include <utility>
 
-#include <fmt/format.h>
+#include "kube/leader_proxy.h"
 
 namespace stowage::extender {
 namespace {
 
 constexpr std::size_t kConnectionsMax = 32;
-constexpr std::chrono::seconds kConnectTimeout{2};
 constexpr std::size_t kAnswerBytesMax = std::size_t{64} << 20U;
 
 }  // namespace
@@ -35,23 +34,19 @@ void Forwarder::set_tls(std::shared_ptr<net::TlsContext> tls) {
 void Forwarder::connect() {
   client_.reset();  // calls under way keep it until they end
   if (leader_.url.empty()) return;
-  auto url = net::parse_url(leader_.url);
+  auto url = kube::parse_leader_url(leader_.url);
   if (!url) {
-    leader_.why = fmt::format("the leader gives a bad address: {}", url.error().message);
+    leader_.why = url.error().message;
     return;
   }
   if (url->tls && !tls_) {
     leader_.why = "the leader is reached by https, and this replica has no certificates for that";
     return;
   }
-  net::HttpClientOptions http;
-  http.server = std::move(*url);
-  if (http.server.tls) http.tls = tls_;
-  http.connections_max = kConnectionsMax;
-  http.waiting_max = options_.in_flight_max;
-  http.connect_timeout = kConnectTimeout;
-  http.body_bytes_max = kAnswerBytesMax;
-  client_ = std::make_shared<net::HttpClient>(loop_, std::move(http));
+  client_ = kube::make_leader_client(loop_, std::move(*url), tls_,
+                                     {.connections_max = kConnectionsMax,
+                                      .waiting_max = options_.in_flight_max,
+                                      .answer_bytes_max = kAnswerBytesMax});
 }
 
 void Forwarder::refuse(const std::shared_ptr<net::Responder>& responder, const std::string& why) {
@@ -63,27 +58,20 @@ void Forwarder::refuse(const std::shared_ptr<net::Responder>& responder, const s
 void Forwarder::answered(const std::shared_ptr<net::Responder>& responder,
                          net::HttpResponse reply) {
   ++counters_.forwarded;
-  net::HttpResponse answer{.status = reply.status, .body = std::move(reply.body)};
-  const std::string type(net::find_header(reply.headers, "Content-Type"));
-  if (!type.empty()) answer.headers.emplace_back("Content-Type", type);
-  responder->send(std::move(answer));
+  responder->send(kube::repeated(std::move(reply), {"Content-Type"}));
 }
 
 void Forwarder::forward(net::ServerRequest request, std::shared_ptr<net::Responder> responder,
                         NotAsked not_asked) {
-  const bool passed_on = !net::find_header(request.http.headers, kForwardedHeader).empty();
+  const bool passed_on = kube::was_forwarded(request.http);
   if (passed_on || !client_ || counters_.under_way >= options_.in_flight_max) {
     ++counters_.refused;
     return refuse(responder, passed_on  ? "this replica does not lead any more; ask again"
                              : !client_ ? "this replica does not lead, and " + leader_.why
                                         : "too many questions wait for the leader");
   }
-  net::HttpRequest onward{.method = request.http.method,
-                          .target = request.http.target,
-                          .headers = {{kForwardedHeader, "1"}},
-                          .body = not_asked ? request.http.body : std::move(request.http.body)};
-  const std::string type(net::find_header(request.http.headers, "Content-Type"));
-  if (!type.empty()) onward.headers.emplace_back("Content-Type", type);
+  std::string body = not_asked ? request.http.body : std::move(request.http.body);
+  net::HttpRequest onward = kube::forwarded(request.http, std::move(body), {"Content-Type"});
   ++counters_.under_way;
   std::shared_ptr<net::HttpClient> client = client_;
   client->send(std::move(onward), options_.deadline,
@@ -98,8 +86,8 @@ void Forwarder::forward(net::ServerRequest request, std::shared_ptr<net::Respond
                  ++counters_.failed;
                  if (untouched && not_asked)
                    return not_asked(std::move(request), std::move(responder));
-                 refuse(responder, "this replica does not lead, and the leader cannot be asked: " +
-                                       (reply ? reply->body : reply.error().message));
+                 refuse(responder,
+                        kube::leader_unreachable(reply ? reply->body : reply.error().message));
                });
 }
 

@@ -18,8 +18,6 @@
 
 namespace stowage::extender {
 
-inline constexpr const char* kForwardedHeader = "Stowage-Forwarded";
-
 struct ForwarderOptions {
   net::Duration deadline =
       std::chrono::seconds{5};  // kube-scheduler's own is 5 s, unless it is set

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/leader_proxy.h"
 #include "net/testing/loops.h"
 
 namespace stowage::extender {
@@ -19,7 +20,7 @@ class ForwarderTest : public ::testing::Test {
     leader_ = listen([this](const net::ServerRequest& request,
                             const std::shared_ptr<net::Responder>& responder) {
       if (request.http.target == "/hold") return held_.push_back(responder);
-      const std::string mark(net::find_header(request.http.headers, kForwardedHeader));
+      const std::string mark(net::find_header(request.http.headers, kube::kForwardedHeader));
       responder->send({.status = 201,
                        .headers = {{"Content-Type", "text/x"}, {"X-Own", "1"}},
                        .body = request.http.method + " " + request.http.target + " " +
@@ -81,7 +82,7 @@ TEST_F(ForwarderTest, WhatCannotBePassedOnIsAnsweredWithWords) {
   forwarder_.set_leader({.url = "https://127.0.0.1:1", .why = ""});
   EXPECT_NE(ask("/a").body.find("no certificates"), std::string::npos);
   forwarder_.set_leader({.url = url(), .why = ""});
-  const auto loop = ask("/a", {{kForwardedHeader, "1"}});
+  const auto loop = ask("/a", {{kube::kForwardedHeader, "1"}});
   EXPECT_EQ(loop.status, 503);
   EXPECT_EQ(loop.body, "this replica does not lead any more; ask again\n");
   EXPECT_EQ(forwarder_.counters().refused, 5U);

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <string>
-#include <unordered_map>
 
+#include "base/backoff.h"
+#include "base/lru_map.h"
 #include "core/model/pod.h"
 #include "dialect/objects.h"
 #include "net/event_loop.h"
@@ -23,30 +23,31 @@ struct Guest {
   std::int64_t decided = 0;  // and when it was chosen; 0: nothing was
   std::string told;          // the refusal that was told last
   // Refused at its last filter: when to look whether there is room by now, and how long to wait
-  // after that.
+  // after that: kube-scheduler tries all pods again after 5 minutes by itself.
   bool waits = false;
   net::Moment look_at;
-  std::chrono::seconds pause{1};
+  base::Backoff backoff{std::chrono::seconds{1}, std::chrono::minutes{5}};
 };
 
 class GuestBook {
  public:
-  explicit GuestBook(std::size_t size_max) : size_max_(size_max) {}
+  explicit GuestBook(std::size_t size_max) : guests_(size_max) {}
 
   // The entry of this uid, made if there is none; the newest now.
-  [[nodiscard]] Guest& visit(const std::string& uid);
-  [[nodiscard]] Guest* find(const std::string& uid);  // null if there is none
-  void forget(const std::string& uid);
-  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] Guest& visit(const std::string& uid) {
+    Guest* const known = guests_.find(uid);
+    return known != nullptr ? *known : guests_.put(uid, Guest{});
+  }
+  // Null if there is none. It is no newer for that.
+  [[nodiscard]] Guest* find(const std::string& uid) { return guests_.peek(uid); }
+  void forget(const std::string& uid) { guests_.erase(uid); }
+  [[nodiscard]] std::size_t size() const { return guests_.size(); }
   // The newest first.
-  [[nodiscard]] const std::list<std::pair<std::string, Guest>>& entries() const { return entries_; }
-  [[nodiscard]] std::list<std::pair<std::string, Guest>>& entries() { return entries_; }
+  [[nodiscard]] const auto& entries() const { return guests_.entries(); }
+  [[nodiscard]] auto& entries() { return guests_.entries(); }
 
  private:
-  using Entries = std::list<std::pair<std::string, Guest>>;
-  std::size_t size_max_;
-  Entries entries_;
-  std::unordered_map<std::string, Entries::iterator> by_uid_;
+  base::LruMap<Guest> guests_;
 };
 
 }  // namespace stowage::extender

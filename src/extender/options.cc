@@ -155,4 +155,18 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
+PromiseTerms promise_options(const std::vector<ExtenderOptions>& extenders) {
+  PromiseTerms terms{.position = {}, .bind_limit = ExtenderOptions{}.bind_limit};
+  std::uint32_t position = 0;
+  for (const ExtenderOptions& extender : extenders) {
+    if (extender.mode == Mode::single_node || extender.mode == Mode::count) {
+      terms.bind_limit =
+          terms.position ? std::max(terms.bind_limit, extender.bind_limit) : extender.bind_limit;
+      if (!terms.position) terms.position = position;
+    }
+    position += static_cast<std::uint32_t>(extender.policies.size());
+  }
+  return terms;
+}
+
 }  // namespace stowage::extender

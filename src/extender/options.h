@@ -85,6 +85,13 @@ struct ExtenderOptions {
   ForwardTls forward;
 };
 
+// Of what these extenders write on pods before another scheduler binds them.
+struct PromiseTerms {
+  std::optional<std::uint32_t> position;  // of the policy to judge them by, among all policies
+  std::chrono::seconds bind_limit;        // the longest
+};
+[[nodiscard]] PromiseTerms promise_options(const std::vector<ExtenderOptions>& extenders);
+
 // The routes under our own prefix, which every extender serves.
 [[nodiscard]] const std::vector<Route>& own_routes();
 

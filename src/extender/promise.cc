@@ -42,14 +42,16 @@ bool Extender::keep_until_bound(const CallPtr& call, bool fits) {
   if (!fits && !dialect::promised_node(pod)) return true;
   call->decided = ends_.shared.roster.decision_time(pod);
   const auto now = ends_.shared.loop.now();
-  ends_.shared.promises.watch({.uid = pod.uid,
-                               .pod = {.ns = pod.ns, .name = pod.name},
-                               .made = call->decided,
-                               .until = fits ? now + options_.bind_limit : now});
+  ends_.shared.promises.made({.uid = pod.uid,
+                              .pod = {.ns = pod.ns, .name = pod.name},
+                              .made = call->decided,
+                              .until = fits ? now + options_.bind_limit : now,
+                              .refused_before = pod.unscheduled_since});
   return true;
 }
 
-// The cards, where the agent of the pod's dialect goes by them; else the node alone.
+// The cards where they are named, and the node: where the pod's dialect has no annotation for it,
+// in ours.
 dialect::Annotations Extender::promise_text(const Call& call, const core::NodeSpec& node,
                                             const core::Assignment& cards) const {
   dialect::Annotations text;
@@ -60,10 +62,14 @@ dialect::Annotations Extender::promise_text(const Call& call, const core::NodeSp
                             .cards = cards,
                             .unix_nanos = call.decided})
                .annotations;
-  } else {
+  }
+  dialect::PodObject after = call.object;  // as it will be
+  for (const auto& key : dialect::promise_annotations(after)) after.annotations.erase(key);
+  for (const auto& [key, value] : text) after.annotations[key] = value;
+  if (!dialect::promised_node(after)) {
     text.emplace(dialect::kPreAllocatedNodeAnnotation, node.name);
   }
-  ends_.shared.roster.seal({.object = call.object,
+  ends_.shared.roster.seal({.object = after,
                             .node = node.name,
                             .purpose = dialect::Purpose::promise,
                             .unix_nanos = call.decided},
@@ -93,11 +99,14 @@ void Extender::write_then_answer(const CallPtr& call) {
                                  .labels = {},
                                  .resource_version = {},
                                  .remove = outdated(call->object, text)};
+  // One at a time: an older write must neither replace a newer one nor undo its hold.
+  writing_.insert(call->object.uid);
   ends_.shared.pods.write_fenced(
       {.ns = call->object.ns, .name = call->object.name}, patch,
       [this, alive = alive_, call, downgraded, loose,
        written = std::move(text)](const std::string& error) {
         if (!*alive) return;
+        writing_.erase(call->object.uid);
         if (error.empty()) {
           ends_.shared.roster.wrote(call->object.uid, written);
           if (!downgraded.empty()) warn(call, "TopologyDowngraded", downgraded);

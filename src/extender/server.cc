@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/version.h"
+#include "kube/leader_proxy.h"
 #include "net/address.h"
 
 namespace stowage::extender {
@@ -18,24 +18,23 @@ constexpr std::chrono::seconds kLookAtCertificatesEvery{2};
 constexpr std::size_t kBodyBytesMax = std::size_t{64} << 20U;
 constexpr std::size_t kCertificateBytesMax = std::size_t{1} << 20U;
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(fmt::format("cannot read {}", path));
-  std::string text(kCertificateBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kCertificateBytesMax) return fail(path + " is larger than 1 MiB");
-  return text;
+Result<std::string> read_pem(const std::string& path) {
+  auto text = base::try_read_file(path, kCertificateBytesMax);
+  if (text) return std::move(*text);
+  if (text.error().kind == base::FileError::Kind::too_large) {
+    return fail(path + " is larger than 1 MiB");
+  }
+  return fail(fmt::format("cannot read {}", path));
 }
 
 Result<net::ServerTls> read_certificates(const TlsFiles& files) {
   net::ServerTls tls{.client_required = files.client_required};
-  STOWAGE_TRY(certificate, read_file(files.certificate));
-  STOWAGE_TRY(key, read_file(files.key));
+  STOWAGE_TRY(certificate, read_pem(files.certificate));
+  STOWAGE_TRY(key, read_pem(files.key));
   tls.certificate_pem = std::move(certificate);
   tls.key_pem = std::move(key);
   if (files.client_ca.empty()) return tls;
-  STOWAGE_TRY(ca, read_file(files.client_ca));
+  STOWAGE_TRY(ca, read_pem(files.client_ca));
   tls.client_ca_pem = std::move(ca);
   return tls;
 }
@@ -119,12 +118,12 @@ Status Server::forward_with(const net::ServerTls& own) {
                      .key_pem = own.client_ca_pem.empty() ? "" : own.key_pem,
                      .server_name = given.server_name};
   if (!given.ca.empty()) {
-    STOWAGE_TRY(ca, read_file(given.ca));
+    STOWAGE_TRY(ca, read_pem(given.ca));
     tls.ca_pem = std::move(ca);
   }
   if (!given.certificate.empty()) {
-    STOWAGE_TRY(certificate, read_file(given.certificate));
-    STOWAGE_TRY(key, read_file(given.key));
+    STOWAGE_TRY(certificate, read_pem(given.certificate));
+    STOWAGE_TRY(key, read_pem(given.key));
     tls.certificate_pem = std::move(certificate);
     tls.key_pem = std::move(key);
   }
@@ -198,7 +197,7 @@ void Server::take(Question question) {
   }
   // What it looks like here is told at once, and so is what was promised before. Who passes a
   // question on to one that does not lead has a lobby of its own.
-  const bool passed_on = !net::find_header(question.request.http.headers, kForwardedHeader).empty();
+  const bool passed_on = kube::was_forwarded(question.request.http);
   const bool answered_here = question.verb == Verb::status ||
                              (leads() ? held_back_ && question.verb != Verb::filter : passed_on);
   if (answered_here) return answer(std::move(question));

@@ -9,15 +9,14 @@ namespace stowage::extender {
 namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
-constexpr std::chrono::seconds kPauseMax{300};  // kube-scheduler tries all pods again by then
-constexpr std::size_t kLookedAtMax = 256;       // each time
+constexpr std::size_t kLookedAtMax = 256;  // each time
 
 }  // namespace
 
 void Extender::look_again_later(Guest& guest) {
-  if (!guest.waits) guest.pause = std::chrono::seconds{1};
+  if (!guest.waits) guest.backoff.reset();
   guest.waits = true;
-  guest.look_at = ends_.shared.loop.now() + guest.pause;
+  guest.look_at = ends_.shared.loop.now() + guest.backoff.peek();
 }
 
 void Extender::wake_refused() {
@@ -57,8 +56,8 @@ void Extender::wake_refused() {
 void Extender::touch(const std::string& uid) {
   Guest* guest = guests_.find(uid);
   if (guest == nullptr || !guest->waits) return;
-  guest->pause = std::min(2 * guest->pause, kPauseMax);
-  guest->look_at = ends_.shared.loop.now() + guest->pause;
+  guest->backoff.next();
+  guest->look_at = ends_.shared.loop.now() + guest->backoff.peek();
   ++counters_.woken;
   const codec::MetadataAsk patch{.uid = uid,
                                  .annotations = {{std::string(dialect::kRetryAnnotation),

@@ -1,33 +1,28 @@
-// Strict reading of the mappings of a YAML file: what is wrong is said with the line and the key,
-// and the first such thing counts. Only for the .cc files of this folder that read YAML.
+// The values that a file about cards has, read from a strict YAML mapping and limited in length and
+// number. What is wrong is said with the line and the key, and the first such thing counts.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "yaml/strict_map.h"
 
 namespace stowage::gpu {
 
 class YamlFields {
  public:
-  struct Node;  // of the library
-
   // Reads the one mapping that the text is, and says what is wrong with it. An empty text is an
   // empty mapping. Never throws.
   [[nodiscard]] static Status read(std::string_view text, const std::string& file,
                                    const std::function<void(YamlFields&)>& take);
 
-  YamlFields(const YamlFields&) = delete;
-  YamlFields& operator=(const YamlFields&) = delete;
-
   // Each knows the key from then on. Unset: the key is not there, or wrong.
-  [[nodiscard]] bool has(const std::string& key);
+  [[nodiscard]] bool has(const std::string& key) { return map_.has(key); }
   std::optional<std::string> text(const std::string& key);
   std::optional<bool> flag(const std::string& key);
   struct Range {
@@ -47,22 +42,12 @@ class YamlFields {
   std::vector<std::vector<std::int64_t>> triples(const std::string& key, std::size_t most);
 
   // Something is wrong with the value of this key, or with the mapping if it has no such key.
-  void refuse(const std::string& key, const std::string& why);
+  void refuse(const std::string& key, const std::string& why) { map_.refuse(key, why); }
 
  private:
-  struct Shared;
-  YamlFields(const Node& node, Shared& shared, std::string path);
-  ~YamlFields();
-  void problem(const Node& at, const std::string& key, const std::string& why);
-  [[nodiscard]] std::optional<Node> child(const std::string& key);
-  [[nodiscard]] std::string path_of(const std::string& key) const;
-  std::optional<std::string> scalar(const std::string& key, const char* wanted);
-  void check_keys();
+  explicit YamlFields(yaml::StrictMap& map) : map_(map) {}
 
-  std::unique_ptr<Node> node_;
-  Shared& shared_;
-  std::string path_;  // "cards[0]"
-  std::vector<std::string> known_;
+  yaml::StrictMap& map_;
 };
 
 }  // namespace stowage::gpu

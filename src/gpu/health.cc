@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/backoff.h"
+
 namespace stowage::gpu {
 namespace {
 
@@ -80,9 +82,7 @@ void HealthKeeper::rest(Record& record, std::chrono::nanoseconds pause) const {
 // After the first fall the quiet time, after each further one twice as long; nothing after none.
 std::chrono::nanoseconds HealthKeeper::pause_after(std::uint32_t falls) const {
   if (falls == 0) return {};
-  auto pause = options_.quiet;
-  for (std::uint32_t i = 1; i < falls && pause < options_.quiet_most; ++i) pause *= 2;
-  return std::min(pause, std::max(options_.quiet_most, options_.quiet));
+  return base::Backoff::nth(options_.quiet, options_.quiet_most, falls);
 }
 
 // It was reset, or answers again. The first time it is believed at once.

@@ -50,15 +50,20 @@ std::optional<Board> take_board(std::vector<Board>& boards, Test test) {
 }  // namespace
 
 void NvmlSource::Pause::take(base::Instant now) {
-  next = next.count() == 0 ? first : std::min(next * 2, most);
-  until = {now.ns + next.count()};
+  taken = true;
+  until = {now.ns + backoff.next().count()};
+}
+
+void NvmlSource::Pause::reset() {
+  taken = false;
+  backoff.reset();
 }
 
 NvmlSource::NvmlSource(NvmlOptions options)
     : options_(std::move(options)),
-      reopen_{options_.retry_first, options_.retry_most},
-      look_{options_.look_first, options_.look_most},
-      events_again_{options_.retry_first, options_.retry_most} {
+      reopen_{{options_.retry_first, options_.retry_most}},
+      look_{{options_.look_first, options_.look_most}},
+      events_again_{{options_.retry_first, options_.retry_most}} {
   if (!options_.now) options_.now = steady_now;
 }
 
@@ -135,7 +140,7 @@ void NvmlSource::lose_all(const std::string& why) {
 void NvmlSource::look_for_missing() {
   if (missing_ == 0) return look_.reset();
   const auto now = options_.now();
-  if (look_.next.count() == 0) return look_.take(now);
+  if (!look_.taken) return look_.take(now);
   if (now < look_.until) return;
   look_.take(now);
   close();

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/instant.h"
 #include "gpu/nvml_boards.h"
 #include "gpu/nvml_library.h"
@@ -58,12 +59,11 @@ class NvmlSource final : public Source {
  private:
   // A pause that doubles each time it is taken.
   struct Pause {
-    std::chrono::nanoseconds first;
-    std::chrono::nanoseconds most;
-    std::chrono::nanoseconds next{};
+    base::Backoff backoff;
+    bool taken = false;  // since the last reset
     base::Instant until{};
     void take(base::Instant now);
-    void reset() { next = {}; }
+    void reset();
   };
 
   [[nodiscard]] Status open();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/backoff.h"
 #include "grpc/client_link.h"
 
 namespace stowage::grpc {
@@ -57,7 +58,10 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
   };
 
   Body(net::EventLoop& on, ClientOptions given)
-      : loop(on), options(std::move(given)), pause(on), rest(options.backoff_min) {}
+      : loop(on),
+        options(std::move(given)),
+        pause(on),
+        rest(options.backoff_min, options.backoff_max) {}
 
   CallNumber begin(CallAsk ask, net::Duration deadline, Ends ends) {
     const bool full = pending.size() >= options.calls_max;
@@ -200,17 +204,16 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
   // A connection that was of use may be replaced at once; one that was not, after a pause.
   void take_rest(bool useful) {
     if (useful) {
-      rest = options.backoff_min;
+      rest.reset();
       return;
     }
     resting = true;
-    pause.start(rest, [this] {
+    pause.start(rest.next(), [this] {
       resting = false;
       for (auto& [number, call] : pending) {
         if (call.link == nullptr) place(number, call);
       }
     });
-    rest = std::min(2 * rest, options.backoff_max);
   }
 
   void close() {
@@ -229,7 +232,7 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
   CallNumber last = 0;
   net::Timer pause;
   bool resting = false;
-  net::Duration rest;   // the next pause
+  base::Backoff rest;   // the next pause
   std::string trouble;  // why there is no connection
   std::uint64_t alive = 0;
 };

@@ -23,7 +23,7 @@ struct Job {
   std::string path;  // of the pod
   SteadyTime deadline{};
   SteadyTime arrives_by{};  // the last binding that was sent, if it arrives at all
-  net::Duration pause{};
+  base::Backoff backoff{net::Duration{}, net::Duration{}};
   std::uint32_t attempts = 0;
   int code = 0;
   bool sending = false;  // a binding is on its way
@@ -78,7 +78,7 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
       job->path = fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(job->ask.ns),
                               net::percent_encode(job->ask.name));
       job->deadline = client.loop().now() + options.total_deadline;
-      job->pause = options.pause_min;
+      job->backoff = {options.pause_min, options.pause_max};
       post_binding(job);
     }
   }
@@ -231,8 +231,7 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
 
   // Goes on after a pause, or gives up when that would be too late.
   void later(const JobPtr& job, void (Body::*next)(const JobPtr&)) {
-    const net::Duration pause = pauses.spread(job->pause);
-    job->pause = std::min(job->pause * 2, options.pause_max);
+    const net::Duration pause = pauses.spread(job->backoff.next());
     if (client.loop().now() + pause >= job->deadline) {
       give_up(job);
       return;
@@ -305,7 +304,7 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
   ApiClient& client;
   const BinderOptions options;
   codec::Decoder decoder;
-  Backoff pauses;
+  JitteredBackoff pauses;
   net::Timer drain_timer;
   std::deque<JobPtr> waiting;
   std::unordered_set<JobPtr> in_flight;

@@ -21,7 +21,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 [[nodiscard]] std::int64_t unix_nanos(WallTime time);
 [[nodiscard]] std::int64_t unix_micros(WallTime time);
 [[nodiscard]] std::int64_t unix_seconds(WallTime time);
-// Accepts any number of decimals and an offset.
+// As base/rfc3339.h reads it, for the years 1970 to 2200, with a T or a space in the middle.
 [[nodiscard]] Result<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace stowage::kube

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/lru_map.h"
 #include "codec/encode.h"
-#include "kube/lru_map.h"
 #include "kube/pacing.h"
 
 namespace stowage::kube {
@@ -201,8 +201,8 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
   const ConditionWriterOptions options;
   std::unordered_map<std::string, Slot> slots;  // by uid
   std::list<std::string> order;                 // uids of what waits and is not on its way
-  LruMap<Print> written;
-  Backoff backoff;
+  base::LruMap<Print> written;
+  JitteredBackoff backoff;
   net::Timer timer;
   bool pausing = false;
   std::size_t in_flight = 0;

@@ -8,8 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
+#include "base/text.h"
 #include "codec/encode.h"
-#include "kube/base64.h"
 #include "kube/child_process.h"
 #include "kube/exec_credential.h"
 #include "kube/small_file.h"
@@ -24,7 +25,7 @@ SteadyTime steady_now() { return net::clock_now(); }
 
 Result<std::string> read_token(const std::string& path) {
   STOWAGE_TRY(text, read_small_file(path));
-  std::string token = trimmed(text);
+  std::string token(base::trim(text));
   if (token.empty()) return fail(fmt::format("token file {} is empty", path));
   for (const char c : token) {
     if (c <= ' ' || c > '~') {
@@ -39,12 +40,13 @@ Result<ExecCredential> run_plugin(const ExecPlugin& plugin, const ChildAsk& ask,
                                   const std::atomic<bool>& cancelled) {
   const auto with_hint = [&](const std::string& message) {
     return fail(fmt::format("credential plugin: {}{}{}", message,
-                            plugin.install_hint.empty() ? "" : "; ", trimmed(plugin.install_hint)));
+                            plugin.install_hint.empty() ? "" : "; ",
+                            base::trim(plugin.install_hint)));
   };
   auto end = run_child(ask, cancelled);
   if (!end) return with_hint(end.error().message);
   if (end->exit_code != 0) {
-    const std::string said = trimmed(end->err_tail);
+    const std::string said(base::trim(end->err_tail));
     return with_hint(fmt::format("{} ended with exit code {}{}{}", plugin.command, end->exit_code,
                                  said.empty() ? "" : ": ", said));
   }
@@ -63,7 +65,7 @@ struct CredentialSource::Body : std::enable_shared_from_this<CredentialSource::B
       set(Credential{.authorization = "Bearer " + token->token});
     } else if (const auto* login = std::get_if<BasicLogin>(&from)) {
       set(Credential{.authorization =
-                         "Basic " + base64_encode(login->user + ":" + login->password)});
+                         "Basic " + base::base64_encode(login->user + ":" + login->password)});
     } else if (std::holds_alternative<std::monostate>(from)) {
       set(Credential{});
     }

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/lru_map.h"
 #include "codec/encode.h"
-#include "kube/lru_map.h"
 #include "kube/object_access.h"
 #include "kube/pacing.h"
 
@@ -303,14 +303,14 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
 
   ApiClient& client;
   const EventRecorderOptions options;
-  LruMap<Series> series;
-  LruMap<TokenBucket> objects;
+  base::LruMap<Series> series;
+  base::LruMap<TokenBucket> objects;
   TokenBucket bucket;
   net::Timer timer;
   std::set<Due> due;  // patches to come; at most one for each series
   std::deque<Unwritten> unwritten;
   std::size_t calls = 0;  // of creations, with the client
-  Backoff rests;
+  JitteredBackoff rests;
   net::Timer rest_timer;
   bool resting = false;
   std::uint64_t last_id = 0;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "base/json_writer.h"
 #include "codec/json_in.h"
-#include "kube/base64.h"
 
 namespace stowage::kube {
 namespace {
@@ -60,7 +60,7 @@ std::string exec_info(const ExecPlugin& plugin, const ClientConfig& config) {
     if (!config.tls_server_name.empty()) json.key("tls-server-name").value(config.tls_server_name);
     if (config.insecure) json.key("insecure-skip-tls-verify").boolean(true);
     if (!config.ca_pem.empty()) {
-      json.key("certificate-authority-data").value(base64_encode(config.ca_pem));
+      json.key("certificate-authority-data").value(base::base64_encode(config.ca_pem));
     }
     json.end_object();
   }

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/lru_map.h"
 #include "codec/reviews.h"
-#include "kube/lru_map.h"
 #include "net/digest.h"
 
 namespace stowage::kube {
@@ -60,7 +60,7 @@ struct Gatekeeper::Body : std::enable_shared_from_this<Gatekeeper::Body> {
   };
   // What was answered lately; null if nothing.
   template <typename Answer>
-  const Answer* kept(LruMap<Kept<Answer>>& answers, const std::string& key) {
+  const Answer* kept(base::LruMap<Kept<Answer>>& answers, const std::string& key) {
     const Kept<Answer>* found = answers.find(key);
     return found != nullptr && client.loop().now() < found->until ? &found->answer : nullptr;
   }
@@ -162,8 +162,8 @@ struct Gatekeeper::Body : std::enable_shared_from_this<Gatekeeper::Body> {
 
   ApiClient& client;
   const GatekeeperOptions options;
-  LruMap<Kept<Identity>> identities;  // by audience and token, in a digest
-  LruMap<Kept<Verdict>> verdicts;     // by the question, the same
+  base::LruMap<Kept<Identity>> identities;  // by audience and token, in a digest
+  base::LruMap<Kept<Verdict>> verdicts;     // by the question, the same
   std::size_t under_way = 0;
   Counters counters;
 };

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "codec/config_map.h"
 #include "codec/serving.h"
-#include "kube/base64.h"
 #include "kube/clock.h"
 #include "kube/small_file.h"
 
@@ -26,8 +26,8 @@ std::string entry_of(std::int64_t made) { return fmt::format("{}.pem", made); }
 std::map<std::string, std::string> secret_data(const KeptKeys& kept, const KeptKeys& there) {
   std::map<std::string, std::string> data{{kPrivateEntry, ""}};
   for (const auto& [made, pem] : there.pems) data[entry_of(made)] = "";
-  for (const auto& [made, pem] : kept.pems) data[entry_of(made)] = base64_encode(pem);
-  if (kept.began_unix) data["began"] = base64_encode(std::to_string(*kept.began_unix));
+  for (const auto& [made, pem] : kept.pems) data[entry_of(made)] = base::base64_encode(pem);
+  if (kept.began_unix) data["began"] = base::base64_encode(std::to_string(*kept.began_unix));
   return data;
 }
 

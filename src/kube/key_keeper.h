@@ -108,7 +108,7 @@ class KeyKeeper final : public KeySource {
   std::string trouble_ = "the keys that sign what is written on pods have not been read yet";
   std::string complaint_;  // told already
   net::Moment last_look_{};
-  Backoff pauses_;
+  JitteredBackoff pauses_;
   net::Timer timer_;
   ObjectAccess access_;
 };

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "codec/config_map.h"
 #include "codec/serving.h"
-#include "kube/base64.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/temp_folder.h"
 
@@ -170,7 +170,7 @@ TEST_F(KeyKeeperTest, ARotatedKeyIsKnownBeforeItSignsAndTheOldOneGoesOnVerifying
   ASSERT_TRUE(until([&] { return made->keys() != nullptr; }));
   const std::string old = made->keys()->signs->public_key().id();
   now_ += 100;
-  (*cluster_.secret)["rotate"] = base64_encode("now");
+  (*cluster_.secret)["rotate"] = base::base64_encode("now");
   ++cluster_.version;
   ASSERT_TRUE(until([&] { return made->keys()->known.size() == 2; }));
   EXPECT_EQ(made->keys()->signs->public_key().id(), old);
@@ -242,7 +242,7 @@ TEST_F(KeyKeeperTest, AKeyThatIsMissedDuringALookIsLookedForOnceMore) {
 }
 
 TEST_F(KeyKeeperTest, AnEntryThatIsDamagedIsNamedAndNothingIsWritten) {
-  (*cluster_.secret)["1780000000.pem"] = base64_encode("garbage");
+  (*cluster_.secret)["1780000000.pem"] = base::base64_encode("garbage");
   const auto made = keeper();
   made->start();
   ASSERT_TRUE(until([&] { return made->trouble().find("1780000000.pem") != std::string::npos; }));

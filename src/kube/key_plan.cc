@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "kube/base64.h"
+#include "base/base64.h"
+#include "base/text.h"
 #include "kube/key_keeper.h"
-#include "kube/small_file.h"
 
 namespace stowage::kube {
 namespace {
@@ -37,7 +37,7 @@ Result<KeptKeys> read_kept_keys(const std::map<std::string, std::string>& data) 
     const auto made =
         pem ? whole(std::string_view(name).substr(0, name.size() - kSuffix.size())) : std::nullopt;
     if (!made && name != kBegan) continue;
-    const auto text = base64_decode(coded);
+    const auto text = base::base64_decode(coded);
     if (!text) return fail(fmt::format("entry {} is not base64; take it away", name));
     if (made) {
       const auto key = net::PrivateKey::from_pem(*text, fmt::format("entry {}", name));
@@ -45,7 +45,7 @@ Result<KeptKeys> read_kept_keys(const std::map<std::string, std::string>& data) 
       kept.pems.emplace(*made, *text);
       continue;
     }
-    kept.began_unix = whole(trimmed(*text));
+    kept.began_unix = whole(base::trim(*text));
     if (!kept.began_unix) {
       return fail(fmt::format("entry {} is not a number of seconds since 1970", name));
     }

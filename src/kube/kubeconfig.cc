@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "base/nearest.h"
-#include "kube/base64.h"
+#include "base/text.h"
 #include "kube/kubeconfig_file.h"
 #include "kube/small_file.h"
 
@@ -49,7 +50,7 @@ struct PemSource {
 };
 Result<std::string> read_pem(const PemSource& source) {
   if (!source.data->empty()) {
-    std::optional<std::string> pem = base64_decode(*source.data);
+    std::optional<std::string> pem = base::base64_decode(*source.data);
     if (!pem) {
       return fail(fmt::format("{}: {}.{}-data is not valid base64", describe(*source.place),
                               source.owner, source.key));
@@ -341,14 +342,15 @@ Result<ClientConfig> load_in_cluster(const InClusterOptions& options) {
   const std::string token_file = options.folder + "/token";
   const auto token = read_small_file(token_file);
   if (!token) return file_error(token.error());
-  if (trimmed(*token).empty()) return file_error(Error{token_file + " is empty"});
+  if (base::trim(*token).empty()) return file_error(Error{token_file + " is empty"});
   config.credentials = BearerTokenFile{token_file};
   config.ca_file = options.folder + "/ca.crt";
   auto ca = read_small_file(config.ca_file);
   if (!ca) return file_error(ca.error());
   config.ca_pem = std::move(*ca);
-  if (const auto ns = read_small_file(options.folder + "/namespace"); ns && !trimmed(*ns).empty()) {
-    config.ns = trimmed(*ns);
+  if (const auto ns = read_small_file(options.folder + "/namespace");
+      ns && !base::trim(*ns).empty()) {
+    config.ns = base::trim(*ns);
   }
   return config;
 }

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "kube/base64.h"
+#include "base/base64.h"
 #include "kube/testing/temp_folder.h"
 
 namespace stowage::kube {
@@ -63,7 +63,7 @@ TEST(Kubeconfig, ReadsCertificatesInlineAndFromFilesBesideIt) {
   const std::string path = folder.write(
       "sub/config", config_with(fmt::format("{}, certificate-authority: pki/ca.crt", kServer),
                                 fmt::format("client-certificate: me.crt, client-key-data: {}",
-                                            base64_encode("KEY"))));
+                                            base::base64_encode("KEY"))));
   const auto config = load_kubeconfig(from_path(path));
   ASSERT_TRUE(config.has_value()) << config.error().message;
   EXPECT_EQ(config->ca_pem, "CA");
@@ -77,7 +77,7 @@ TEST(Kubeconfig, InlineDataWinsOverTheFile) {
   const std::string path =
       folder.write("config", config_with(fmt::format("{}, certificate-authority: no-such-file, "
                                                      "certificate-authority-data: {}",
-                                                     kServer, base64_encode("CA")),
+                                                     kServer, base::base64_encode("CA")),
                                          ""));
   const auto config = load_kubeconfig(from_path(path));
   ASSERT_TRUE(config.has_value()) << config.error().message;

@@ -23,7 +23,7 @@ struct Job {
   ObjectAsk ask;
   ObjectAccess::Done done;
   SteadyTime deadline{};
-  net::Duration pause{};
+  base::Backoff backoff{net::Duration{}, net::Duration{}};
   std::optional<ObjectPath> object;
   bool found = false;  // it is there, or may be, whatever the last reply said
   std::string said;    // by the server, the last time that it did not do it
@@ -103,11 +103,10 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
   }
 
   void replied(const JobPtr& job, Reply reply) {
-    const net::Duration pause = pauses.spread(job->pause);
+    const net::Duration pause = pauses.spread(job->backoff.next());
     if (worth_repeating(*job, reply) && client.loop().now() + pause < job->deadline) {
       ++counters.repeated;
       if (reply) job->said = explain(job->ask.what, *reply);
-      job->pause = std::min(job->pause * 2, options.pause_max);
       if (!job->timer) job->timer = std::make_unique<net::Timer>(client.loop());
       job->timer->start(pause, [weak = weak_from_this(), weak_job = std::weak_ptr<Job>(job)] {
         const auto self = weak.lock();
@@ -128,7 +127,7 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
 
   ApiClient& client;
   const ObjectAccessOptions options;
-  Backoff pauses;
+  JitteredBackoff pauses;
   std::unordered_set<JobPtr> jobs;
   Counters counters;
 };
@@ -144,7 +143,7 @@ void ObjectAccess::call(ObjectAsk ask, Done done) {
   job->object = object_path(job->ask.target);
   job->done = std::move(done);
   job->deadline = body_->client.loop().now() + body_->options.total_deadline;
-  job->pause = body_->options.pause_min;
+  job->backoff = {body_->options.pause_min, body_->options.pause_max};
   body_->jobs.insert(job);
   body_->send(job);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/backoff.h"
 #include "base/rng.h"
 #include "kube/clock.h"
 #include "net/event_loop.h"
@@ -55,29 +56,21 @@ class TokenBucket {
   SteadyTime last_{};
 };
 
-// Pauses that double from `min` to `max`, each spread by a quarter up and down so that many clients
-// do not come back at once.
-class Backoff {
+// base::Backoff with jitter from a seed.
+class JitteredBackoff {
  public:
-  Backoff(net::Duration min, net::Duration max, std::uint64_t seed)
-      : min_(min), max_(std::max(min, max)), next_(min), rng_(seed) {}
+  JitteredBackoff(net::Duration min, net::Duration max, std::uint64_t seed)
+      : backoff_(min, max), rng_(seed) {}
 
-  net::Duration next() {
-    const net::Duration pause = next_;
-    next_ = std::min(max_, next_ * 2);
-    return spread(pause);
-  }
-  void reset() { next_ = min_; }
-
+  net::Duration next() { return spread(backoff_.next()); }
+  void reset() { backoff_.reset(); }
+  // Any pause, with jitter.
   [[nodiscard]] net::Duration spread(net::Duration pause) {
-    const double factor = 0.75 + 0.5 * rng_.unit();
-    return net::Duration{std::llround(static_cast<double>(pause.count()) * factor)};
+    return base::with_jitter(pause, rng_.unit());
   }
 
  private:
-  net::Duration min_;
-  net::Duration max_;
-  net::Duration next_;
+  base::Backoff backoff_;
   base::Rng rng_;
 };
 

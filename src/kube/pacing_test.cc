@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/lru_map.h"
-
 namespace stowage::kube {
 namespace {
 
@@ -48,8 +46,8 @@ TEST(TokenBucket, WithoutARateThereIsNoLimit) {
   EXPECT_EQ(bucket.wait(kStart), seconds{0});
 }
 
-TEST(Backoff, DoublesWithinItsBoundsAndStartsAnew) {
-  Backoff backoff(milliseconds{100}, milliseconds{400}, 7);
+TEST(JitteredBackoff, DoublesWithinItsBoundsAndStartsAnew) {
+  JitteredBackoff backoff(milliseconds{100}, milliseconds{400}, 7);
   for (const int base : {100, 200, 400, 400}) {
     const net::Duration pause = backoff.next();
     EXPECT_GE(pause, milliseconds{base} * 3 / 4);
@@ -57,22 +55,6 @@ TEST(Backoff, DoublesWithinItsBoundsAndStartsAnew) {
   }
   backoff.reset();
   EXPECT_LE(backoff.next(), milliseconds{125});
-}
-
-TEST(LruMap, ForgetsWhatWasNotUsedForTheLongestTime) {
-  LruMap<int> map(2);
-  map.put("a", 1);
-  map.put("b", 2);
-  ASSERT_NE(map.find("a"), nullptr);
-  map.put("c", 3);
-  EXPECT_EQ(map.find("b"), nullptr);
-  ASSERT_NE(map.find("a"), nullptr);
-  EXPECT_EQ(*map.find("c"), 3);
-  map.put("a", 4);
-  EXPECT_EQ(*map.find("a"), 4);
-  map.erase("a");
-  EXPECT_EQ(map.find("a"), nullptr);
-  EXPECT_EQ(map.size(), 1U);
 }
 
 }  // namespace

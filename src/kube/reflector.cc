@@ -385,7 +385,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   net::Timer relist_timer;
   bool relist_waits = false;  // one was asked for and has not begun
   std::optional<SteadyTime> last_relist;
-  Backoff backoff;
+  JitteredBackoff backoff;
   base::Rng rng;
   ReflectorStatus status;
   ReflectorCounters counters;

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "dialect/own_annotations.h"
-#include "kube/base64.h"
 #include "net/digest.h"
 
 namespace stowage::kube {
@@ -51,8 +51,8 @@ void seal(const Keyring& keys, const SealAsk& ask, dialect::Annotations& answer)
       dialect::to_text({.key = keys.signs->public_key().id(),
                         .purpose = ask.purpose,
                         .unix_nanos = ask.unix_nanos,
-                        .digest = base64_encode(digest),
-                        .signature = base64_encode(keys.signs->sign(message))});
+                        .digest = base::base64_encode(digest),
+                        .signature = base::base64_encode(keys.signs->sign(message))});
 }
 
 SealCheck check_seal(const Keyring& keys, const dialect::PodObject& object, std::string_view node) {
@@ -66,11 +66,11 @@ SealCheck check_seal(const Keyring& keys, const dialect::PodObject& object, std:
   if ((gpus == nullptr && !by_number) || !parsed) return {.result = Result::bad};
   const auto key = keys.known.find(parsed->key);
   if (key == keys.known.end()) return {.result = Result::unknown};
-  const auto digest = base64_decode(parsed->digest);
-  const auto signature = base64_decode(parsed->signature);
+  const auto digest = base::base64_decode(parsed->digest);
+  const auto signature = base::base64_decode(parsed->signature);
   // Some texts differ and mean the same bytes: one way to write it is enough.
-  if (!digest || !signature || base64_encode(*digest) != parsed->digest ||
-      base64_encode(*signature) != parsed->signature) {
+  if (!digest || !signature || base::base64_encode(*digest) != parsed->digest ||
+      base::base64_encode(*signature) != parsed->signature) {
     return {.result = Result::bad};
   }
   const std::string message = dialect::signed_message({.purpose = parsed->purpose,

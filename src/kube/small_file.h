@@ -10,7 +10,4 @@ namespace stowage::kube {
 // The file's bytes. Above 4 MiB it is refused: no such file is that large.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path);
 
-// Without blanks and line breaks around it.
-[[nodiscard]] std::string trimmed(const std::string& text);
-
 }  // namespace stowage::kube

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "base/base64.h"
 #include "base/quantity.h"
-#include "local/base64.h"
 #include "local/wall_time.h"
 
 namespace stowage::local {
@@ -151,7 +151,9 @@ class Walk {
         return;
       case FieldType::bytes:
         if (!value.is_string()) return wrong(value, field);
-        if (!is_base64(text_of(value))) findings.error = "illegal base64 data in " + plain_path();
+        if (!base::base64_decode(text_of(value), base::Base64Blanks::refuse)) {
+          findings.error = "illegal base64 data in " + plain_path();
+        }
         return;
       case FieldType::quantity: return quantity(value, field);
       case FieldType::time:

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "local/base64.h"
+#include "base/base64.h"
 
 namespace stowage::local {
 namespace {
@@ -88,7 +88,7 @@ void default_secret(json::object& secret) {
   if (plain == nullptr) return;
   const json::object texts = *plain;
   json::object& data = make_object(secret, "data");
-  for (const auto& text : texts) data[text.key()] = to_base64(text_of(text.value()));
+  for (const auto& text : texts) data[text.key()] = base::base64_encode(text_of(text.value()));
   secret.erase("stringData");
 }
 

@@ -95,6 +95,16 @@ const json::value* find_at(const json::object& object, std::string_view path) {
   }
 }
 
+const json::object* find_condition(const json::object& object, std::string_view type) {
+  const json::array* conditions = array_at(object, "status.conditions");
+  if (conditions == nullptr) return nullptr;
+  for (const json::value& element : *conditions) {
+    const json::object* one = element.if_object();
+    if (one != nullptr && text_at(*one, "type") == type) return one;
+  }
+  return nullptr;
+}
+
 std::string_view text_of(const json::value& value) {
   const json::string* text = value.if_string();
   return text == nullptr ? std::string_view{} : std::string_view(text->data(), text->size());

@@ -32,6 +32,9 @@ void append_json_string(std::string& out, std::string_view text);  // with quote
 [[nodiscard]] std::optional<std::int64_t> int_at(const json::object& object, std::string_view path);
 [[nodiscard]] bool true_at(const json::object& object, std::string_view path);
 
+// The condition of that type in the object's status; null if there is none.
+[[nodiscard]] const json::object* find_condition(const json::object& object, std::string_view type);
+
 [[nodiscard]] std::string_view text_of(const json::value& value);  // "" if it is no string
 [[nodiscard]] json::object* object_in(json::object& object, std::string_view key);
 [[nodiscard]] json::array* array_in(json::object& object, std::string_view key);

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "local/base64.h"
+#include "base/base64.h"
 #include "local/wall_time.h"
 
 namespace stowage::local {
@@ -186,7 +186,7 @@ class Decoder {
         if (!std::isfinite(number)) return std::nullopt;  // JSON has no such number
         return json::value(number);
       }
-      case FieldType::bytes: return json::value(to_base64(raw.bytes));
+      case FieldType::bytes: return json::value(base::base64_encode(raw.bytes));
       case FieldType::message: return json::value(message(raw.bytes, *field.message, depth + 1));
       case FieldType::quantity: return first_text(raw.bytes);
       case FieldType::time:

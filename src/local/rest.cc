@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "local/base64.h"
+#include "base/base64.h"
 #include "local/openapi.h"
 #include "local/render.h"
 
@@ -51,7 +51,7 @@ ApiResult<void> read_version(const Call& call, const Store& store, ListQuery& qu
 
 // Version 0 is the state of whenever the next page is asked for.
 std::string token_of(std::uint64_t version, const ObjectName& last) {
-  return to_base64(json::serialize(
+  return base::base64_encode(json::serialize(
       json::object{{"v", std::to_string(version)}, {"ns", last.ns}, {"name", last.name}}));
 }
 
@@ -68,14 +68,15 @@ net::HttpResponse text_response(int status, std::string body) {
 std::string continue_token(const ListPage& page) {
   if (!page.more || page.items.empty()) return {};
   const ObjectName& last = page.items.back()->name;
-  return to_base64(json::serialize(
+  return base::base64_encode(json::serialize(
       json::object{{"v", std::to_string(page.version)}, {"ns", last.ns}, {"name", last.name}}));
 }
 
 ApiResult<void> read_continue_token(std::string_view token, ListQuery& query) {
   const auto bad = [] { return refuse(bad_request("continue key is not valid")); };
-  if (!is_base64(token)) return bad();
-  const auto parsed = parse_json(from_base64(token));
+  const auto text = base::base64_decode(token, base::Base64Blanks::refuse);
+  if (!text) return bad();
+  const auto parsed = parse_json(*text);
   if (!parsed || !parsed->is_object()) return bad();
   const json::object& fields = parsed->get_object();
   const std::string_view version = text_at(fields, "v");

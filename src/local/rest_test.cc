@@ -247,14 +247,14 @@ TEST_F(RestTest, DeletesCollections) {
 }
 
 TEST_F(RestTest, AnswersNonsenseWithAStatus) {
-  struct Row {
+  struct Nonsense {
     const char* method;
     const char* target;
     const char* body;
     const char* type;
     int code;
   };
-  const Row rows[] = {
+  const Nonsense rows[] = {
       {"GET", "/api/v1/things", "", "", 404},
       {"GET", "/api/v1/namespaces/default/nodes", "", "", 404},
       {"GET", "/api/v1/pods/p", "", "", 404},
@@ -279,7 +279,7 @@ TEST_F(RestTest, AnswersNonsenseWithAStatus) {
       {"POST", "/api/v1/nodes?fieldValidation=No", "{}", "application/json", 400},
       {"DELETE", "/api/v1/nodes/n?propagationPolicy=No", "", "", 400},
   };
-  for (const Row& row : rows) {
+  for (const Nonsense& row : rows) {
     const auto response = call(row.method, row.target, row.body, row.type);
     EXPECT_EQ(response.status, row.code) << row.method << " " << row.target << response.body;
     EXPECT_EQ(text_at(parsed(response.body), "kind"), "Status");

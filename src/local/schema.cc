@@ -4,17 +4,12 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace stowage::local {
 namespace {
 
 constexpr std::string_view kBlanks = " \n";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 // Cuts and returns what stands before the first `mark`; all of it if there is none.
 std::string_view cut(std::string_view& text, std::string_view mark) {
@@ -120,15 +115,16 @@ const SchemaField* Message::find_number(std::uint32_t number) const {
 
 Schema::Schema() {
   std::string_view text = schema_text();
-  while (!trimmed(text).empty()) {
+  while (!base::trim(text, kBlanks).empty()) {
     // A message goes on while lines are indented.
     std::size_t end = text.find('\n', text.find_first_not_of(kBlanks));
     while (end + 1 < text.size() && text[end + 1] == ' ') end = text.find('\n', end + 1);
-    std::string_view body = trimmed(text.substr(0, end));
+    std::string_view body = base::trim(text.substr(0, end), kBlanks);
     text.remove_prefix(end + 1);
     Message& message = message_named(messages_, cut(body, ":"));
     STOWAGE_CHECK(message.fields.empty());
-    while (!body.empty()) message.fields.push_back(read_field(messages_, trimmed(cut(body, ","))));
+    while (!body.empty())
+      message.fields.push_back(read_field(messages_, base::trim(cut(body, ","), kBlanks)));
   }
   for (auto& [name, message] : messages_) {
     STOWAGE_CHECK(!message->fields.empty());

@@ -7,18 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "local/names.h"
 
 namespace stowage::local {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
@@ -181,7 +176,7 @@ ApiResult<FieldTerm> parse_term(std::string_view text) {
   FieldTerm term;
   std::size_t at = text.find_first_of("=!");
   if (at == std::string_view::npos || at == 0) return bad();
-  term.path = trimmed(text.substr(0, at));
+  term.path = base::trim(text.substr(0, at));
   if (text[at] == '!') {
     term.equal = false;
     ++at;
@@ -248,7 +243,7 @@ ApiResult<FieldSelector> parse_field_selector(const Resource& resource, std::str
   FieldSelector selector;
   while (!text.empty()) {
     const std::size_t end = end_of_term(text);
-    const std::string_view one = trimmed(text.substr(0, end));
+    const std::string_view one = base::trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (one.empty()) continue;
     STOWAGE_TRY(term, parse_term(one));

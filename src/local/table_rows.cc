@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "local/selectors.h"
 #include "local/table.h"
 
@@ -15,18 +16,8 @@ std::string or_none(std::string_view text, std::string_view none = "<none>") {
   return std::string(text.empty() ? none : text);
 }
 
-const json::object* condition_of(const json::object& object, std::string_view type) {
-  const json::array* conditions = array_at(object, "status.conditions");
-  if (conditions == nullptr) return nullptr;
-  for (const json::value& element : *conditions) {
-    const json::object* one = element.if_object();
-    if (one != nullptr && text_at(*one, "type") == type) return one;
-  }
-  return nullptr;
-}
-
 bool is_true(const json::object& object, std::string_view type) {
-  const json::object* condition = condition_of(object, type);
+  const json::object* condition = find_condition(object, type);
   return condition != nullptr && text_at(*condition, "status") == "True";
 }
 
@@ -120,7 +111,7 @@ PodState read_pod(const json::object& pod) {
   const std::string_view phase = text_at(pod, "status.phase");
   const std::string_view given = text_at(pod, "status.reason");
   state.reason = given.empty() ? phase : given;
-  const json::object* scheduled = condition_of(pod, "PodScheduled");
+  const json::object* scheduled = find_condition(pod, "PodScheduled");
   if (scheduled != nullptr && text_at(*scheduled, "reason") == "SchedulingGated") {
     state.reason = "SchedulingGated";
   }
@@ -211,7 +202,7 @@ json::array pod_cells(const json::object& pod, WallTime now) {
 
 json::array node_cells(const json::object& node, WallTime now) {
   std::string status = "Unknown";
-  if (condition_of(node, "Ready") != nullptr)
+  if (find_condition(node, "Ready") != nullptr)
     status = is_true(node, "Ready") ? "Ready" : "NotReady";
   if (true_at(node, "spec.unschedulable")) status += ",SchedulingDisabled";
   return {text_at(node, "metadata.name"),
@@ -236,10 +227,7 @@ json::array event_cells(const json::object& event, WallTime now) {
     last = age_since(event, "series.lastObservedTime", now);
     count = int_at(event, "series.count").value_or(1);
   }
-  std::string target(text_at(event, "involvedObject.kind"));
-  for (char& c : target) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  std::string target = base::ascii_lower(text_at(event, "involvedObject.kind"));
   const std::string_view name = text_at(event, "involvedObject.name");
   if (!name.empty()) target += fmt::format("/{}", name);
   std::string source(text_at(event, "source.component"));

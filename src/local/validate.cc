@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "base/text.h"
 #include "local/names.h"
 
 namespace stowage::local {
@@ -30,13 +31,9 @@ void check_annotations(const json::object& object, Problems& problems) {
   if (annotations == nullptr) return;
   std::size_t bytes = 0;
   for (const auto& member : *annotations) {
-    std::string key(member.key());
-    bytes += key.size() + text_of(member.value()).size();
+    bytes += member.key().size() + text_of(member.value()).size();
     // Upper case is tolerated in the prefix of annotations.
-    for (char& c : key) {
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    if (auto why = label_key_problem(key)) {
+    if (auto why = label_key_problem(base::ascii_lower(member.key()))) {
       problems.invalid("metadata.annotations", quoted(member.key()), *why);
     }
   }

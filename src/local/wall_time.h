@@ -12,7 +12,7 @@ using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
 
 [[nodiscard]] std::string time_text(WallTime time);        // "2006-01-02T15:04:05Z"
 [[nodiscard]] std::string micro_time_text(WallTime time);  // "2006-01-02T15:04:05.000000Z"
-// RFC 3339, with or without a fraction of a second; unset if it is not such a text.
+// As base/rfc3339.h reads it, with any offset and cut to microseconds.
 [[nodiscard]] std::optional<WallTime> parse_time(std::string_view text);
 // "5s", "3m20s", "2d4h": two steps of precision, as kubectl prints ages.
 [[nodiscard]] std::string age_text(std::chrono::microseconds age);

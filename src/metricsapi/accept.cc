@@ -3,28 +3,22 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "net/ascii.h"
 
 namespace stowage::metricsapi {
 namespace {
 
-using net::equals_ignoring_case;
+using base::equals_ignoring_case;
 
 constexpr int kBest = 1000;
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 // Cuts off what stands before the mark, or everything.
 std::string_view take_until(std::string_view& text, char mark) {
   const std::size_t at = text.find(mark);
   const std::string_view part = text.substr(0, at);
   text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
-  return trimmed(part);
+  return base::trim(part, " \t");
 }
 
 // "0.25" in thousandths. What cannot be read counts as the best, as if it were not there.
@@ -58,7 +52,7 @@ Wish read_wish(std::string_view range) {
   while (!range.empty()) {
     std::string_view value = take_until(range, ';');
     const std::string_view key = take_until(value, '=');
-    value = trimmed(value);
+    value = base::trim(value, " \t");
     if (equals_ignoring_case(key, "q")) wish.quality = quality(value);
     if (equals_ignoring_case(key, "as")) as = value;
     if (equals_ignoring_case(key, "g")) group = value;
@@ -76,7 +70,7 @@ Wish read_wish(std::string_view range) {
 }  // namespace
 
 std::optional<Form> wanted_form(std::string_view accept) {
-  accept = trimmed(accept);
+  accept = base::trim(accept, " \t");
   if (accept.empty()) return Form::object;
   Wish best{.form = std::nullopt, .quality = 0};
   while (!accept.empty()) {

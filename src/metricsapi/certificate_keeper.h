@@ -97,7 +97,7 @@ class CertificateKeeper {
   std::string trouble_ = "not read yet";
   std::string complaint_;  // told already
   Counters counters_;
-  kube::Backoff pauses_;
+  kube::JitteredBackoff pauses_;
   net::Timer timer_;
   kube::ObjectAccess access_;
 };

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "codec/config_map.h"
-#include "kube/base64.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/temp_folder.h"
 
@@ -168,7 +168,7 @@ TEST_F(KeeperTest, MakesKeepsAndTells) {
   EXPECT_EQ(first->used[0].trusted_pem, kept.authority.certificate_pem);
   EXPECT_EQ(net::read_certificate(kept.serving.certificate_pem)->hosts,
             service_hosts("stowage-metrics-api", "stowage"));
-  EXPECT_EQ(cluster.service->ca_bundle, kube::base64_encode(kept.authority.certificate_pem));
+  EXPECT_EQ(cluster.service->ca_bundle, base::base64_encode(kept.authority.certificate_pem));
   EXPECT_FALSE(cluster.service->insecure);
   EXPECT_EQ(cluster.map->data.at("ca.crt"), kept.authority.certificate_pem);
   ASSERT_TRUE(soon([&] { return first->keeper->counters().looks > 3; }));
@@ -225,7 +225,7 @@ TEST_F(KeeperTest, RenewsInTime) {
   now += 2 * kDay;
   ASSERT_TRUE(soon([&] { return cluster.map->data.at("ca.crt") == second + first; }));
   EXPECT_EQ(mine->used.back().pair, cluster.kept().serving);
-  EXPECT_EQ(cluster.service->ca_bundle, kube::base64_encode(second + first));
+  EXPECT_EQ(cluster.service->ca_bundle, base::base64_encode(second + first));
   now += 2 * kDay;
   ASSERT_TRUE(soon([&] { return cluster.map->data.at("ca.crt") == second; }));
 }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "kube/base64.h"
+#include "base/base64.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -163,7 +163,7 @@ KeptCertificates from_secret(const codec::Secret& secret) {
   const auto text = [&](const char* key) {
     const auto found = secret.data.find(key);
     if (found == secret.data.end()) return std::string();
-    return kube::base64_decode(found->second).value_or("");
+    return base::base64_decode(found->second).value_or("");
   };
   return {.authority = {text(kAuthorityCertificate), text(kAuthorityKey)},
           .serving = {text(kServingCertificate), text(kServingKey)},
@@ -180,14 +180,14 @@ std::map<std::string, std::string> secret_data(const KeptCertificates& kept) {
       {kNextCertificate, kept.next.certificate_pem},
       {kNextKey, kept.next.key_pem},
       {kBeforeCertificate, kept.before_pem}};
-  for (auto& [key, text] : data) text = kube::base64_encode(text);
+  for (auto& [key, text] : data) text = base::base64_encode(text);
   return data;
 }
 
 std::optional<std::string> plan_api_service(const codec::ApiService& there, const OurService& ours,
                                             const std::string& trusted_pem) {
   if (there.service != ours.name || there.service_ns != ours.ns) return std::nullopt;
-  std::string bundle = kube::base64_encode(trusted_pem);
+  std::string bundle = base::base64_encode(trusted_pem);
   if (there.ca_bundle == bundle && !there.insecure) return std::nullopt;
   return codec::api_service_patch(
       {.resource_version = there.resource_version, .ca_bundle = std::move(bundle)});

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/base64.h"
+#include "base/base64.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -165,7 +165,7 @@ TEST(Certificates, GoThroughASecret) {
 }
 
 TEST(Certificates, TheApiServiceIsToldIfItIsOurs) {
-  const std::string bundle = kube::base64_encode("pem");
+  const std::string bundle = base::base64_encode("pem");
   const OurService ours{.ns = "ns", .name = "svc"};
   struct Row {
     const char* name;

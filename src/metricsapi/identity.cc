@@ -4,14 +4,15 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "net/ascii.h"
 #include "net/http.h"
 
 namespace stowage::metricsapi {
 namespace {
 
+using base::equals_ignoring_case;
 using codec::Somebody;
-using net::equals_ignoring_case;
 
 constexpr const char* kAuthenticated = "system:authenticated";
 constexpr const char* kUnauthenticated = "system:unauthenticated";
@@ -52,8 +53,7 @@ std::map<std::string, std::vector<std::string>> extra_of(const net::Headers& hea
           !equals_ignoring_case(std::string_view(key).substr(0, prefix.size()), prefix)) {
         continue;
       }
-      std::string name = key.substr(prefix.size());
-      std::transform(name.begin(), name.end(), name.begin(), net::to_ascii_lower);
+      std::string name = base::ascii_lower(std::string_view(key).substr(prefix.size()));
       if (auto decoded = net::percent_decode(name)) name = std::move(*decoded);
       extra[name].push_back(value);
       break;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "codec/encode.h"
 
 namespace stowage::metricsapi {
@@ -240,16 +241,7 @@ std::string object_name(std::string_view ns, std::string_view pod) {
   return name;
 }
 
-std::string normal_model(std::string_view model) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t first = model.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  std::string normal(model.substr(first, model.find_last_not_of(kBlanks) - first + 1));
-  for (char& c : normal) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return normal;
-}
+std::string normal_model(std::string_view model) { return base::ascii_lower(base::trim(model)); }
 
 GpuInfo gpu_info(const reports::NodePage& page, const Now& now) {
   GpuInfo info;

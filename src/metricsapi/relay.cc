@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include "kube/leader_proxy.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -14,23 +14,15 @@ using ResponderPtr = std::shared_ptr<net::Responder>;
 using ClientPtr = std::shared_ptr<net::HttpClient>;
 using Reply = tl::expected<net::HttpResponse, net::CallError>;
 
-constexpr std::chrono::seconds kConnectTimeout{2};
 constexpr std::size_t kAnswerBytesMax = std::size_t{128} << 20U;
 constexpr std::size_t kWholeMax = std::size_t{64} << 10U;  // longer answers are sent in a stream
 
 // What of a head is ours to repeat.
 net::HttpResponse repeated(net::HttpResponse head) {
-  net::HttpResponse answer{.status = head.status, .headers = {}, .body = std::move(head.body)};
-  for (const char* name : {"Content-Type", "Retry-After"}) {
-    const std::string value(net::find_header(head.headers, name));
-    if (!value.empty()) answer.headers.emplace_back(name, value);
-  }
-  return answer;
+  return kube::repeated(std::move(head), {"Content-Type", "Retry-After"});
 }
 
-std::string unreachable(const std::string& why) {
-  return "this replica does not lead, and the leader cannot be asked: " + why;
-}
+using kube::leader_unreachable;
 
 }  // namespace
 
@@ -92,45 +84,35 @@ void Relay::set_tls(std::shared_ptr<net::TlsContext> tls, bool known) {
 std::shared_ptr<net::HttpClient> Relay::client_for(const std::string& url, std::string& why) {
   if (url.empty()) return nullptr;
   if (client_ && url == url_) return client_;
-  auto parsed = net::parse_url(url);
+  auto parsed = kube::parse_leader_url(url);
   if (!parsed) {
-    why = fmt::format("the leader gives a bad address: {}", parsed.error().message);
+    why = parsed.error().message;
     return nullptr;
   }
   if (!parsed->tls || !tls_) {  // a token does not go over an open line
     why = parsed->tls ? "there are no certificates yet" : "the leader is not reached by https";
     return nullptr;
   }
-  net::HttpClientOptions http;
-  http.server = std::move(*parsed);
-  http.tls = tls_;
-  http.connections_max = options_.calls_max;
-  http.waiting_max = options_.calls_max;
-  http.connect_timeout = kConnectTimeout;
-  http.body_bytes_max = kAnswerBytesMax;
   url_ = url;
-  client_ = std::make_shared<net::HttpClient>(loop_, std::move(http));
+  client_ = kube::make_leader_client(loop_, std::move(*parsed), tls_,
+                                     {.connections_max = options_.calls_max,
+                                      .waiting_max = options_.calls_max,
+                                      .answer_bytes_max = kAnswerBytesMax});
   return client_;
 }
 
 net::HttpRequest Relay::onward(Passing& passing) {
   net::HttpRequest& http = passing.request.http;
-  net::HttpRequest request{.method = http.method,
-                           .target = http.target,
-                           .headers = {{kForwardedHeader, "1"}},
-                           .body = std::move(http.body)};
+  std::string body = std::move(http.body);
+  net::HttpRequest request = kube::forwarded(http, std::move(body), {"Accept", "Content-Type"});
   if (!passing.authorization.empty()) {
-    request.headers.emplace_back("Authorization", passing.authorization);
-  }
-  for (const char* name : {"Accept", "Content-Type"}) {
-    const std::string value(net::find_header(http.headers, name));
-    if (!value.empty()) request.headers.emplace_back(name, value);
+    request.headers.emplace(request.headers.begin() + 1, "Authorization", passing.authorization);
   }
   return request;
 }
 
 void Relay::pass_on(Passing passing, const reports::Place& leader) {
-  const bool again = !net::find_header(passing.request.http.headers, kForwardedHeader).empty();
+  const bool again = kube::was_forwarded(passing.request.http);
   const bool is_stream = passing.ask.what == Ask::What::watch;
   const Counters& now = state_->counters;
   std::string why = "no replica leads at the moment";
@@ -141,11 +123,11 @@ void Relay::pass_on(Passing passing, const reports::Place& leader) {
   const bool nobody = passing.authorization.empty() && !known_;
   if (!client || full || nobody) {
     ++state_->counters.refused;
-    return passing.responder->send(refusal(
-        later(again     ? "this replica does not lead any more: ask again"
-              : full    ? "too many requests wait for the leader"
-              : !client ? unreachable(why)
-                        : unreachable("this replica has neither a token nor a certificate"))));
+    return passing.responder->send(refusal(later(
+        again     ? "this replica does not lead any more: ask again"
+        : full    ? "too many requests wait for the leader"
+        : !client ? leader_unreachable(why)
+                  : leader_unreachable("this replica has neither a token nor a certificate"))));
   }
   log_.debug("passed on to the leader", {{"user", passing.user},
                                          {"what", std::string(word(passing.ask.what))},
@@ -164,9 +146,9 @@ void Relay::call(const ClientPtr& client, Passing passing) {
                  if (!state) return responder->abort();
                  --state->counters.calls;
                  ++(reply ? state->counters.passed : state->counters.failed);
-                 state->answer(responder, reply
-                                              ? repeated(std::move(*reply))
-                                              : refusal(later(unreachable(reply.error().message))));
+                 state->answer(responder,
+                               reply ? repeated(std::move(*reply))
+                                     : refusal(later(leader_unreachable(reply.error().message))));
                });
 }
 
@@ -209,7 +191,8 @@ void Relay::stream(const ClientPtr& client, Passing passing) {
     both([&](State& held, const PassedPtr& one) {
       if (!one->begun) {
         ++held.counters.failed;
-        one->responder->send(refusal(later(unreachable(error ? error->message : "no answer"))));
+        one->responder->send(
+            refusal(later(leader_unreachable(error ? error->message : "no answer"))));
       } else {
         one->responder->end();
       }

@@ -22,8 +22,6 @@
 
 namespace stowage::metricsapi {
 
-inline constexpr const char* kForwardedHeader = "Stowage-Forwarded";
-
 struct RelayOptions {
   net::Duration deadline = std::chrono::seconds{15};  // of an answer that is not a stream
   std::size_t calls_max = 32;

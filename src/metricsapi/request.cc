@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "net/ascii.h"
 
 namespace stowage::metricsapi {
@@ -114,7 +115,7 @@ tl::expected<WatchAsk, ApiError> read_watch(const net::Target& target) {
 std::string accept_of(const net::Headers& headers) {
   std::string all;
   for (const auto& [name, value] : headers) {
-    if (net::equals_ignoring_case(name, "accept")) all += (all.empty() ? "" : ",") + value;
+    if (base::equals_ignoring_case(name, "accept")) all += (all.empty() ? "" : ",") + value;
   }
   return all;
 }

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "net/ascii.h"
+#include "base/text.h"
 
 namespace stowage::net {
 
 std::string lower_first(std::string text) {
-  if (!text.empty()) text.front() = to_ascii_lower(text.front());
+  if (!text.empty()) text.front() = base::ascii_lower(text.front());
   return text;
 }
 

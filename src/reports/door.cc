@@ -31,10 +31,10 @@ Door::Door(DoorOptions options, Ends ends)
 Door::~Door() { send_away(); }
 
 void Door::serve(const net::ServerRequest& request, ResponderPtr responder) {
-  if (!net::asks_for(request.http, kReportsProtocol)) {
+  if (!net::asks_for(request.http, codec::kReportsProtocol)) {
     return refuse(responder, 426,
-                  fmt::format("this door is for agents: upgrade to {}", kReportsProtocol),
-                  {{"Upgrade", kReportsProtocol}});
+                  fmt::format("this door is for agents: upgrade to {}", codec::kReportsProtocol),
+                  {{"Upgrade", codec::kReportsProtocol}});
   }
   const Place place = ends_.place();
   if (!place.here && place.url.empty()) {
@@ -44,7 +44,7 @@ void Door::serve(const net::ServerRequest& request, ResponderPtr responder) {
   if (!place.here) {
     ++counters_.sent_on;
     return refuse(responder, 307, "another replica leads",
-                  {{"Location", place.url + kReportsPath}});
+                  {{"Location", place.url + codec::kReportsPath}});
   }
   ends_.gate.identify(std::string(net::find_header(request.http.headers, "authorization")),
                       kReportsAudience,
@@ -100,7 +100,7 @@ void Door::open(const std::string& node, ResponderPtr responder) {
     const StreamPtr closed = weak.lock();
     if (!alive.expired() && closed) end(closed);
   });
-  responder->upgrade(kReportsProtocol,
+  responder->upgrade(codec::kReportsProtocol,
                      [this, alive = std::weak_ptr<bool>(alive_), weak](std::string_view bytes) {
                        const StreamPtr held = weak.lock();
                        if (!alive.expired() && held) take(held, bytes);

@@ -36,8 +36,6 @@
 
 namespace stowage::reports {
 
-inline constexpr const char* kReportsPath = "/agent/v1/reports";
-inline constexpr const char* kReportsProtocol = "stowage-agent/1";
 inline constexpr const char* kReportsAudience = "stowage.dev";
 inline constexpr const char* kNodeClaim = "authentication.kubernetes.io/node-name";
 

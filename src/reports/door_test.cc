@@ -186,10 +186,10 @@ TEST_F(DoorTest, LinesThatDoNotEndHaveABudgetTogether) {
 TEST_F(DoorTest, GoesWhileAgentsTalkAndAsk) {
   const auto agent = come("agent@n1");
   api.script("POST", kTokens, {api.hold()});
-  auto asking =
-      http->open({.target = kReportsPath,
-                  .headers = {{"Authorization", "Bearer agent@n3"}, {"Upgrade", kReportsProtocol}}},
-                 {}, {});
+  auto asking = http->open(
+      {.target = codec::kReportsPath,
+       .headers = {{"Authorization", "Bearer agent@n3"}, {"Upgrade", codec::kReportsProtocol}}},
+      {}, {});
   ASSERT_TRUE(soon([&] { return !api.held().empty(); }));
   agent->stream->write("{}\n");
   door.reset();

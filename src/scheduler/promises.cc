@@ -17,11 +17,21 @@ void Promises::watch(const Promise& promise) {
                       Kept{.promise = promise, .look_at = promise.until, .number = ++numbers_});
 }
 
+void Promises::made(const Promise& promise) {
+  by_uid_.insert_or_assign(
+      promise.uid, Kept{.promise = promise, .look_at = promise.until, .number = ++numbers_});
+}
+
+bool Promises::refused(const dialect::PodObject& pod, const Promise& promise) {
+  return pod.unscheduled_since != promise.refused_before &&
+         dialect::refused_since(pod, promise.made);
+}
+
 void Promises::saw(const dialect::PodObject& pod) {
   const auto found = by_uid_.find(pod.uid);
   if (found == by_uid_.end()) return;
   Kept& kept = found->second;
-  if (dialect::refused_since(pod, kept.promise.made)) {
+  if (refused(pod, kept.promise)) {
     kept.look_at = std::min(kept.look_at, ends_.loop.now());
   }
 }
@@ -79,8 +89,7 @@ void Promises::looked_up(const Kept& asked, Found pod) {
 
 void Promises::unbound(const Kept& asked, const dialect::PodObject& pod) {
   const Promise& promise = asked.promise;
-  const bool over = promise.until <= ends_.loop.now() || pod.deleting ||
-                    dialect::refused_since(pod, promise.made);
+  const bool over = promise.until <= ends_.loop.now() || pod.deleting || refused(pod, promise);
   if (!over) {  // what was seen of it was not so
     same(asked)->look_at = promise.until;
     return;
@@ -106,6 +115,7 @@ void Promises::take_off(const Kept& asked, const dialect::PodObject& pod) {
 }
 
 void Promises::ended(const std::string& uid) {
+  ends_.roster.promise_over(uid);
   ends_.mailbox.put_reply(core::HoldEnded{uid});
   forget(std::string(uid));
 }

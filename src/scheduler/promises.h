@@ -52,9 +52,14 @@ class Promises {
     kube::PodAccess::Name pod;
     std::int64_t made = 0;  // nanoseconds since 1970
     net::Moment until;      // its scheduler binds it by then, or not at all
+    // When its scheduler had refused the pod before it asked, as the API writes it: by whatever
+    // clock, that is no later refusal.
+    std::string refused_before = {};
   };
-  // Nothing if one of this uid is known.
+  // Of a promise that was read off the pod. Nothing if one of this uid is known.
   void watch(const Promise& promise);
+  // Of a promise that is made now: it replaces what is known.
+  void made(const Promise& promise);
   // An unbound pod as it is now: perhaps its scheduler has given it up.
   void saw(const dialect::PodObject& pod);
   // The roster has all pods of a new list. A pod that it lacks may have come and gone while the
@@ -71,6 +76,8 @@ class Promises {
     net::Moment look_at;
     std::uint64_t number = 0;  // of this watch, and of each look at it
   };
+  // Its scheduler has refused the pod since it was promised.
+  [[nodiscard]] static bool refused(const dialect::PodObject& pod, const Promise& promise);
   using Found = tl::expected<dialect::PodObject, kube::PodAccess::ReadError>;
 
   void look();

@@ -6,20 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "dialect/table.h"
 #include "dialect/times.h"
 
 namespace stowage::scheduler {
 namespace {
-
-std::string joined(const std::vector<std::string>& list, std::string_view separator) {
-  std::string text;
-  for (const auto& entry : list) {
-    if (!text.empty()) text += separator;
-    text += entry;
-  }
-  return text;
-}
 
 // By when the cards of a bound pod were chosen that does not say when they were: by the end of the
 // second in which it was bound. The API server writes the condition together with the node.
@@ -126,7 +118,7 @@ void Roster::tell_forged(PodEntry& entry, const dialect::PodObject& object) {
   ++forged_;
   notify(Notice::Kind::forged, object,
          fmt::format("the scheduler alone writes {}; what the pod brought along is ignored{}",
-                     joined(keys, " and "), guest ? "" : " and will be replaced"));
+                     base::join(keys, " and "), guest ? "" : " and will be replaced"));
 }
 
 // A pod that somebody else schedules. The extender may hold cards for it, so its end is told.
@@ -161,7 +153,7 @@ void Roster::see_wanting(PodEntry& entry, dialect::PodObject object) {
     return notify(Notice::Kind::unsupported, object,
                   fmt::format("the pod uses {}, which Stowage does not support yet: remove it, or "
                               "give the pod to another scheduler",
-                              joined(object.unsupported, ", ")));
+                              base::join(object.unsupported, ", ")));
   }
   spec->profile = number;
   strip(object);
@@ -220,8 +212,11 @@ void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpe
   entry.told = true;
   // One whose cards are not there any more takes part in no conflict about others.
   const bool ours = entry.testimony.ours() && word.cards;
-  const auto decided = ours ? dialect::decided_at(object) : std::nullopt;
-  if (decided) heed_time(*decided);
+  // What was promised may have been taken back since, and put back on the pod by its author: such a
+  // time says by when it was decided at the most, and evicts no other pod.
+  const bool promised = dialect::promised_by_signature(object);
+  const auto decided = ours && !promised ? dialect::decided_at(object) : std::nullopt;
+  if (decided) heed_time(*decided, keys_ != nullptr);
   const std::int64_t placed = ours ? decided.value_or(placed_by(object)) : 0;
   std::optional<core::NamedAssignment> cards;
   if (word.cards) cards = core::by_id(*word.cards, *node(object.node));

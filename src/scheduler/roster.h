@@ -86,6 +86,8 @@ class Roster {
     const Whose whose = whose_promise(unbound);
     return whose == Whose::ours || whose == Whose::unsigned_ours;
   }
+  // What the pod was promised last has ended.
+  void promise_over(const std::string& uid);
   void seal(const kube::SealAsk& ask, dialect::Annotations& answer) const {
     if (keys_ && keys_->signs) kube::seal(*keys_, ask, answer);
   }
@@ -190,9 +192,6 @@ class Roster {
     const std::string& reader;  // uid of the pod whose readers read it
   };
   [[nodiscard]] std::string called(const Called& pod) const;
-  [[nodiscard]] const Profile& profile_of(const core::PodSpec& pod) const {
-    return profiles_[pod.profile];
-  }
 
   // How pods are read here: as asked, with the unit of memory that most vgpu nodes have.
   [[nodiscard]] dialect::ReadOptions reading(dialect::ReadOptions options) const;
@@ -249,6 +248,7 @@ class Roster {
     bool promise_forged = false;         // one that does not was told
     std::int64_t promise_made = 0;       // the newest that counts, by the clock of who made it
     base::Instant promise_seen;          // and when it was first seen here
+    bool promise_over = false;           // and it has ended: put back, it counts no more
     Testimony testimony;                 // about its cards
     std::string nominated;               // of another scheduler's pod: the node that was told
     std::unique_ptr<Standing> standing;  // while it is on a node
@@ -279,7 +279,8 @@ class Roster {
   [[nodiscard]] std::optional<core::PodHeld> promise_of(const Untold& untold) const;
   void tell_promise(core::PodHeld promise);
   void tell_promises(const std::string& node);  // of that node; empty: of all
-  void heed_time(std::int64_t decided);
+  // Of a decision of one of us: a later one has a later time. `is_ours`: proved by a signature.
+  void heed_time(std::int64_t decided, bool is_ours);
   // ----
   void see_nomination(PodEntry& entry, const dialect::PodObject& object);
   void see_bound(PodEntry& entry, dialect::PodObject object, const Checked& check);

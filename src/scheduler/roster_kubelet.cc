@@ -3,18 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "scheduler/roster.h"
 
 namespace stowage::scheduler {
-namespace {
-
-std::string joined(const std::vector<std::string>& ids) {
-  std::string text;
-  for (const std::string& id : ids) text += (text.empty() ? "" : ", ") + id;
-  return text;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 // Remembers what the pod is known to have, or what it asks for if nobody knows.
 void Roster::note_cards(PodEntry& entry, const core::PodSpec& spec,
@@ -25,7 +18,7 @@ void Roster::note_cards(PodEntry& entry, const core::PodSpec& spec,
     for (const auto& container : cards->containers) {
       for (const auto& share : container) ids.insert(share.card);
     }
-    const std::uint64_t hash = base::keyed_hash(hash_key_, joined({ids.begin(), ids.end()}));
+    const std::uint64_t hash = base::keyed_hash(hash_key_, base::join({ids.begin(), ids.end()}));
     entry.cards = hash == 0 ? 1 : hash;
     return;
   }
@@ -102,7 +95,7 @@ void Roster::ask_kubelet(const std::string& uid, PodEntry& entry) {
   }
   const std::vector<std::string> has = dialect::cards_in(word, *on);
   if (has.empty() || entry.cards == 0) return;
-  const std::uint64_t hash = base::keyed_hash(hash_key_, joined(has));
+  const std::uint64_t hash = base::keyed_hash(hash_key_, base::join(has));
   const bool astray = (hash == 0 ? 1 : hash) != entry.cards;
   const bool fresh = astray && !entry.astray;
   set_astray(entry, astray);
@@ -110,7 +103,7 @@ void Roster::ask_kubelet(const std::string& uid, PodEntry& entry) {
   notice.text = fmt::format(
       "the kubelet of node {} has given it {}, which are not the cards that it was placed on; its "
       "device plugin chooses for itself",
-      entry.node, joined(has));
+      entry.node, base::join(has));
   on_notice_(notice);
 }
 

@@ -2,21 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "scheduler/roster.h"
 
 namespace stowage::scheduler {
-namespace {
-
-std::string joined_notes(const std::vector<std::string>& notes) {
-  std::string text;
-  for (const auto& note : notes) {
-    if (!text.empty()) text += "; ";
-    text += note;
-  }
-  return text;
-}
-
-}  // namespace
 
 void Roster::begin_nodes() {
   ++node_list_;
@@ -40,7 +29,7 @@ void Roster::see_node(const dialect::NodeObject& object) {
   entry.seen_in = node_list_;
   if (entry.notes != reading->notes) {
     entry.notes = reading->notes;
-    notice.text = joined_notes(entry.notes);
+    notice.text = base::join(entry.notes, "; ");
     if (!notice.text.empty()) on_notice_(notice);
   }
   set_memory_unit(entry, reading->vgpu_memory_mib);

@@ -33,9 +33,14 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
                         "signature of the scheduler; it is ignored");
   }
   const std::int64_t made = dialect::promised_at(object).value_or(0);
+  // Whoever may edit the pod can put back what stood there before, signature and all.
+  const bool put_back =
+      made < entry.promise_made || (made == entry.promise_made && entry.promise_over);
+  if (whose == Whose::ours && put_back) return;
   if (entry.promise_made != made || made == 0) {
     entry.promise_made = made;
     entry.promise_seen = clock_.now();
+    entry.promise_over = false;
   }
   Untold& untold = untold_[object.uid] = {
       .object = object, .is_signed = whose == Whose::ours, .seen = entry.promise_seen};
@@ -98,7 +103,7 @@ void Roster::tell_promise(core::PodHeld promise) {
   PodEntry& entry = pods_.at(promise.pod.uid);
   entry.promised = true;
   entry.nominated.clear();  // the promise says more
-  heed_time(promise.made);
+  heed_time(promise.made, promise.is_signed);
   if (on_promise_) {
     on_promise_({.uid = promise.pod.uid,
                  .ns = object.ns,
@@ -108,6 +113,10 @@ void Roster::tell_promise(core::PodHeld promise) {
   }
   promise.until = core::kUntilTold;
   mailbox_.put_pod(std::move(promise));
+}
+
+void Roster::promise_over(const std::string& uid) {
+  if (const auto found = pods_.find(uid); found != pods_.end()) found->second.promise_over = true;
 }
 
 std::int64_t Roster::decision_time(const dialect::PodObject& object) {
@@ -122,9 +131,9 @@ std::int64_t Roster::decision_time(const dialect::PodObject& object) {
   return time;
 }
 
-// What lies far ahead was not written by one of us.
-void Roster::heed_time(std::int64_t decided) {
-  if (decided <= clock_.unix_nanos() + kClocksDiffer) {
+// What lies far ahead and is not signed was not written by one of us.
+void Roster::heed_time(std::int64_t decided, bool is_ours) {
+  if (is_ours || decided <= clock_.unix_nanos() + kClocksDiffer) {
     last_decision_ = std::max(last_decision_, decided);
   }
 }

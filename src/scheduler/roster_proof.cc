@@ -46,7 +46,7 @@ bool Roster::signed_since(std::int64_t unix_nanos) const {
 
 // Its scheduler was told a node by a version that did not sign, or by another program.
 bool Roster::promised_before_signing(const dialect::PodObject& object) const {
-  if (dialect::promised_by_number(object)) return false;  // always signed
+  if (dialect::promised_in_our_words(object)) return false;  // always signed
   const auto created = dialect::parse_moment(object.created);
   if (created && signed_since(*created)) return false;
   if (!created && keys_->began_unix) return false;

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/text_file.h"
+#include "base/file.h"
 
 namespace stowage::sim {
 namespace {
@@ -72,7 +72,7 @@ class ExperimentFiles : public testing::Test {
 
   std::string write(const char* name, const std::string& text) {
     std::string path = (folder_ / name).string();
-    EXPECT_TRUE(write_text_file(path, text));
+    EXPECT_TRUE(base::write_file(path, text));
     return path;
   }
 

@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "sim/chart.h"
 #include "sim/report_style.h"
 #include "sim/summary.h"
 #include "sim/text.h"
-#include "sim/text_file.h"
 
 namespace stowage::sim {
 namespace {
@@ -325,14 +325,14 @@ Status prepare_report(const std::string& folder) {
   // An empty page now is the only sure test that a full one can be written later.
   const std::filesystem::path page = std::filesystem::path(folder) / "index.html";
   if (std::filesystem::exists(page, error)) return {};
-  STOWAGE_TRY_VOID(write_text_file(page.string(), ""));
+  STOWAGE_TRY_VOID(base::write_file(page.string(), ""));
   std::filesystem::remove(page, error);
   return {};
 }
 
 Result<std::string> write_report(const std::string& folder, const Experiment& experiment) {
   const std::string page = (std::filesystem::path(folder) / "index.html").string();
-  STOWAGE_TRY_VOID(write_text_file(page, render_report(experiment)));
+  STOWAGE_TRY_VOID(base::write_file(page, render_report(experiment)));
   return page;
 }
 

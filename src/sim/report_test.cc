@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "sim/chart.h"
-#include "sim/text_file.h"
 
 namespace stowage::sim {
 namespace {
@@ -101,7 +101,7 @@ TEST(Report, IsWrittenIntoANewFolder) {
   const auto page = write_report(folder.string(), experiment_of({arrival_run("fgd", 95)}));
   ASSERT_TRUE(page);
   EXPECT_EQ(*page, (folder / "index.html").string());
-  EXPECT_TRUE(read_text_file(*page));
+  EXPECT_TRUE(base::read_file(*page, kInputBytesMax));
   std::filesystem::remove_all(folder.parent_path());
 }
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "sim/text.h"
-#include "sim/text_file.h"
 
 namespace stowage::sim {
 namespace {
@@ -104,7 +104,7 @@ Result<Sequence> parse_sequence(std::string_view file, std::string_view text, co
 }
 
 Result<Sequence> read_sequence(const std::string& path, const Trace& trace) {
-  STOWAGE_TRY(text, read_text_file(path));
+  STOWAGE_TRY(text, base::read_file(path, kInputBytesMax));
   return parse_sequence(path, text, trace);
 }
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "sim/csv.h"
 #include "sim/text.h"
-#include "sim/text_file.h"
 
 namespace stowage::sim {
 namespace {
@@ -187,12 +187,12 @@ Result<std::vector<TracePod>> parse_pods(std::string_view file, std::string_view
 }
 
 Result<std::vector<TraceNode>> read_nodes(const std::string& path) {
-  STOWAGE_TRY(text, read_text_file(path));
+  STOWAGE_TRY(text, base::read_file(path, kInputBytesMax));
   return parse_nodes(path, text);
 }
 
 Result<std::vector<TracePod>> read_pods(const std::string& path) {
-  STOWAGE_TRY(text, read_text_file(path));
+  STOWAGE_TRY(text, base::read_file(path, kInputBytesMax));
   return parse_pods(path, text);
 }
 

@@ -2,6 +2,7 @@
 // openb trace have them, and as the engine wants to hear about them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include "core/model/pod.h"
 
 namespace stowage::sim {
+
+// Larger files are refused: a trace of a million pods has 100 MiB.
+inline constexpr std::size_t kInputBytesMax = std::size_t{1} << 30U;
 
 struct TraceNode {
   std::string name;

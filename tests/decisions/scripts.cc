@@ -120,7 +120,7 @@ class Script {
     log_.step("ask", ask.pod.uid, now_);
     switch (dice_.below(4)) {
       case 0: log_.answer(engine_.filter(ask, now_, out)); break;
-      case 1: log_.answer(engine_.score(ask, now_, out)); break;
+      case 1: log_.answer(engine_.score(ask, now_, out).scores); break;
       case 2:
         log_.answer(engine_.claim({.pod = ask.pod, .node = any_node(dice_)}, now_, out));
         break;

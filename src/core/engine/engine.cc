@@ -1,9 +1,11 @@
 #include "core/engine/engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 
+#include "base/backoff.h"
 #include "core/engine/body.h"
 #include "core/model/limits.h"
 
@@ -13,14 +15,12 @@ namespace {
 
 constexpr std::size_t kWishPlanners = 32;
 constexpr std::size_t kWishKeys = std::size_t{1} << 20U;  // in the rankings of each
-constexpr std::int64_t kFirstRestNs = 1'000'000'000;
-constexpr std::uint32_t kMostDoublings = 3;
-constexpr std::int64_t kLongestRestNs = 10 * kFirstRestNs;
+constexpr std::chrono::seconds kFirstRest{1};
+constexpr std::chrono::seconds kLongestRest{10};
 
 // A bind failed for the n-th time in a row: how long the pod rests before it is tried again.
 base::Instant rest_until(base::Instant now, std::uint32_t failures) {
-  if (failures > kMostDoublings + 1) return {now.ns + kLongestRestNs};
-  return {now.ns + (kFirstRestNs << (failures - 1))};
+  return {now.ns + base::Backoff::nth(kFirstRest, kLongestRest, failures).count()};
 }
 
 Taint silence_taint(SilentNodes way) {

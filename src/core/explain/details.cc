@@ -5,17 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 
 namespace stowage::core {
 namespace {
 
 constexpr std::size_t kNameShown = 64;  // of a name that somebody else wrote
-
-std::string small(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
 
 std::string shown(std::string_view name) {
   if (name.empty()) return "(unnamed)";
@@ -36,13 +31,14 @@ std::string meant(const std::vector<std::string>& asked, const std::vector<Model
   for (const std::string& word : asked) {
     std::vector<std::string> names;
     for (const auto& entry : known) {
-      if (!word.empty() && small(entry.model).find(small(word)) != std::string::npos) {
+      if (!word.empty() &&
+          base::ascii_lower(entry.model).find(base::ascii_lower(word)) != std::string::npos) {
         return entry.model;
       }
-      names.push_back(small(entry.model));
+      names.push_back(base::ascii_lower(entry.model));
     }
     const std::string near =
-        word.size() <= kNameShown ? base::nearest(small(word), names) : std::string();
+        word.size() <= kNameShown ? base::nearest(base::ascii_lower(word), names) : std::string();
     const auto at = std::find(names.begin(), names.end(), near);
     if (!near.empty()) return known[static_cast<std::size_t>(at - names.begin())].model;
   }

@@ -4,14 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace stowage::core {
 namespace {
-
-std::string small(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
 
 bool letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -32,9 +28,9 @@ bool part_of_words(const std::string& word, const std::string& model) {
 // The word of the filter that the card was accepted by; empty: by one that names it well.
 std::string loose_word(const CardFilter& filter, const std::string& model) {
   std::string loose;
-  const std::string name = small(model);
+  const std::string name = base::ascii_lower(model);
   for (const std::string& asked : filter.models_any) {
-    const std::string word = small(asked);
+    const std::string word = base::ascii_lower(asked);
     if (word.empty() || name.find(word) == std::string::npos) continue;
     if (!part_of_words(word, name)) return {};
     if (loose.empty()) loose = asked;

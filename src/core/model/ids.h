@@ -8,7 +8,5 @@ namespace stowage::core {
 
 using NodeIndex = base::StrongId<struct NodeTag>;
 using PodIndex = base::StrongId<struct PodTag>;
-using ModelIndex = base::StrongId<struct ModelTag>;
-using ShapeIndex = base::StrongId<struct ShapeTag>;
 
 }  // namespace stowage::core

@@ -1,12 +1,12 @@
 #include "core/model/pod.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "core/model/limits.h"
 
 namespace stowage::core {
@@ -17,24 +17,14 @@ constexpr std::int64_t kMaxAmount = std::int64_t{1} << 50U;
 constexpr std::int32_t kMaxLinkScore = 1000000;
 constexpr std::size_t kShownOfId = 64;
 
-std::string trimmed_lower(std::string_view text) {
-  const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
-  while (!text.empty() && blank(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && blank(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 enum class Listed : std::uint8_t { empty_list, yes, no };
 
 Listed listed(const std::vector<std::string>& list, const std::string& value,
               CardFilter::Match match) {
   Listed result = Listed::empty_list;
-  const std::string lower = trimmed_lower(value);
+  const std::string lower = base::ascii_lower(base::trim(value, base::kSpaces));
   for (const auto& entry : list) {
-    const std::string wanted = trimmed_lower(entry);
+    const std::string wanted = base::ascii_lower(base::trim(entry, base::kSpaces));
     if (wanted.empty()) continue;
     const bool hit = match == CardFilter::Match::equal ? lower == wanted
                                                        : lower.find(wanted) != std::string::npos;

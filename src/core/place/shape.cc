@@ -1,9 +1,10 @@
 #include "core/place/shape.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 #include <utility>
+
+#include "base/text.h"
 
 namespace stowage::core {
 namespace {
@@ -31,31 +32,17 @@ void put_bounds(std::string& out, const QuotaBounds& bounds) {
   put(out, bounds.spent);
 }
 
-std::string small(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 bool spent(const QuotaBounds& bounds, const std::string& model) {
-  const std::string name = small(model);
+  const std::string name = base::ascii_lower(model);
   return std::any_of(bounds.spent.begin(), bounds.spent.end(),
                      [&](const std::string& entry) { return entry == "*" || entry == name; });
-}
-
-std::string trimmed_lower(std::string_view text) {
-  const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
-  while (!text.empty() && blank(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && blank(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
 }
 
 std::vector<std::string> sorted_ids(const std::vector<std::string>& list) {
   std::vector<std::string> ids;
   for (const auto& entry : list) {
-    if (std::string id = trimmed_lower(entry); !id.empty()) ids.push_back(std::move(id));
+    if (std::string id = base::ascii_lower(base::trim(entry, base::kSpaces)); !id.empty())
+      ids.push_back(std::move(id));
   }
   std::sort(ids.begin(), ids.end());
   return ids;
@@ -116,7 +103,7 @@ CardIds::CardIds(const CardFilter& filter)
 
 bool CardIds::accept(const std::string& id) const {
   if (!constrain()) return true;
-  const std::string lower = trimmed_lower(id);
+  const std::string lower = base::ascii_lower(base::trim(id, base::kSpaces));
   return (any_.empty() || std::binary_search(any_.begin(), any_.end(), lower)) &&
          !std::binary_search(none_.begin(), none_.end(), lower);
 }

@@ -29,13 +29,6 @@ struct CardChoice {
   friend bool operator==(const CardChoice&, const CardChoice&) = default;
 };
 
-// The matrix entry, or kNone where nothing is known about links.
-// Requires, if links are known, a and b < links.cards.
-[[nodiscard]] inline std::int32_t link_score(const LinkMatrix& links, std::size_t a,
-                                             std::size_t b) {
-  return links.known() ? links.between(a, b) : link::kNone;
-}
-
 // The best connected `count` candidates, from the first of these tiers that can hold them:
 //   1. the cards hang together by NVLinks among themselves;
 //   2. they hang together by single PCIe switches or boards (or NVLinks);

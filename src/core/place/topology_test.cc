@@ -103,23 +103,6 @@ LinkMatrix pcie() { return halves_of(link::kSingleSwitch); }
 LinkMatrix unlinked() { return Machine(4).done(); }
 LinkMatrix two_islands() { return Machine(8).fill(kNv1, kLow).fill(kNv1, kHigh).done(); }
 LinkMatrix pair_islands() { return Machine(4).link(kNv1, "01 23").done(); }
-LinkMatrix rtx8000() {
-  Machine machine = Machine(4).link(2 * kNv1, "03 12").link(link::kSameCpu, "01 23");
-  return machine.link(kCross, "02 13").done();
-}
-// NVLinks on top of PCIe: pairs behind one switch, a host bridge in each half.
-Machine half_bridges(std::string_view switched) {
-  Machine machine = Machine(8).link(link::kSingleSwitch, switched).fill(link::kHostBridge, kLow);
-  return machine.fill(link::kHostBridge, kHigh).fill(kCross, kAll);
-}
-LinkMatrix pascal() {
-  return half_bridges("02 13 46 57")
-      .link(kNv1, "01 02 03 04 12 13 15 23 26 37 45 46 47 56 57 67")
-      .done();
-}
-LinkMatrix volta() {
-  return half_bridges(kNeighbours8).link(kNv1, kCubeSingle).link(2 * kNv1, kCubeDouble).done();
-}
 // Three pairs behind switches; two of them share a host bridge.
 LinkMatrix six_cards() {
   Machine machine = Machine(6).link(link::kSingleSwitch, "01 23 45").fill(link::kHostBridge, kLow);
@@ -234,8 +217,6 @@ TEST(ChooseByLink, GrowsGreedilyAboveTheExactLimit) {
             first_cards(40) & ~first_cards(20));
   EXPECT_FALSE(choose_by_link(links, {}, candidates, 21, true));
   EXPECT_TRUE(choose_by_link(links, {}, candidates, 40, false)->downgraded);
-  EXPECT_EQ(best_effort_set(links, first_cards(40), 0, 3), tight);
-  EXPECT_EQ(best_effort_set(links, first_cards(40), card_bit(30), 3), tight);
 }
 
 TEST(ChooseByNuma, PrefersOneNode) {
@@ -309,45 +290,6 @@ TEST(ChooseFromTree, FragmentKeepsBigGroupsWholeAndLinkedTakesTheBest) {
   for (const auto& [links, free, count, fragment, linked] : rows) {
     EXPECT_EQ(text_of(choose_fragment(links, mask_of(free), count)), fragment) << free;
     EXPECT_EQ(text_of(choose_linked_tree(links, mask_of(free), count)), linked) << free;
-  }
-}
-
-TEST(BestEffortSet, AllocatesInSequence) {
-  using Row = std::tuple<LinkMatrix, std::string_view, std::string>;
-  const std::vector<Row> rows{
-      {rtx8000(), "11111", "0 1 2 3 none "},
-      {rtx8000(), "221", "03 12 none "},
-      {rtx8000(), "41", "0123 none "},
-      {pascal(), "22221", "02 13 46 57 none "},
-      {pascal(), "44", "0123 4567 "},
-      {pascal(), "8", "01234567 "},
-      {volta(), "22221", "03 12 47 56 none "},
-      {volta(), "44", "0123 4567 "},
-      {volta(), "8", "01234567 "},
-  };
-  for (const auto& [links, counts, expected] : rows) {
-    CardMask available = first_cards(static_cast<std::size_t>(links.cards));
-    std::string answers;
-    for (const std::size_t count : numbers<std::size_t>(counts)) {
-      const auto set = best_effort_set(links, available, 0, count);
-      answers += text_of(set) + " ";
-      available &= ~set.value_or(0);
-    }
-    EXPECT_EQ(answers, expected);
-  }
-}
-
-TEST(BestEffortSet, KeepsTheRestAndTheRequired) {
-  using Row = std::tuple<std::string_view, std::string_view, std::size_t, std::string>;
-  const std::vector<Row> rows{
-      {"0245", "", 2, "45"},        {"0456", "", 2, "56"},          {"013", "", 2, "03"},
-      {"014", "", 2, "04"},         {kAll8, "4", 1, "4"},           {kAll8, "4", 2, "47"},
-      {kAll8, "4", 4, "4567"},      {"1234567", "0123", 4, "none"}, {kAll8, "0246", 4, "0246"},
-      {kAll8, "123456", 4, "none"}, {"12345", "123456", 1, "none"}, {kAll8, "", 0, ""},
-  };
-  for (const auto& [available, required, count, expected] : rows) {
-    const auto set = best_effort_set(volta(), mask_of(available), mask_of(required), count);
-    EXPECT_EQ(text_of(set), expected) << available << " with " << required;
   }
 }
 
@@ -453,31 +395,6 @@ RC_GTEST_PROP(TopologyProperty, ChooseByLinkEqualsBruteForce, ()) {
       if (set) RC_ASSERT(choice->downgraded == (tier_of(problem, *set) != 1));
     }
   }
-}
-
-// The greatest total over all splits of `cards` into sets of `count` and a short one for the rest.
-std::int64_t best_split(const LinkMatrix& links, CardMask cards, std::size_t count) {
-  std::int64_t best = 0;
-  for (CardMask set = cards; set != 0; set = (set - 1) & cards) {
-    const bool whole = popcount(set) == count || popcount(set) == popcount(cards) % count;
-    if (!whole || !has_card(set, lowest(cards))) continue;
-    best = std::max(best, sum_in(links, set) + best_split(links, cards & ~set, count));
-  }
-  return best;
-}
-
-RC_GTEST_PROP(TopologyProperty, BestEffortSetIsPartOfABestSplit, ()) {
-  const auto [links, numa, candidates, usable, count] = random_problem();
-  const auto set = best_effort_set(links, usable, 0, count);
-  RC_ASSERT(set.has_value() == (count <= candidates.size()));
-  if (!set) return;
-  RC_ASSERT((popcount(*set) == count && (*set & ~usable) == 0));
-  RC_ASSERT(sum_in(links, *set) + best_split(links, usable & ~*set, count) ==
-            best_split(links, usable, count));
-  const CardMask required = pick(0, 256) & usable;
-  const auto with = best_effort_set(links, usable, required, count);
-  RC_ASSERT(with.has_value() == (popcount(required) <= count));
-  if (with) RC_ASSERT((popcount(*with) == count && (*with & required) == required));
 }
 
 RC_GTEST_PROP(TopologyProperty, AnswersAreUsableAndOfTheRightSize, ()) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace stowage::core {
 namespace {
 
@@ -10,11 +12,6 @@ using Use = QuotaBook::Use;
 using Sizes = std::map<std::int32_t, std::int64_t>;  // as in QuotaBook
 
 constexpr const char* kAllModels = "*";
-
-std::string small(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
 
 Use sum(const Use& a, const Use& b) {
   return {.cards = a.cards + b.cards,
@@ -145,7 +142,7 @@ QuotaBook::Charge QuotaBook::charge_of(const PodRecord& pod, const Ledger& ledge
     take(held.models[card.model], use_of(share, card.memory_mib));
   }
   for (const LostCharge& lost : pod.orphans) {
-    Use& model = lost.seen ? held.models[small(lost.model)] : held.any_model;
+    Use& model = lost.seen ? held.models[base::ascii_lower(lost.model)] : held.any_model;
     take(model, use_of(lost.charge, lost.memory_mib));
   }
   if (!pod.cards_known()) {  // of each model that the node has they may be
@@ -158,7 +155,7 @@ QuotaBook::Charge QuotaBook::charge_of(const PodRecord& pod, const Ledger& ledge
       for (const NodeCard& card : known->second.cards) may_be(card.model, card.memory_mib);
     } else {
       for (const Card& card : ledger.cards_last_seen(pod.node)) {
-        may_be(small(card.model), card.memory_mib);
+        may_be(base::ascii_lower(card.model), card.memory_mib);
       }
     }
     for (const auto& [model, of_model] : sizes) {
@@ -231,8 +228,8 @@ void QuotaBook::add_sizes(const NodePart& part, std::int64_t sign) {
 void QuotaBook::see_cards(const NodeSpec& spec, bool in_use, NodePart& part) {
   const std::vector<NodeCard> were = std::exchange(part.cards, {});
   for (const Card& card : spec.cards) {
-    NodeCard& now = part.cards.emplace_back(
-        NodeCard{.id = card.id, .model = small(card.model), .memory_mib = card.memory_mib});
+    NodeCard& now = part.cards.emplace_back(NodeCard{
+        .id = card.id, .model = base::ascii_lower(card.model), .memory_mib = card.memory_mib});
     const auto was = std::find_if(were.begin(), were.end(),
                                   [&](const NodeCard& old) { return old.id == card.id; });
     if (!in_use || was == were.end()) continue;
@@ -283,7 +280,7 @@ QuotaBook::Use QuotaBook::used(const Held& held, const std::string& model) const
 
 QuotaBook::Spent QuotaBook::spent_by(const ModelLimit& limit, const Held& held,
                                      const PodSpec& pod) const {
-  const std::string model = small(limit.model);
+  const std::string model = base::ascii_lower(limit.model);
   const Use use = used(held, model);
   const std::vector<UnnamedAsk> asks = unnamed_asks(pod);
   Spent spent;
@@ -383,7 +380,7 @@ bool QuotaBook::leaves(const PodSpec& pod, const NodeSpec& node, const Assignmen
   if (spent("*")) return false;
   for (const auto& container : cards.containers) {
     for (const CardShare& share : container) {
-      if (spent(small(node.cards[share.card].model))) return false;
+      if (spent(base::ascii_lower(node.cards[share.card].model))) return false;
     }
   }
   return true;

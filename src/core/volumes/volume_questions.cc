@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "core/volumes/volume_book.h"
 
 namespace stowage::core {
@@ -20,18 +21,12 @@ constexpr std::array<ZoneLabel, 4> kZoneLabels{{
     {"failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"},
 }};
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 // Is it one of the zones in "a__b"? A list with an empty place is no list, and says nothing.
 bool allows_zone(std::string_view zones, const std::string* zone) {
   bool listed = false;
   while (true) {
     const auto end = zones.find("__");
-    const std::string_view entry = trimmed(zones.substr(0, end));
+    const std::string_view entry = base::trim(zones.substr(0, end));
     if (entry.empty()) return true;
     listed = listed || (zone != nullptr && entry == *zone);
     if (end == std::string_view::npos) return listed;

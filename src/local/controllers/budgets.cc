@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "base/check.h"
 #include "local/defaults.h"
 
 namespace stowage::local {
@@ -69,17 +68,8 @@ Budgets::Budgets(Api& api, Agenda& agenda, PodIndex& pods)
       pods_(pods),
       work_(
           api.store(), agenda, [this](const ObjectName& name) { look(name); }, kGather) {
-  Store& store = api_.store();
-  const std::uint64_t now = store.version();
-  store.visit(Kind::pod_disruption_budget, "", [this](const ObjectPtr& one) {
-    see({Change::added, one, nullptr});
-  });
-  auto watch = store.watch(Kind::pod_disruption_budget, {}, now, [this](const WatchEvent& event) {
-    see(event);
-    return Store::Flow::more;
-  });
-  STOWAGE_CHECK(watch.has_value());
-  watch_ = *std::move(watch);
+  watch_ = follow(api_.store(), Kind::pod_disruption_budget,
+                  [this](const WatchEvent& event) { see(event); });
   pods_.on_change(
       [this](const PodFacts* after, const PodFacts* before) { see_pod(after, before); });
 }

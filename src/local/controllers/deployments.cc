@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "local/controllers/rollout.h"
 #include "local/defaults.h"
 
@@ -113,25 +112,9 @@ Deployments::Deployments(Api& api, Agenda& agenda)
     : api_(api),
       agenda_(agenda),
       work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  Store& store = api_.store();
-  const std::uint64_t now = store.version();
-  store.visit(Kind::deployment, "", [this](const ObjectPtr& one) {
-    see({Change::added, one, nullptr});
-  });
-  store.visit(Kind::replica_set, "", [this](const ObjectPtr& set) {
-    see_set({Change::added, set, nullptr});
-  });
-  auto watch = store.watch(Kind::deployment, {}, now, [this](const WatchEvent& event) {
-    see(event);
-    return Store::Flow::more;
-  });
-  auto set_watch = store.watch(Kind::replica_set, {}, now, [this](const WatchEvent& event) {
-    see_set(event);
-    return Store::Flow::more;
-  });
-  STOWAGE_CHECK(watch.has_value() && set_watch.has_value());
-  watch_ = *std::move(watch);
-  set_watch_ = *std::move(set_watch);
+  watch_ = follow(api_.store(), Kind::deployment, [this](const WatchEvent& event) { see(event); });
+  set_watch_ =
+      follow(api_.store(), Kind::replica_set, [this](const WatchEvent& event) { see_set(event); });
 }
 
 void Deployments::see(const WatchEvent& event) {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
+#include "base/backoff.h"
 #include "local/defaults.h"
 
 namespace stowage::local {
@@ -94,15 +94,7 @@ Jobs::Jobs(Api& api, Agenda& agenda, PodIndex& pods)
       agenda_(agenda),
       pods_(pods),
       work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  Store& store = api_.store();
-  const std::uint64_t now = store.version();
-  store.visit(Kind::job, "", [this](const ObjectPtr& job) { see({Change::added, job, nullptr}); });
-  auto watch = store.watch(Kind::job, {}, now, [this](const WatchEvent& event) {
-    see(event);
-    return Store::Flow::more;
-  });
-  STOWAGE_CHECK(watch.has_value());
-  watch_ = *std::move(watch);
+  watch_ = follow(api_.store(), Kind::job, [this](const WatchEvent& event) { see(event); });
   for (const auto& [name, pod] : pods_.all()) see_pod(&pod);
   pods_.on_change([this](const PodFacts* after, const PodFacts* before) {
     see_pod(after != nullptr ? after : before);
@@ -194,9 +186,9 @@ void Jobs::run(const ObjectPtr& job, const json::object& tree, const Spec& spec,
   if (active > wanted) return stop_pods(job->uid, wanted);
   if (active == wanted) return;
   if (!tally.failed.empty()) {
-    const auto doublings = std::min<std::int64_t>(std::ssize(tally.failed) - 1, 10);
-    const microseconds rest = std::min(kFirstRest * (std::int64_t{1} << doublings), kLongestRest);
-    const WallTime until = tally.last_failure + rest;
+    const auto failures = static_cast<std::uint32_t>(tally.failed.size());
+    const auto rest = base::Backoff::nth(kFirstRest, kLongestRest, failures);
+    const WallTime until = tally.last_failure + std::chrono::floor<microseconds>(rest);
     if (until > agenda_.now()) return work_.add_after(job->name, until - agenda_.now());
   }
   add_pods(job, tree, spec, tally, std::min(wanted - active, kPodsAtOnce));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
 #include "local/defaults.h"
 #include "local/kubelet/local_kubelets.h"
 
@@ -137,17 +136,7 @@ NodeLifecycle::NodeLifecycle(Api& api, Agenda& agenda, PodIndex& pods,
       pods_(pods),
       options_(options),
       work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  Store& store = api_.store();
-  const std::uint64_t now = store.version();
-  store.visit(Kind::node, "", [this](const ObjectPtr& node) {
-    see({Change::added, node, nullptr});
-  });
-  auto watch = store.watch(Kind::node, {}, now, [this](const WatchEvent& event) {
-    see(event);
-    return Store::Flow::more;
-  });
-  STOWAGE_CHECK(watch.has_value());
-  watch_ = *std::move(watch);
+  watch_ = follow(api_.store(), Kind::node, [this](const WatchEvent& event) { see(event); });
   pods_.on_change(
       [this](const PodFacts* after, const PodFacts* before) { see_pod(after, before); });
   agenda_.after(kCleaning, [this] { remove_ended(); });

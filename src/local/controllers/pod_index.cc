@@ -1,6 +1,6 @@
 #include "local/controllers/pod_index.h"
 
-#include "base/check.h"
+#include "local/controllers/workload.h"
 
 namespace stowage::local {
 
@@ -8,15 +8,9 @@ std::optional<WallTime> ready_since(const StoredObject& pod) {
   if (pod.field("status.phase") != "Running") return std::nullopt;
   json::monotonic_resource arena(pod.bytes.size() * 8);
   const json::object tree = pod.tree(&arena);
-  const json::array* conditions = array_at(tree, "status.conditions");
-  if (conditions == nullptr) return std::nullopt;
-  for (const json::value& element : *conditions) {
-    const json::object* one = element.if_object();
-    if (one == nullptr || text_at(*one, "type") != "Ready") continue;
-    if (text_at(*one, "status") != "True") return std::nullopt;
-    return parse_time(text_at(*one, "lastTransitionTime")).value_or(WallTime{});
-  }
-  return std::nullopt;
+  const json::object* ready = find_condition(tree, "Ready");
+  if (ready == nullptr || text_at(*ready, "status") != "True") return std::nullopt;
+  return parse_time(text_at(*ready, "lastTransitionTime")).value_or(WallTime{});
 }
 
 WallTime created_at(const json::object& object) {
@@ -24,18 +18,13 @@ WallTime created_at(const json::object& object) {
 }
 
 PodIndex::PodIndex(Store& store) {
-  const std::uint64_t now = store.version();
-  store.visit(Kind::pod, "", [this](const ObjectPtr& pod) { put(pod); });
-  auto watch = store.watch(Kind::pod, {}, now, [this](const WatchEvent& event) {
+  watch_ = follow(store, Kind::pod, [this](const WatchEvent& event) {
     if (event.change == Change::deleted) {
       take(event.object->name);
     } else {
       put(event.object);
     }
-    return Store::Flow::more;
   });
-  STOWAGE_CHECK(watch.has_value());
-  watch_ = *std::move(watch);
 }
 
 const PodIndex::Pods& PodIndex::owned_by(const std::string& uid) const {

@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/check.h"
 #include "local/defaults.h"
 
 namespace stowage::local {
@@ -32,17 +31,7 @@ ReplicaSets::ReplicaSets(Api& api, Agenda& agenda, PodIndex& pods)
       agenda_(agenda),
       pods_(pods),
       work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  Store& store = api_.store();
-  const std::uint64_t now = store.version();
-  store.visit(Kind::replica_set, "", [this](const ObjectPtr& set) {
-    see({Change::added, set, nullptr});
-  });
-  auto watch = store.watch(Kind::replica_set, {}, now, [this](const WatchEvent& event) {
-    see(event);
-    return Store::Flow::more;
-  });
-  STOWAGE_CHECK(watch.has_value());
-  watch_ = *std::move(watch);
+  watch_ = follow(api_.store(), Kind::replica_set, [this](const WatchEvent& event) { see(event); });
   pods_.on_change(
       [this](const PodFacts* after, const PodFacts* before) { see_pod(after, before); });
 }

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/check.h"
+
 namespace stowage::local {
 namespace {
 
@@ -93,14 +95,15 @@ void set_count(json::object& status, std::string_view key, std::int64_t count) {
   }
 }
 
-const json::object* find_condition(const json::object& object, std::string_view type) {
-  const json::array* conditions = array_at(object, "status.conditions");
-  if (conditions == nullptr) return nullptr;
-  for (const json::value& element : *conditions) {
-    const json::object* one = element.if_object();
-    if (one != nullptr && text_at(*one, "type") == type) return one;
-  }
-  return nullptr;
+Watch follow(Store& store, Kind kind, const std::function<void(const WatchEvent&)>& see) {
+  const std::uint64_t now = store.version();
+  store.visit(kind, "", [&see](const ObjectPtr& one) { see({Change::added, one, nullptr}); });
+  auto watch = store.watch(kind, {}, now, [see](const WatchEvent& event) {
+    see(event);
+    return Store::Flow::more;
+  });
+  STOWAGE_CHECK(watch.has_value());
+  return *std::move(watch);
 }
 
 void disown(Api& api, const ObjectPtr& object, const std::string& owner_uid) {

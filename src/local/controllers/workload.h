@@ -1,5 +1,5 @@
 // What the workload controllers have in common: a list of objects to look at, pods made from
-// templates, amounts that may be percentages, conditions.
+// templates, amounts that may be percentages.
 #pragma once
 
 #include <chrono>
@@ -41,6 +41,11 @@ class WorkList {
   Soon soon_;
 };
 
+// Sees all objects of a kind that are there, as added, and then whatever changes, as long as the
+// watch is kept.
+[[nodiscard]] Watch follow(Store& store, Kind kind,
+                           const std::function<void(const WatchEvent&)>& see);
+
 // A pod as the template of its owner describes it, with the owner's reference, not yet named.
 [[nodiscard]] json::object pod_of_template(const StoredObject& owner, const json::object& tree);
 // The reference by which the owner controls an object.
@@ -55,9 +60,6 @@ enum class Round : std::uint8_t { up, down };
 
 // Sets or removes a field with a count, as the API leaves out zeros.
 void set_count(json::object& status, std::string_view key, std::int64_t count);
-
-// The condition of that type in the object's status; null if there is none.
-[[nodiscard]] const json::object* find_condition(const json::object& object, std::string_view type);
 
 // Takes an owner's reference out of, or puts it into, an object. Failure is left to the next look.
 void disown(Api& api, const ObjectPtr& object, const std::string& owner_uid);

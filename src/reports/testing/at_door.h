@@ -70,13 +70,14 @@ struct AtDoor : ::testing::Test {
     std::string heard;
     int ends = 0;
   };
-  std::unique_ptr<Agent> come(const std::string& token, std::string protocol = kReportsProtocol) {
+  std::unique_ptr<Agent> come(const std::string& token,
+                              std::string protocol = codec::kReportsProtocol) {
     auto agent = std::make_unique<Agent>();
     net::Headers headers{{"Authorization", "Bearer " + token}};
     if (!protocol.empty()) headers.emplace_back("Upgrade", std::move(protocol));
     Agent* at = agent.get();
     agent->stream =
-        http->open({.target = kReportsPath, .headers = std::move(headers)}, {},
+        http->open({.target = codec::kReportsPath, .headers = std::move(headers)}, {},
                    {.head = [at](net::HttpResponse head) { at->head = std::move(head); },
                     .data = [at](std::string_view data) { at->heard += data; },
                     .end = [at](const auto&) { ++at->ends; }});

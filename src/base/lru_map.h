@@ -1,4 +1,6 @@
-// A map with text keys that forgets what was not used for the longest time.
+// A map with text keys that holds at most so many entries: the one that was not used for the
+// longest time gives way to a new one. All operations take constant time; values keep their
+// addresses.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace stowage::kube {
+namespace stowage::base {
 
 template <typename Value>
 class LruMap {
@@ -23,6 +25,13 @@ class LruMap {
     return &found->second->second;
   }
 
+  // The same, and does not count as a use.
+  Value* peek(std::string_view key) {
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? nullptr : &found->second->second;
+  }
+
+  // Replaces what is there.
   Value& put(std::string key, Value value) {
     erase(key);
     if (entries_.size() >= size_max_) {
@@ -44,11 +53,15 @@ class LruMap {
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
+  // The last used first.
+  using Entries = std::list<std::pair<const std::string, Value>>;
+  [[nodiscard]] Entries& entries() { return entries_; }
+  [[nodiscard]] const Entries& entries() const { return entries_; }
+
  private:
-  using Entries = std::list<std::pair<std::string, Value>>;
   std::size_t size_max_;
-  Entries entries_;  // the last used first
+  Entries entries_;
   std::unordered_map<std::string_view, typename Entries::iterator> by_key_;
 };
 
-}  // namespace stowage::kube
+}  // namespace stowage::base

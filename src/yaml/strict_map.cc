@@ -1,4 +1,4 @@
-#include "controller/yaml_reader.h"
+#include "yaml/strict_map.h"
 
 #include <algorithm>
 #include <array>
@@ -15,15 +15,17 @@
 
 #include "base/nearest.h"
 
-namespace stowage::controller {
+namespace stowage::yaml {
 
-struct YamlMap::Node {
+struct StrictMap::Node {
   YAML::Node yaml;
+  YAML::Mark mark = yaml.Mark();
 };
 
-struct YamlMap::Shared {
-  std::string file;
+struct StrictMap::Shared {
+  Source source;
   std::string error;
+  std::size_t mappings = 0;  // of lists, read so far
 };
 
 namespace {
@@ -35,11 +37,15 @@ struct Unit {
 constexpr std::array<Unit, 4> kUnits{
     {{"h", 3'600'000'000'000}, {"m", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}}};
 
-std::string kind_of(const YAML::Node& node) {
+std::string shown(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : text.substr(0, most) + "...";
+}
+
+std::string kind_of_node(const YAML::Node& node, std::size_t most) {
   switch (node.Type()) {
     case YAML::NodeType::Undefined:
     case YAML::NodeType::Null: return "nothing";
-    case YAML::NodeType::Scalar: return fmt::format("\"{}\"", node.Scalar());
+    case YAML::NodeType::Scalar: return fmt::format("\"{}\"", shown(node.Scalar(), most));
     case YAML::NodeType::Sequence: return "a list";
     case YAML::NodeType::Map: return "a mapping";
   }
@@ -77,51 +83,57 @@ std::string place(const std::string& file, const YAML::Mark& mark) {
 
 }  // namespace
 
-YamlMap::YamlMap(std::unique_ptr<Node> node, std::shared_ptr<Shared> shared, std::string path)
+StrictMap::StrictMap(std::unique_ptr<Node> node, std::shared_ptr<Shared> shared, std::string path)
     : node_(std::move(node)), shared_(std::move(shared)), path_(std::move(path)) {}
-YamlMap::~YamlMap() = default;
-YamlMap::YamlMap(YamlMap&&) noexcept = default;
-YamlMap& YamlMap::operator=(YamlMap&&) noexcept = default;
+StrictMap::~StrictMap() = default;
+StrictMap::StrictMap(StrictMap&&) noexcept = default;
+StrictMap& StrictMap::operator=(StrictMap&&) noexcept = default;
 
-Result<YamlMap> YamlMap::parse(std::string_view text, const std::string& file) {
-  auto shared = std::make_shared<Shared>();
-  shared->file = file;
+Result<StrictMap> StrictMap::parse(std::string_view text, Source source) {
+  const std::string file = source.file;
+  const std::size_t most = source.limits.shown;
+  auto shared = std::make_shared<Shared>(Shared{.source = std::move(source)});
   try {
     if (has_several_documents(std::string(text))) {
       return fail(file + ": more than one YAML document");
     }
     YAML::Node root = YAML::Load(std::string(text));
     if (!root.IsMap() && !root.IsNull()) {
-      return fail(fmt::format("{}: expected a mapping of keys, found {}", file, kind_of(root)));
+      return fail(
+          fmt::format("{}: expected a mapping of keys, found {}", file, kind_of_node(root, most)));
     }
-    return YamlMap(std::make_unique<Node>(Node{root}), shared, "");
+    return StrictMap(std::make_unique<Node>(Node{root}), shared, "");
   } catch (const YAML::Exception& e) {
-    return fail(fmt::format("{}: {}", place(file, e.mark), e.msg));
+    return fail(fmt::format("{}: {}", place(file, e.mark), shown(e.msg, most)));
   }
 }
 
-std::string YamlMap::path_of(const std::string& key) const {
+std::string StrictMap::kind_of(const Node& node) const {
+  return kind_of_node(node.yaml, shared_->source.limits.shown);
+}
+
+std::string StrictMap::path_of(const std::string& key) const {
   return path_.empty() ? key : path_ + "." + key;
 }
 
-void YamlMap::problem(const Node& at, const std::string& key, const std::string& why) {
+void StrictMap::problem(const Node& at, const std::string& key, const std::string& why) {
   if (!shared_->error.empty()) return;
-  shared_->error =
-      fmt::format("{}: {}: {}", place(shared_->file, at.yaml.Mark()), path_of(key), why);
+  shared_->error = fmt::format("{}: {}: {}", place(shared_->source.file, at.mark),
+                               path_of(shown(key, shared_->source.limits.shown)), why);
 }
 
-void YamlMap::refuse(const std::string& key, const std::string& why) {
+void StrictMap::refuse(const std::string& key, const std::string& why) {
   const auto node = child(key);
   problem(node ? *node : *node_, key, why);
 }
 
-std::unique_ptr<YamlMap::Node> YamlMap::child(const std::string& key) {
+std::unique_ptr<StrictMap::Node> StrictMap::child(const std::string& key) {
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
   if (!node_->yaml.IsMap()) return nullptr;
   for (const auto& entry : node_->yaml) {
-    if (entry.first.IsScalar() && entry.first.Scalar() == key) {
-      return std::make_unique<Node>(Node{entry.second});
-    }
+    if (!entry.first.IsScalar() || entry.first.Scalar() != key) continue;
+    const bool at_key = shared_->source.null_at_key && entry.second.IsNull();
+    return std::make_unique<Node>(Node{entry.second, (at_key ? entry.first : entry.second).Mark()});
   }
   return nullptr;
 }
@@ -150,34 +162,34 @@ std::string to_text(std::chrono::nanoseconds duration) {
   return duration.count() == 0 ? "0s" : fmt::format("{}ns", duration.count());
 }
 
-bool YamlMap::has(const std::string& key) { return child(key) != nullptr; }
+bool StrictMap::has(const std::string& key) { return child(key) != nullptr; }
 
-void YamlMap::text(const std::string& key, std::string& value) {
+void StrictMap::text(const std::string& key, std::string& value) {
   const auto node = child(key);
   if (!node) return;
   if (!node->yaml.IsScalar() || node->yaml.Scalar().empty()) {
-    return problem(*node, key, "expected a text, found " + kind_of(node->yaml));
+    return problem(*node, key, "expected a text, found " + kind_of(*node));
   }
   value = node->yaml.Scalar();
 }
 
-void YamlMap::texts(const std::string& key, std::vector<std::string>& values) {
+void StrictMap::texts(const std::string& key, std::vector<std::string>& values) {
   const auto node = child(key);
   if (!node) return;
   if (!node->yaml.IsSequence()) {
-    return problem(*node, key, "expected a list, found " + kind_of(node->yaml));
+    return problem(*node, key, "expected a list, found " + kind_of(*node));
   }
   values.clear();
   for (const auto& entry : node->yaml) {
     if (!entry.IsScalar() || entry.Scalar().empty()) {
-      return problem(Node{entry}, fmt::format("{}[{}]", key, values.size()),
-                     "expected a text, found " + kind_of(entry));
+      return problem({entry}, fmt::format("{}[{}]", key, values.size()),
+                     "expected a text, found " + kind_of({entry}));
     }
     values.push_back(entry.Scalar());
   }
 }
 
-void YamlMap::boolean(const std::string& key, bool& value) {
+void StrictMap::boolean(const std::string& key, bool& value) {
   const auto node = child(key);
   if (!node) return;
   const bool scalar = node->yaml.IsScalar();
@@ -186,11 +198,11 @@ void YamlMap::boolean(const std::string& key, bool& value) {
   } else if (scalar && node->yaml.Scalar() == "false") {
     value = false;
   } else {
-    problem(*node, key, "expected true or false, found " + kind_of(node->yaml));
+    problem(*node, key, "expected true or false, found " + kind_of(*node));
   }
 }
 
-void YamlMap::number(const std::string& key, const Range& range, double& value) {
+void StrictMap::number(const std::string& key, const Range& range, double& value) {
   const auto node = child(key);
   if (!node) return;
   double read = 0;
@@ -199,12 +211,12 @@ void YamlMap::number(const std::string& key, const Range& range, double& value) 
   if (!fine) {
     return problem(*node, key,
                    fmt::format("expected a number from {} to {}, found {}", range.min, range.max,
-                               kind_of(node->yaml)));
+                               kind_of(*node)));
   }
   value = read;
 }
 
-void YamlMap::whole(const std::string& key, const Range& range, std::uint32_t& value) {
+void StrictMap::whole(const std::string& key, const Range& range, std::uint32_t& value) {
   double read = value;
   const bool before = shared_->error.empty();
   number(key, range, read);
@@ -214,50 +226,83 @@ void YamlMap::whole(const std::string& key, const Range& range, std::uint32_t& v
   value = static_cast<std::uint32_t>(read);
 }
 
-void YamlMap::duration(const std::string& key, const DurationRange& range,
-                       std::chrono::nanoseconds& value) {
+void StrictMap::duration(const std::string& key, const DurationRange& range,
+                         std::chrono::nanoseconds& value) {
   const auto node = child(key);
   if (!node) return;
   const auto read = node->yaml.IsScalar() ? parse_duration(node->yaml.Scalar()) : std::nullopt;
   if (!read || *read < range.min || *read > range.max) {
     return problem(*node, key,
                    fmt::format("expected a time from {} to {}, e.g. 50ms, 60s, 10m or 1h, found {}",
-                               to_text(range.min), to_text(range.max), kind_of(node->yaml)));
+                               to_text(range.min), to_text(range.max), kind_of(*node)));
   }
   value = *read;
 }
 
-void YamlMap::map(const std::string& key, const std::function<void(YamlMap&)>& read) {
+void StrictMap::map(const std::string& key, const std::function<void(StrictMap&)>& read) {
   auto node = child(key);
   if (!node) return;
   if (!node->yaml.IsMap()) {
-    return problem(*node, key, "expected a mapping of keys, found " + kind_of(node->yaml));
+    return problem(*node, key, "expected a mapping of keys, found " + kind_of(*node));
   }
-  YamlMap inner(std::move(node), shared_, path_of(key));
+  StrictMap inner(std::move(node), shared_, path_of(key));
   read(inner);
   (void)inner.finish();
 }
 
-void YamlMap::list(const std::string& key, const std::function<void(YamlMap&)>& read) {
-  auto node = child(key);
+void StrictMap::list(const std::string& key, const std::function<void(StrictMap&)>& read,
+                     std::size_t most) {
+  const auto node = child(key);
   if (!node) return;
   if (!node->yaml.IsSequence()) {
-    return problem(*node, key, "expected a list, found " + kind_of(node->yaml));
+    return problem(*node, key, "expected a list, found " + kind_of(*node));
   }
+  if (node->yaml.size() > most) {
+    return problem(*node, key, fmt::format("more than {} entries", most));
+  }
+  const std::size_t in_all = shared_->source.limits.mappings;
   std::size_t number = 0;
   for (const auto& entry : node->yaml) {
     const std::string name = fmt::format("{}[{}]", key, number++);
     auto element = std::make_unique<Node>(Node{entry});
     if (!entry.IsMap()) {
-      return problem(*element, name, "expected a mapping of keys, found " + kind_of(entry));
+      return problem(*element, name, "expected a mapping of keys, found " + kind_of(*element));
     }
-    YamlMap inner(std::move(element), shared_, path_of(name));
+    if (++shared_->mappings > in_all) {
+      return problem(*element, name, fmt::format("more than {} entries in all", in_all));
+    }
+    StrictMap inner(std::move(element), shared_, path_of(name));
     read(inner);
     (void)inner.finish();
   }
 }
 
-Status YamlMap::finish() {
+std::optional<std::string> StrictMap::word(const std::string& key, const char* wanted) {
+  const auto node = child(key);
+  if (!node) return std::nullopt;
+  const bool good = node->yaml.IsScalar() && !node->yaml.Scalar().empty() &&
+                    node->yaml.Scalar().size() <= shared_->source.limits.word;
+  if (good) return node->yaml.Scalar();
+  problem(*node, key, fmt::format("expected {}, found {}", wanted, kind_of(*node)));
+  return std::nullopt;
+}
+
+std::optional<StrictMap::Rows> StrictMap::rows(const std::string& key, RowsShape shape) {
+  const auto node = child(key);
+  if (!node || !node->yaml.IsSequence() || node->yaml.size() > shape.rows_max) return std::nullopt;
+  Rows all;
+  for (const auto& entry : node->yaml) {
+    if (!entry.IsSequence() || entry.size() != shape.columns) return std::nullopt;
+    std::vector<std::string>& row = all.emplace_back();
+    for (const auto& item : entry) {
+      if (!item.IsScalar()) return std::nullopt;
+      row.push_back(item.Scalar());
+    }
+  }
+  return all;
+}
+
+Status StrictMap::finish() {
   std::set<std::string> seen;
   if (node_->yaml.IsMap()) {
     for (const auto& entry : node_->yaml) {
@@ -269,7 +314,8 @@ Status YamlMap::finish() {
       const std::string& key = entry.first.Scalar();
       if (!seen.insert(key).second) problem(at, key, "the key is there twice");
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-      const std::string hint = base::nearest(key, known_);
+      const bool misspelt = key.size() <= shared_->source.limits.key_hint;
+      const std::string hint = misspelt ? base::nearest(key, known_) : "";
       problem(at, key,
               hint.empty() ? fmt::format("unknown key; known are {}", fmt::join(known_, ", "))
                            : fmt::format("unknown key; did you mean \"{}\"?", hint));
@@ -279,4 +325,4 @@ Status YamlMap::finish() {
   return {};
 }
 
-}  // namespace stowage::controller
+}  // namespace stowage::yaml

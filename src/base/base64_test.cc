@@ -1,9 +1,9 @@
-#include "kube/base64.h"
+#include "base/base64.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace stowage::kube {
+namespace stowage::base {
 namespace {
 
 TEST(Base64, EncodesTheVectorsOfTheStandard) {
@@ -14,13 +14,18 @@ TEST(Base64, EncodesTheVectorsOfTheStandard) {
   EXPECT_EQ(base64_encode("foobar"), "Zm9vYmFy");
 }
 
-TEST(Base64, PassesOverLineBreaks) {
-  EXPECT_EQ(base64_decode("Zm9v\nYmFy\n").value_or("?"), "foobar");
+TEST(Base64, PassesOverBlanksUnlessToldNotTo) {
+  for (const char* text : {"Zm9v\nYmFy\n", " Zm9vYmFy", "Zm9v\tYmFy", "Zm9vYmFy\r\n"}) {
+    EXPECT_EQ(base64_decode(text).value_or("?"), "foobar");
+    EXPECT_FALSE(base64_decode(text, Base64Blanks::refuse)) << text;
+  }
+  EXPECT_EQ(base64_decode("Zm9vYg==", Base64Blanks::refuse).value_or("?"), "foob");
 }
 
 TEST(Base64, RefusesWhatIsNotBase64) {
   for (const char* text : {"Zg", "Zg=", "Z", "Zm9v*", "Zg==Zg==", "====", "Zm9vY", "Zg==="}) {
     EXPECT_FALSE(base64_decode(text).has_value()) << text;
+    EXPECT_FALSE(base64_decode(text, Base64Blanks::refuse).has_value()) << text;
   }
 }
 
@@ -29,4 +34,4 @@ RC_GTEST_PROP(Base64, DecodingUndoesEncoding, (const std::string& bytes)) {
 }
 
 }  // namespace
-}  // namespace stowage::kube
+}  // namespace stowage::base

@@ -1,9 +1,9 @@
-#include "kube/base64.h"
+#include "base/base64.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace stowage::kube {
+namespace stowage::base {
 namespace {
 
 constexpr std::string_view kAlphabet =
@@ -29,14 +29,14 @@ std::string base64_encode(std::string_view bytes) {
   return text;
 }
 
-std::optional<std::string> base64_decode(std::string_view text) {
+std::optional<std::string> base64_decode(std::string_view text, Base64Blanks blanks) {
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3);
   std::uint32_t group = 0;
   std::size_t letters = 0;  // of the whole text, without padding
   std::size_t padding = 0;
   for (const char c : text) {
-    if (is_blank(c)) continue;
+    if (blanks == Base64Blanks::skip && is_blank(c)) continue;
     if (c == '=') {
       ++padding;
       continue;
@@ -57,4 +57,4 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return bytes;
 }
 
-}  // namespace stowage::kube
+}  // namespace stowage::base
