@@ -45,6 +45,7 @@ class Leg:
         self.seed = seed
         self.chance = random.Random(seed)
         self.failed = False
+        self.checked = 0  # checks that came to an end
         self.said = []
 
     def light(self):
@@ -93,8 +94,19 @@ class Leg:
         return (self.must("cmake", "--preset", preset, "--log-level=WARNING", *options)
                 and self.must("cmake", "--build", f"build/{preset}", "-j", JOBS, *words))
 
+    def check(self, *command):
+        """As must(); counts as a check."""
+        passed = self.must(*command)
+        self.checked += 1
+        return passed
+
     def test(self, preset, *words):
-        self.must("ctest", "--preset", preset, "-j", JOBS, *words)
+        self.check("ctest", "--preset", preset, "-j", JOBS, *words)
+
+    def outcome(self):
+        if self.failed:
+            return "FAILED"
+        return f"passed {self.checked} checks" if self.checked else "CHECKED NOTHING in its time"
 
 
 def asan(leg):
@@ -132,14 +144,14 @@ def tsan(leg):
     leg.say(f"tsan: tests of modules in this order: {' '.join(modules)}")
     for module in modules:
         if leg.build("threads", f"{module}_test"):
-            leg.must(f"build/threads/src/{module}/{module}_test", "--gtest_brief=1")
+            leg.check(f"build/threads/src/{module}/{module}_test", "--gtest_brief=1")
             leg.say(f"tsan: ran {module}_test")
 
 
 def lint_deep(leg):
     """headers alone and clang-tidy"""
     if not leg.light():
-        leg.must("make", "lint-deep")
+        leg.check("make", "lint-deep")
         leg.say("lint-deep: all headers, and clang-tidy on all of src/")
         return
     if not leg.must("cmake", "--preset", "dev", "--log-level=WARNING"):
@@ -152,8 +164,8 @@ def lint_deep(leg):
     try:
         for start in range(0, len(sources), JOBS):
             some = sources[start:start + JOBS]
-            leg.must("run-clang-tidy-16", "-quiet", "-j", JOBS, "-p", "build/dev",
-                     *(f"^{re.escape(path)}$" for path in some))
+            leg.check("run-clang-tidy-16", "-quiet", "-j", JOBS, "-p", "build/dev",
+                      *(f"^{re.escape(path)}$" for path in some))
             done += len(some)
     finally:
         leg.say(f"lint-deep: clang-tidy on {done} of {len(sources)} sources")
@@ -172,6 +184,7 @@ def faults_long(leg):
             leg.run("build/release/tests/faults/stowage_faults", "--seeds", FAULT_SEEDS,
                     "--first", first + done)
             done += FAULT_SEEDS
+            leg.checked += 1
     finally:
         leg.say(f"faults-long: {done} seeds from {first}")
 
@@ -187,9 +200,9 @@ def fuzz_long(leg):
     try:
         for start in range(0, len(names), JOBS):
             some = names[start:start + JOBS]
-            leg.must("make", "fuzz-run", f"FUZZ_SECONDS={seconds}",
-                     f"FUZZ_SEED={1 + leg.chance.randrange(2**31 - 1)}",
-                     f"FUZZERS={' '.join(some)}")
+            leg.check("make", "fuzz-run", f"FUZZ_SECONDS={seconds}",
+                      f"FUZZ_SEED={1 + leg.chance.randrange(2**31 - 1)}",
+                      f"FUZZERS={' '.join(some)}")
             done += some
     finally:
         leg.say(f"fuzz-long: {seconds} s each for {len(done)} of {len(names)}: {' '.join(done)}")
@@ -200,14 +213,14 @@ def kube_faults(leg):
     if not leg.build("release", "stowage_program"):
         return
     if not leg.light():
-        leg.must("make", "kube-faults")
+        leg.check("make", "kube-faults")
         leg.say("kube-faults: all cases")
         return
     cases = list(KUBE_CASES)
     leg.chance.shuffle(cases)
     for case in cases:
-        leg.must(sys.executable, "tests/kubernetes/faults_test.py", "--rounds", 2, "--pods", 200,
-                 "-k", case)
+        leg.check(sys.executable, "tests/kubernetes/faults_test.py", "--rounds", 2, "--pods", 200,
+                  "-k", case)
         leg.say(f"kube-faults: ran {case}, 2 rounds, 200 pods")
 
 
@@ -232,8 +245,9 @@ def self_test():
     assert {chosen(str(number)) for number in range(100)} == set(LEGS)
     leg = Leg(60, "seed")
     assert leg.run("echo", "x", quiet=True) == (0, "x\n")
-    assert leg.must("true") and not leg.failed
-    assert not leg.must("false") and leg.failed
+    assert leg.outcome().startswith("CHECKED NOTHING")
+    assert leg.check("true") and leg.outcome() == "passed 1 checks"
+    assert not leg.must("false") and leg.outcome() == "FAILED"
     late = Leg(0.2, "seed")
     begun = time.monotonic()
     try:
@@ -265,7 +279,7 @@ def main():
         LEGS[name](leg)
     except OutOfTime:
         leg.say(f"{name}: stopped when its time was over")
-    print(f"matrix: leg {name} {'FAILED' if leg.failed else 'passed'}:")
+    print(f"matrix: leg {name} {leg.outcome()}:")
     print("\n".join(f"  {line}" for line in leg.said))
     return 1 if leg.failed else 0
 

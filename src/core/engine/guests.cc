@@ -363,6 +363,7 @@ void Engine::Body::on(const PodHeld& e) {
 void Engine::Body::hold_promised(const PodHeld& e) {
   if (e.until <= now_ || !asks_for_cards(e.pod)) return;
   if (ledger_.find_pod(e.pod.uid).valid()) return;
+  if (waiting_.parked(e.pod.uid) != nullptr) return;  // it is ours to place
   const NodeIndex node = ledger_.find_node(e.node);
   const Positions at = positions_on(e.node, e.cards);
   const bool free = node.valid() && ledger_.present(node) && at.absent.empty() &&

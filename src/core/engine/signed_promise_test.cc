@@ -114,5 +114,15 @@ TEST_F(SignedPromise, OfANumberOfCardsThatAreTakenIsDebt) {
   EXPECT_EQ(binds(tell(HoldEnded{"p"})), 1U);
 }
 
+// Such a pod would be tried again without end.
+TEST_F(SignedPromise, OfAPodThatWaitsHereIsNotHeld) {
+  bound("other");
+  EXPECT_EQ(binds(tell(PodPending{pod("p").gpus(1)})), 0U);
+  (void)tell(promise("p", "a", "a/0"));
+  EXPECT_EQ(engine_.counters().held, 0U);
+  (void)tell(QuotaChanged{});
+  EXPECT_EQ(binds(tell(PodGone{"other"})), 1U);
+}
+
 }  // namespace
 }  // namespace stowage::core
