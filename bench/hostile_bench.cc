@@ -48,6 +48,7 @@ class Bench {
       const std::string name = size == Size::largest ? "largest" : "within limits";
       if (wanted(name + ", pending")) pods(name + ", pending", size, false);
       if (wanted(name + ", bound")) pods(name + ", bound", size, true);
+      if (size == Size::within_limits && wanted("searches")) scattered("searches");
       if (wanted(name + ", other kinds")) things(name + ", other kinds", size);
       if (wanted(name + ", nodes")) nodes(name + ", nodes", size);
     }
@@ -75,13 +76,15 @@ class Bench {
   static double heap_mib() { return static_cast<double>(heap_bytes()) / kMib; }
 
   // Ordinary pods come and go beside whoever is there; some of them are more important.
-  void churn(Controller& controller, const std::string& part, const std::string& what) {
+  using PodText = std::string (*)(const std::string& name, int priority, const std::string& node);
+  void churn(Controller& controller, const std::string& part, const std::string& what,
+             PodText text = plain_pod_json) {
     const double before = heap_mib();
     (void)controller.take_longest();
     std::vector<std::string> there;
     for (int i = 0; i < 3000; ++i) {
       const std::string name = fmt::format("plain-{}", i);
-      controller.see_pod(plain_pod_json(name, i % 10 == 0 ? 100 : 0, ""));
+      controller.see_pod(text(name, i % 10 == 0 ? 100 : 0, ""));
       there.push_back(name);
       if (there.size() > 500) {
         controller.lose_pod(there.front());
@@ -177,6 +180,37 @@ class Bench {
     line.engine_ms = longest.engine;
     line.heap_mib = heap_mib() - empty;
     add(line);
+  }
+
+  // Pods for whose cards there is no end of ways to be tried.
+  void scattered(const std::string& part) {
+    Controller controller;
+    const double before = heap_mib();
+    for (int n = 0; n < kNodes; ++n) {
+      controller.see_node(share_node_json(fmt::format("node-{}", n)));
+    }
+    Line line{.part = part, .what = "shares that fit by their sum", .objects = kPods};
+    (void)controller.take_longest();
+    for (std::size_t i = 0; i < kPods; ++i) {
+      const std::string json = scattered_pod_json(i, static_cast<int>(i % 3));
+      line.object_mib += static_cast<double>(json.size()) / kMib;
+      controller.see_pod(json);
+      if (i % 50 == 0) controller.tick();
+    }
+    for (int i = 0; i < 20; ++i) controller.tick();
+    auto longest = controller.take_longest();
+    line.decode_ms = longest.decode;
+    line.engine_ms = longest.engine;
+    line.heap_mib = heap_mib() - before;
+    add(line);
+    churn(controller, part, "ordinary pods beside them", share_pod_json);
+    for (std::size_t i = 0; i < kPods; ++i) controller.lose_pod(scattered_uid(i));
+    longest = controller.take_longest();
+    add({.part = part,
+         .what = "left when they have gone",
+         .decode_ms = longest.decode,
+         .engine_ms = longest.engine,
+         .heap_mib = heap_mib() - before});
   }
 
   void things(const std::string& part, Size size) {

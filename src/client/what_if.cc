@@ -220,7 +220,7 @@ class Rehearsal {
   }
 
   void tell(const core::Event& event) {
-    for (auto& command : engine_.handle(event, base::Instant{})) {
+    for (auto& command : engine_.handle_all(event, base::Instant{})) {
       if (const auto* reject = std::get_if<core::Reject>(&command); reject && placing_.empty()) {
         out_.notes.push_back(fmt::format("{}: {}", reject->subject, reject->why));
       } else {

@@ -54,6 +54,7 @@ void Runner::set_slow_binds(std::size_t count) {
 }
 
 std::size_t Runner::room() const {
+  if (engine_.unfinished()) return 0;  // pods that wait already come first
   const std::size_t under_way = engine_.counters().binding;
   const std::size_t binding = under_way - std::min(under_way, slow_binds_.load());
   return std::min(binds_max_ > binding ? binds_max_ - binding : 0, kPendingPerBatch);
@@ -86,14 +87,28 @@ void Runner::work(std::vector<Mailbox::Message>& batch) {
     if (auto* question = std::get_if<Mailbox::Question>(&message)) {
       (*question)({.engine = engine_, .now = engine_time(loop_), .out = out});
     } else {
-      handle(std::get<core::Event>(message), out);
+      const auto& event = std::get<core::Event>(message);
+      // Pods that wait already come first.
+      if (std::holds_alternative<core::PodPending>(event)) finish(out, before);
+      handle(event, out);
     }
     const net::Duration after = net::thread_time();
     longest_.add(after - before, loop_.now());
     before = after;
   }
+  // Questions and replies that have come meanwhile have their turn between.
+  if (engine_.unfinished()) mailbox_.put_reply(core::Continue{});
   publish();
   if (!out.empty()) output_(std::move(out));
+}
+
+void Runner::finish(core::Commands& out, net::Duration& before) {
+  while (engine_.unfinished()) {
+    handle(core::Continue{}, out);
+    const net::Duration after = net::thread_time();
+    longest_.add(after - before, loop_.now());
+    before = after;
+  }
 }
 
 void Runner::handle(const core::Event& event, core::Commands& out) {

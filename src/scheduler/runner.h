@@ -66,6 +66,8 @@ class Runner {
   [[nodiscard]] std::size_t room() const;  // for pods that want a place
   void work(std::vector<Mailbox::Message>& batch);
   void handle(const core::Event& event, core::Commands& out);
+  // What the engine has left undone, all of it. `before`: when the last event ended.
+  void finish(core::Commands& out, net::Duration& before);
   void publish();
 
   core::Engine engine_;

@@ -34,6 +34,30 @@ class Collector {
   core::Commands commands_;
 };
 
+// One event of the engine does a bounded amount of work; the rest follows without another event.
+TEST(Runner, GoesOnWithWhatAnEventHasLeft) {
+  constexpr int kPods = 300;
+  Mailbox mailbox;
+  net::EventLoop loop;
+  Collector out;
+  Runner runner({.profiles = {policy("binpack")}, .binds_max = 1000}, mailbox, loop,
+                [&](core::Commands commands) { out.add(std::move(commands)); });
+  runner.start();
+  mailbox.open();
+  for (int i = 0; i < kPods; ++i) {
+    mailbox.put_pod(core::PodPending{pod("p" + std::to_string(i)).cpu_milli(10)});
+  }
+  (void)out.wait_for(kPods);  // refusals
+  core::NodeSpec spec = node("a").cards(1);
+  spec.allocatable.cpu_milli = 1'000'000;
+  spec.allocatable.pods = 1000;
+  mailbox.put_node(core::NodeChanged{spec});
+  const core::Commands all = out.wait_for(2 * kPods);
+  for (std::size_t i = kPods; i < all.size(); ++i) {
+    EXPECT_TRUE(std::holds_alternative<core::Bind>(all[i]));
+  }
+}
+
 TEST(Runner, DecidesOnItsOwnThreadAndAnswersQuestions) {
   Mailbox mailbox;
   net::EventLoop loop;

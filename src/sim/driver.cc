@@ -57,7 +57,7 @@ Status Driver::settle(core::Event event, base::Instant now) {
   events_.push_back(std::move(event));
   for (std::size_t i = 0; i < events_.size(); ++i) {
     const core::Event current = std::move(events_[i]);
-    for (core::Command& command : engine_.handle(current, now)) {
+    for (core::Command& command : engine_.handle_all(current, now)) {
       if (auto* bind = std::get_if<core::Bind>(&command)) {
         outcome_.bound.push_back(id_of(bind->uid));
         events_.emplace_back(core::BindDone{std::move(bind->uid)});

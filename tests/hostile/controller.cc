@@ -61,16 +61,21 @@ void Controller::run() {
     if (!batch || batch->empty()) return;
     for (const auto& message : *batch) {
       now_ += 1'000'000;
-      const auto& event = std::get<core::Event>(message);
-      const double start = cpu_seconds();
-      const core::Commands commands = engine_.handle(event, {now_});
-      longest_.engine = std::max(longest_.engine, (cpu_seconds() - start) * 1e3);
-      for (const auto& command : commands) {
-        if (const auto* bind = std::get_if<core::Bind>(&command)) {
-          ++bound_;
-          (void)engine_.handle(core::BindDone{bind->uid}, {now_});
-        }
-      }
+      handle(std::get<core::Event>(message));
+      while (engine_.unfinished()) handle(core::Continue{});
+    }
+  }
+}
+
+void Controller::handle(const core::Event& event) {
+  const double start = cpu_seconds();
+  const core::Commands commands = engine_.handle(event, {now_});
+  longest_.engine = std::max(longest_.engine, (cpu_seconds() - start) * 1e3);
+  most_commands_ = std::max(most_commands_, commands.size());
+  for (const auto& command : commands) {
+    if (const auto* bind = std::get_if<core::Bind>(&command)) {
+      ++bound_;
+      handle(core::BindDone{bind->uid});
     }
   }
 }

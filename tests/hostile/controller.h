@@ -58,6 +58,7 @@ class Controller {
   [[nodiscard]] std::size_t refused() const { return refused_; }
   [[nodiscard]] std::size_t bound() const { return bound_; }
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
+  [[nodiscard]] std::size_t most_commands() const { return most_commands_; }  // of one event
   // The last sentence with which a pod was refused by name.
   [[nodiscard]] std::string why(const std::string& name) const;
 
@@ -65,6 +66,7 @@ class Controller {
   template <class Work>
   void decode(Work&& work);
   void run();
+  void handle(const core::Event& event);
 
   codec::Decoder decoder_;
   scheduler::Mailbox mailbox_;
@@ -76,6 +78,7 @@ class Controller {
   std::size_t refused_ = 0;
   std::size_t bound_ = 0;
   std::size_t unreadable_ = 0;
+  std::size_t most_commands_ = 0;
 };
 
 }  // namespace stowage::hostile

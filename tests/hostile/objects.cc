@@ -259,6 +259,40 @@ std::string plain_pod_json(const std::string& name, int priority, const std::str
       name, bound, priority);
 }
 
+std::string scattered_uid(std::size_t number) { return fmt::format("scattered-{}", number); }
+
+std::string scattered_pod_json(std::size_t number, int priority) {
+  std::string containers;
+  for (std::size_t i = 0; i < 12; ++i) {
+    const std::size_t percent = 52 + (number * 7 + i * 5 + number / 15 * i) % 15;
+    containers += fmt::format(
+        R"({}{{"name":"c{}","resources":{{"limits":{{"stowage.dev/gpu-core":"{}"}}}}}})",
+        i == 0 ? "" : ",", i, percent);
+  }
+  return fmt::format(R"({{"metadata":{{"name":"{0}","namespace":"ns","uid":"{0}"}},)"
+                     R"("spec":{{"schedulerName":"stowage","priority":{1},"containers":[{2}]}},)"
+                     R"("status":{{"phase":"Pending"}}}})",
+                     scattered_uid(number), priority, containers);
+}
+
+std::string share_pod_json(const std::string& name, int priority, const std::string& node) {
+  const std::string bound = node.empty() ? "" : fmt::format(R"("nodeName":"{}",)", node);
+  return fmt::format(
+      R"({{"metadata":{{"name":"{0}","namespace":"plain","uid":"{0}"}},)"
+      R"("spec":{{"schedulerName":"stowage",{1}"priority":{2},"containers":[{{"name":"main",)"
+      R"("resources":{{"limits":{{"stowage.dev/gpu-core":"40"}}}}}}]}},)"
+      R"("status":{{"phase":"Pending"}}}})",
+      name, bound, priority);
+}
+
+std::string share_node_json(const std::string& name) {
+  return fmt::format(
+      R"({{"metadata":{{"name":"{0}","uid":"{0}","labels":{{"kubernetes.io/hostname":"{0}"}}}},)"
+      R"("spec":{{}},"status":{{"allocatable":{{"cpu":"64","memory":"512Gi","pods":"250",)"
+      R"("stowage.dev/gpu":"8","stowage.dev/gpu-memory":"640000"}}}}}})",
+      name);
+}
+
 const std::vector<Kind>& node_kinds() {
   static const std::vector<Kind> kinds{
       {"labels", R"(L@)", text_pair, core::kMaxNodeLabels - 8},

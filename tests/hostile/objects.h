@@ -42,6 +42,16 @@ struct PodAsk {
 [[nodiscard]] std::string plain_pod_json(const std::string& name, int priority,
                                          const std::string& node);
 
+// A pod whose shares of cards are as much in all as a node of share_node_json() has, or a little
+// less; but no card holds two of them, and there are more of them than cards. Each is another
+// shape.
+[[nodiscard]] std::string scattered_uid(std::size_t number);
+[[nodiscard]] std::string scattered_pod_json(std::size_t number, int priority);
+[[nodiscard]] std::string share_node_json(const std::string& name);
+// An ordinary pod that wants a share of a card of such a node.
+[[nodiscard]] std::string share_pod_json(const std::string& name, int priority,
+                                         const std::string& node);
+
 [[nodiscard]] const std::vector<Kind>& node_kinds();
 [[nodiscard]] std::string node_json(const Kind* kind, const std::string& name, Size size);
 

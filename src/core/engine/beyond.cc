@@ -97,6 +97,7 @@ bool curable(ReasonCode code) {
     case ReasonCode::card_slots:
     case ReasonCode::numa:
     case ReasonCode::link:
+    case ReasonCode::search:
     case ReasonCode::held_back:
     case ReasonCode::cpu:
     case ReasonCode::memory:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/agenda.h"
 #include "core/engine/beyond.h"
 #include "core/engine/engine.h"
 #include "core/engine/loads.h"
@@ -29,6 +31,7 @@ class Engine::Body {
   Body(std::vector<PolicyOptions> profiles, EngineOptions options);
 
   Commands handle(const Event& event, base::Instant now);
+  [[nodiscard]] bool unfinished() const { return !agenda_.empty(); }
   FilterAnswer filter(const FilterAsk& ask, base::Instant now, Commands& out);
   ScoreAnswer score(const FilterAsk& ask, base::Instant now, Commands& out);
   ClaimAnswer claim(const ClaimAsk& ask, base::Instant now, Commands& out);
@@ -74,6 +77,7 @@ class Engine::Body {
   void on(const CardsMeasured& e);
   void on(const CardsNamed& e);
   void on(const NodeSilent& e);
+  void on(const Continue& /*unused*/) {}  // handle() goes on by itself
   void node_changed(const NodeSpec& spec);
   PodIndex seen_bound(const PodSeenBound& e);
   void reject(const std::string& subject, std::string why);
@@ -116,6 +120,19 @@ class Engine::Body {
   void unseat(PodIndex pod);  // the reverse, before the ledger forgets it
   NodeIndex release(PodIndex pod);
 
+  // ---- the agenda (agenda.cc): what one event does is bounded, and the rest is left for the next
+  // Starts an event or a question.
+  void begin(base::Instant now);
+  // The event has done its share, or something is left of earlier ones that has to go first.
+  [[nodiscard]] bool deferring() const { return !agenda_.empty() || spent(); }
+  [[nodiscard]] bool spent() const;
+  [[nodiscard]] std::uint64_t effort() const;
+  // Runs the step, which may defer what is left of it; or defers all of it.
+  void run_or_defer(Step step);
+  void run(Step& step);
+  void defer(Step step);
+  void go_on();
+
   // ---- waking (wake.cc)
   // There is more room on this node: whoever has room kept on it is served first, then parked pods
   // that it can hold now. All other nodes refused them, and nothing has changed there.
@@ -123,13 +140,19 @@ class Engine::Body {
   // Tries parked pods, the most urgent first: those that the node can hold, or all if it is
   // invalid.
   void try_parked(NodeIndex node);
+  void try_line(NodeIndex node, Line line);
   [[nodiscard]] bool could_fit(Waiting::Group& group, NodeIndex node);
   bool try_group(const std::string& key);
+  // Tries pods of the group one after the other. False: some may be left that could be placed.
+  bool try_twins(const std::string& key);
   void try_some_parked();
+  void try_some(Line line);
   void try_rested();
   // Groups that rules about pods and volumes stand in the way of, if something has happened that
-  // can help them.
-  void try_beyond();
+  // can help them; and those whose cards are still searched for.
+  void try_beyond(const Step& step);
+  [[nodiscard]] bool may_help_beyond() const;
+  void refill_rations();
   bool may_try_beyond(std::int32_t cost);
   // A pod left a namespace with a quota: others of it may go elsewhere than to the node it left.
   void wake_namespace(const std::string& pod_name);
@@ -153,6 +176,7 @@ class Engine::Body {
   Ledger::Room keep_room(Room& room);
   NodeIndex close_room(const std::string& uid, bool tell);
   void serve_rooms(NodeIndex node);
+  void serve_line(NodeIndex node, const Line& line);
   // Room on the node that the API says the pod is nominated to, whoever did that.
   void honour_nomination(const PodSpec& pod, const std::string& node);
   void expire_rooms();
@@ -222,6 +246,11 @@ class Engine::Body {
 
   EngineOptions options_;
   Ledger ledger_;
+  // Of this event; planners have its address.
+  SearchSteps search_{.left = options_.search_per_event};
+  std::uint64_t effort_before_ = 0;  // this event
+  std::uint64_t looks_ = 0;          // of this event, in judgements
+  std::deque<Step> agenda_;          // left by earlier events, in this order
   Peers peers_{ledger_};
   VolumeBook volumes_;
   std::map<std::string, Budget> budgets_;

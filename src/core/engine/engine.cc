@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -35,18 +36,19 @@ Taint silence_taint(SilentNodes way) {
 Engine::Body::Body(std::vector<PolicyOptions> profiles, EngineOptions options)
     : options_(options), profiles_(profiles.size()) {
   for (auto& policy : profiles) {
-    planners_.push_back(std::make_unique<Planner>(ledger_, std::move(policy)));
+    planners_.push_back(
+        std::make_unique<Planner>(ledger_, std::move(policy), ShapeCache::kMaxKeys, &search_));
     heed_load(*planners_.back());
   }
 }
 
 Commands Engine::Body::handle(const Event& event, base::Instant now) {
-  out_.clear();
-  now_ = now;
   forget_planners();
+  begin(now);
   for (const std::string& node : loads_.expire(now_)) refresh_load(node);
+  go_on();
   std::visit([this](const auto& e) { on(e); }, event);
-  try_beyond();
+  if (may_help_beyond()) run_or_defer({.kind = Step::Kind::beyond});
   return std::exchange(out_, {});
 }
 
@@ -74,6 +76,7 @@ std::vector<std::string> Engine::Body::audit() {
 }
 
 std::string Engine::Body::record_decision(const PodSpec& pod) {
+  search_ = {.left = options_.search_per_event};
   const Beyond more = beyond(pod);
   Planner::Heed heed;
   if (more.any()) {
@@ -85,6 +88,7 @@ std::string Engine::Body::record_decision(const PodSpec& pod) {
 }
 
 Result<Commands> Engine::Body::replay(const DecisionRecord& record) {
+  search_ = {.left = options_.search_per_event};
   return planners_.front()->replay(record);
 }
 
@@ -102,7 +106,8 @@ Planner& Engine::Body::planner_of(const PodSpec& pod) {
   const WishKey key{pod.profile, options.choice.node, options.choice.card, options.profile_weights};
   const auto [at, fresh] = wish_planners_.try_emplace(key, WishPlanner{.at = planners_.size()});
   if (fresh) {
-    planners_.push_back(std::make_unique<Planner>(ledger_, std::move(options), kWishKeys));
+    planners_.push_back(
+        std::make_unique<Planner>(ledger_, std::move(options), kWishKeys, &search_));
     heed_load(*planners_.back());
   }
   at->second.asked = ++wishes_;
@@ -132,6 +137,7 @@ const PodSpec& Engine::Body::bounded(const PodSpec& pod, PodSpec& scratch) const
 }
 
 std::vector<Engine::NodeVerdict> Engine::Body::explain(const PodSpec& unbounded) {
+  search_ = {.left = options_.search_per_event};
   PodSpec scratch;
   const PodSpec& pod = bounded(unbounded, scratch);
   const Shape shape = make_shape(pod, ledger_);
@@ -186,7 +192,7 @@ void Engine::Body::node_changed(const NodeSpec& spec) {
 
 void Engine::Body::on(const QuotaChanged& e) {
   quotas_.set(e.quotas, ledger_);
-  try_parked({});
+  run_or_defer({.kind = Step::Kind::parked});
 }
 
 void Engine::Body::on(const NodeGone& e) {
@@ -311,9 +317,9 @@ void Engine::Body::on(const PodGone& e) {
 void Engine::Body::on(const Tick& e) {
   expire_holds();
   expire_rooms();
-  try_rested();
-  if (e.parked) try_some_parked();
-  reserve_for_starving();
+  if (waiting_.resting() > 0) run_or_defer({.kind = Step::Kind::rested});
+  if (e.parked) run_or_defer({.kind = Step::Kind::some});
+  run_or_defer({.kind = Step::Kind::starving});
 }
 
 // Nobody waits any more when places are given back, so nobody is woken.
@@ -325,6 +331,7 @@ void Engine::Body::on(const StandDown& /*unused*/) {
     refresh_load(node);
   }
   waiting_ = {};
+  agenda_.clear();
   failures_.clear();
   refused_at_.clear();
   while (!rooms_.empty()) (void)close_room(std::string(rooms_.begin()->first), false);
@@ -403,6 +410,15 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Commands Engine::handle(const Event& event, base::Instant now) { return body_->handle(event, now); }
+bool Engine::unfinished() const { return body_->unfinished(); }
+Commands Engine::handle_all(const Event& event, base::Instant now) {
+  Commands all = handle(event, now);
+  while (unfinished()) {
+    Commands more = handle(Continue{}, now);
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  }
+  return all;
+}
 FilterAnswer Engine::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
   return body_->filter(ask, now, out);
 }

@@ -7,6 +7,9 @@
 //                   +---------an event makes room               v                     v
 //                   +---------a tick, when it has rested---- Resting                Ended
 //
+// One event does a bounded amount of work: when many parked pods can be tried at once, the rest is
+// left for the next events, in the same order, and unfinished() says so.
+//
 // Several profiles share one engine: each has a policy of its own, all share the ledger.
 #pragma once
 
@@ -47,6 +50,9 @@ struct EngineOptions {
   std::int64_t load_settles_ns = 60'000'000'000;
   // Of pods that were given the same share of a card the later ones are evicted; else only named.
   bool evict_conflicts = true;
+  // How much one event does (agenda.h).
+  std::uint64_t judgements_per_event = 4096;
+  int search_per_event = 8192;  // steps of the search for cards
 };
 
 class Engine {
@@ -60,6 +66,12 @@ class Engine {
 
   // Cost of a decision: O(shapes seen lately) amortised, whatever the number of nodes.
   [[nodiscard]] Commands handle(const Event& event, base::Instant now);
+  // Parked pods are left that earlier events can help. Every event goes on with them before its own
+  // work; give it Continue at once if there is no other. Pods that come meanwhile may be placed
+  // before those.
+  [[nodiscard]] bool unfinished() const;
+  // handle(), and then Continue until nothing is left.
+  [[nodiscard]] Commands handle_all(const Event& event, base::Instant now);
 
   // Questions of an outside scheduler about a pod of its own (asks.h). They may move holds, and so
   // make room for pods that wait here: the commands of that are appended to `out`. Requires of the

@@ -104,6 +104,7 @@ class Witness {
     pending_.clear();
   }
   void on(const Lead& /*unused*/) {}
+  void on(const Continue& /*unused*/) {}
 
   // With the pod on it the node is not over-committed in anything that the pod asks for.
   void check_resources(const PodSpec& pod, const NodeSpec& node) const {

@@ -198,8 +198,7 @@ void Engine::Body::expire_holds() {
 }
 
 FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
-  out_.clear();
-  now_ = now;
+  begin(now);
   FilterAnswer answer;
   answer.binding_to = settled_on(ask.pod.uid);
   if (!answer.binding_to.empty()) return answer;
@@ -255,8 +254,7 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
 }
 
 ScoreAnswer Engine::Body::score(const FilterAsk& ask, base::Instant now, Commands& out) {
-  out_.clear();
-  now_ = now;
+  begin(now);
   ScoreAnswer answer{.scores = Scores(ask.nodes.size(), 0), .held = {}};
   Scores& scores = answer.scores;
   const std::string settled = settled_on(ask.pod.uid);
@@ -302,8 +300,7 @@ ScoreAnswer Engine::Body::score(const FilterAsk& ask, base::Instant now, Command
 }
 
 ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
-  out_.clear();
-  now_ = now;
+  begin(now);
   ClaimAnswer answer;
   const auto guest = guests_.find(ask.pod.uid);
   if (guest != guests_.end() && !guest->second.claimed &&
@@ -390,6 +387,7 @@ bool Engine::Body::holds(const std::string& uid, const Place& place) const {
 }
 
 bool Engine::Body::fits_somewhere(const PodSpec& pod) {
+  search_ = {.left = options_.search_per_event};
   const OwnRoom own_room(*this, pod.uid);
   PodSpec scratch;
   const PodSpec cards = bounded(cards_of(pod), scratch);

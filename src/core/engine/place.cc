@@ -23,6 +23,7 @@ bool Engine::Body::place(const PodSpec& asked, std::uint64_t arrival, Try which)
                   .beyond = beyond(pod),
                   .prefer = room.valid() ? ledger_.name(room) : pod.nominated};
   ++counters_.decisions;
+  looks_ += kJudgementsPerTry * static_cast<std::uint64_t>(Waiting::try_cost(pod));
   const Planner::Choice choice = choose(attempt);
   if (choice.node.valid()) {
     settle(attempt, choice.node);
@@ -245,8 +246,10 @@ void Engine::Body::park(const Attempt& attempt) {
   if (group == nullptr) return;  // parked by other rules than it has now: the next change tells
   group->beyond = beyond;
   group->things = attempt.beyond.uses_volumes();
+  group->unsearched = !attempt.entry.unsearched.empty();
   group->peers_seen = peers_.changes();
   group->epoch_seen = epoch_;
+  if (group->unsearched) return waiting_.set_due(*group, now_);
   const std::uint32_t tries = attempt.which == Try::first ? 0 : ++group->tries;
   const std::int64_t pause =
       tries == 0 ? 0

@@ -35,10 +35,11 @@ std::string resources_in_words(const Shape& shape) {
 
 }  // namespace
 
-Planner::Planner(Ledger& ledger, PolicyOptions options, std::size_t keys)
+Planner::Planner(Ledger& ledger, PolicyOptions options, std::size_t keys, SearchSteps* search)
     : ledger_(ledger),
       options_(std::move(options)),
-      cache_(ledger_, options_, keys),
+      search_(search),
+      cache_(ledger_, options_, keys, search),
       learner_(options_),
       uses_price_(options_.choice.node == NodePolicy::dual_price ||
                   options_.choice.card == CardPolicy::dual_price),
@@ -58,7 +59,8 @@ JudgeContext Planner::context() const {
           .options = &options_,
           .price = model_->price.get(),
           .fgd = model_->fgd.get(),
-          .draw = 0};
+          .draw = 0,
+          .search = search_};
 }
 
 Reason Planner::verdict(const Shape& shape, NodeIndex node) const {

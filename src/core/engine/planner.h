@@ -26,8 +26,10 @@ class Planner {
   };
   static constexpr std::uint32_t kNoKind = ~0U;
 
-  // `keys`: how many its rankings may have altogether.
-  Planner(Ledger& ledger, PolicyOptions options, std::size_t keys = ShapeCache::kMaxKeys);
+  // `keys`: how many its rankings may have altogether. `search`: steps that are left to the search
+  // for cards in this event, for all planners together; null: as many as each may take.
+  Planner(Ledger& ledger, PolicyOptions options, std::size_t keys = ShapeCache::kMaxKeys,
+          SearchSteps* search = nullptr);
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
 
@@ -67,6 +69,7 @@ class Planner {
   [[nodiscard]] const PolicyOptions& options() const { return options_; }
   [[nodiscard]] bool learns() const { return learns_; }
   [[nodiscard]] std::uint64_t judged() const { return cache_.judged(); }
+  [[nodiscard]] std::uint64_t effort() const { return cache_.effort(); }
   [[nodiscard]] std::size_t shapes() const { return cache_.size(); }
   [[nodiscard]] std::uint64_t models_learned() const { return models_learned_; }
 
@@ -85,6 +88,7 @@ class Planner {
 
   Ledger& ledger_;  // to intern names of resources; nothing else is changed
   PolicyOptions options_;
+  SearchSteps* search_;
   ShapeCache cache_;
   Learner learner_;
   Blocks blocks_;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kNodesToTry = 48;
 constexpr std::size_t kOthersPerLook = 32;  // terms of others
+constexpr std::size_t kPartsPerLook = 4;    // containers with cards
 constexpr int kBudgetsPerNamespace = 32;    // that are heeded
 
 std::int64_t footprint_of(const PodRecord& pod) {
@@ -142,7 +143,7 @@ std::optional<Engine::Body::Clearing> Engine::Body::clear(const PodSpec& pod, co
   for (const PodIndex room : kept) alone.put(as_it_will_be(room), there);
   Placement placement;
   const auto has_room = [&] {
-    const JudgeContext context{.ledger = &alone, .options = &any};
+    const JudgeContext context{.ledger = &alone, .options = &any, .search = &search_};
     return judge(context, shape, there, &placement).reason.code == ReasonCode::none;
   };
   if (!has_room()) return std::nullopt;
@@ -158,11 +159,15 @@ std::optional<Engine::Body::Clearing> Engine::Body::clear(const PodSpec& pod, co
       const PodIndex back = alone.put(as_it_will_be(candidate), there);
       lifted.put_back(candidate);
       if (has_room() && allowed()) continue;
+      if (search_.cut) return std::nullopt;  // it may not have to go
       alone.release(back);
       lifted.lift(candidate);
       clearing.victims.push_back(candidate);
     }
-    STOWAGE_CHECK(has_room());
+    if (!has_room()) {
+      STOWAGE_CHECK(search_.cut);
+      return std::nullopt;
+    }
     clearing.cards = to_assignment(alone, shape, there, placement, pod.containers.size());
   }
   weigh(clearing);
@@ -234,9 +239,10 @@ std::optional<Engine::Body::Clearing> Engine::Body::cheapest_clearing(Attempt& a
   std::optional<Clearing> best;
   std::size_t tried = 0;
   selected_.emplace();
-  // A pod with long rules costs more to look at: it gets fewer looks.
+  // A pod with long rules or many containers costs more to look at: it gets fewer looks.
   const std::size_t cost = static_cast<std::size_t>(Waiting::try_cost(attempt.pod)) +
-                           attempt.beyond.others() / kOthersPerLook;
+                           attempt.beyond.others() / kOthersPerLook +
+                           attempt.entry.shape.parts.size() / kPartsPerLook;
   const std::size_t nodes_to_try = std::max<std::size_t>(kNodesToTry / cost, 1);
   const std::size_t nodes_in_vain = (cost > 1 ? 2 : 8) * nodes_to_try;
   for (const Prospect& prospect : prospects(attempt)) {

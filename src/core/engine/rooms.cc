@@ -63,17 +63,22 @@ NodeIndex Engine::Body::close_room(const std::string& uid, bool tell) {
 // Most urgent first. Each is tried with its own room free, and keeps more of it if it must wait on.
 void Engine::Body::serve_rooms(NodeIndex node) {
   if (rooms_.empty()) return;
-  // Pods that somebody else schedules have no arrival: several of them may be equal.
-  std::vector<std::pair<Waiting::Place, std::string>> line;
+  Line line;
   const std::string& name = ledger_.name(node);
   for (auto& [uid, room] : rooms_) {
     if (room.node != name) continue;
     const std::uint64_t arrival = waiting_.arrival_of(uid).value_or(0);
-    line.emplace_back(
-        Waiting::Place{.urgency = -std::int64_t{room.pod.priority}, .arrival = arrival}, uid);
+    line.emplace(Waiting::Place{.urgency = -std::int64_t{room.pod.priority}, .arrival = arrival},
+                 uid);
   }
-  std::sort(line.begin(), line.end());
-  for (const auto& [place_in_line, uid] : line) {
+  serve_line(node, line);
+}
+
+void Engine::Body::serve_line(NodeIndex node, const Line& line) {
+  for (auto at = line.begin(); at != line.end(); ++at) {
+    if (deferring())
+      return defer({.kind = Step::Kind::rooms, .node = node, .line = {at, line.end()}});
+    const auto& [place_in_line, uid] = *at;
     const auto found = rooms_.find(uid);
     if (found == rooms_.end()) continue;
     const PodSpec* parked = waiting_.parked(uid);

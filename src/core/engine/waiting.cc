@@ -101,7 +101,9 @@ Waiting::Group* Waiting::find(const std::string& key) {
 
 void Waiting::set_due(Group& group, base::Instant due) {
   due_.erase({group.due, group.key});
+  if (group.unsearched) group.cost = std::max(group.cost, kSearchCost);
   rows_[group.row].beyond = group.beyond;
+  rows_[group.row].heavy = group.heavy();
   group.due = due;
   if (group.beyond || group.things || group.heavy()) due_.emplace(due, group.key);
 }

@@ -36,6 +36,7 @@ class Waiting {
     // not before `due`, which moves away with every try in vain.
     bool beyond = false;
     bool things = false;           // volumes, claims and the like can help
+    bool unsearched = false;       // searches for its cards were cut: another try goes on with them
     std::uint64_t peers_seen = 0;  // changes among pods that the last try knew of
     std::uint64_t epoch_seen = 0;  // and of nodes' labels, namespaces and volumes
     base::Instant due;
@@ -60,6 +61,7 @@ class Waiting {
   };
   // What it takes to try a pod, by how long its rules are: 1 for nearly all.
   static constexpr std::int32_t kMaxCost = 32;
+  static constexpr std::int32_t kSearchCost = 8;  // at the least, once a search was cut
   [[nodiscard]] static std::int32_t try_cost(const PodSpec& pod);
 
   // Requires: not waiting already. `arrival` keeps its place across a failed bind. `make` is asked
@@ -98,8 +100,8 @@ class Waiting {
     return groups_;
   }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
-  // Groups that events among pods or volumes can help, or whose rules are long, and that may be
-  // tried from then on.
+  // Groups that events among pods or volumes can help, whose rules are long, or whose cards are
+  // being searched for, and that may be tried from then on.
   using Due = std::pair<base::Instant, std::string>;
   [[nodiscard]] const std::set<Due>& due() const { return due_; }
   void set_due(Group& group, base::Instant due);

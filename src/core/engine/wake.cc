@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/engine/body.h"
+#include "core/place/containers.h"
 
 namespace stowage::core {
 namespace {
@@ -21,18 +22,24 @@ constexpr std::int64_t kLookAgainPerGroupNs = 100'000;
 
 void Engine::Body::wake(NodeIndex node) {
   if (!ledger_.present(node)) return;
+  if (deferring()) return defer({.kind = Step::Kind::wake, .node = node});
   serve_rooms(node);
-  if (!waiting_.rows().empty()) try_parked(node);
+  if (!waiting_.rows().empty()) run_or_defer({.kind = Step::Kind::parked, .node = node});
 }
 
 void Engine::Body::wake_namespace(const std::string& pod_name) {
-  if (quotas_.limits(pod_name) && !waiting_.rows().empty()) try_parked({});
+  if (!quotas_.limits(pod_name) || waiting_.rows().empty()) return;
+  run_or_defer({.kind = Step::Kind::parked});
 }
 
-bool Engine::Body::may_try_beyond(std::int32_t cost) {
+void Engine::Body::refill_rations() {
   const auto passed = static_cast<double>(now_.ns - rationed_at_.ns) * 1e-9;
   rationed_at_ = now_;
   rations_ = std::min(kTriesAtOnce, rations_ + std::max(0.0, passed) * kTriesPerSecond);
+}
+
+bool Engine::Body::may_try_beyond(std::int32_t cost) {
+  refill_rations();
   if (rations_ < cost) return false;
   rations_ -= cost;
   return true;
@@ -40,15 +47,22 @@ bool Engine::Body::may_try_beyond(std::int32_t cost) {
 
 bool Engine::Body::could_fit(Waiting::Group& group, NodeIndex node) {
   if (!node.valid()) return true;
+  looks_ += effort_of(group.shape);
   const PodSpec& pod = group.first();
   group.shape.learn_names(ledger_);
-  if (planner_of(pod).verdict(group.shape, node).code != ReasonCode::none) return false;
+  const ReasonCode code = planner_of(pod).verdict(group.shape, node).code;
+  if (code == ReasonCode::search && !group.unsearched) {  // it is tried when it is its turn
+    group.unsearched = true;
+    waiting_.set_due(group, now_);
+  }
+  if (code != ReasonCode::none) return false;
   const Beyond more = beyond(pod);
   return more.trouble().empty() && more.check(node) == ReasonCode::none;
 }
 
 void Engine::Body::try_parked(NodeIndex node) {
-  std::map<Waiting::Place, std::string> line;  // the first of each group, and its key
+  if (node.valid() && !ledger_.present(node)) return;
+  Line line;  // the first of each group, and its key
   const NodeState* state = node.valid() ? &ledger_.state(node) : nullptr;
   const int whole = state == nullptr ? 0 : std::popcount(state->whole);
   bool missed = false;
@@ -66,8 +80,16 @@ void Engine::Body::try_parked(NodeIndex node) {
     }
   }
   if (missed) ++epoch_;  // they are tried when it is their turn
+  try_line(node, std::move(line));
+}
+
+void Engine::Body::try_line(NodeIndex node, Line line) {
   while (!line.empty()) {
-    const std::string key = std::move(line.begin()->second);
+    if (node.valid() && !ledger_.present(node)) return;  // it has gone meanwhile
+    if (deferring()) {
+      return defer({.kind = Step::Kind::line, .node = node, .line = std::move(line)});
+    }
+    const std::string key = line.begin()->second;
     line.erase(line.begin());
     Waiting::Group* group = waiting_.find(key);
     // Others may have taken the room, or it is kept for others: then the next group has its turn.
@@ -91,20 +113,30 @@ void Engine::Body::try_some_parked() {
     keys.push_back(at->first);
     ++at;
   }
-  std::map<Waiting::Place, std::string> line;
+  Line line;
   for (const auto& key : keys) {
     line.emplace(waiting_.find(key)->pods.begin()->first, key);
     tried_up_to_ = key;
   }
-  for (const auto& [turn, key] : line) {
-    while (waiting_.find(key) != nullptr && try_group(key)) continue;
+  try_some(std::move(line));
+}
+
+void Engine::Body::try_some(Line line) {
+  while (!line.empty()) {
+    if (deferring() || !try_twins(line.begin()->second)) {
+      return defer({.kind = Step::Kind::groups, .line = std::move(line)});
+    }
+    line.erase(line.begin());
   }
 }
 
 void Engine::Body::try_rested() {
-  while (auto rested = waiting_.take_rested(now_)) {
+  while (!deferring()) {
+    const auto rested = waiting_.take_rested(now_);
+    if (!rested) return;
     place(rested->pod, rested->arrival, Try::again);
   }
+  defer({.kind = Step::Kind::rested});
 }
 
 bool Engine::Body::try_group(const std::string& key) {
@@ -114,12 +146,30 @@ bool Engine::Body::try_group(const std::string& key) {
   return place(pod, arrival, Try::again);
 }
 
-void Engine::Body::try_beyond() {
-  for (int looks = 0; looks < kLooksPerEvent; ++looks) {
-    if (waiting_.due().empty() || waiting_.due().begin()->first > now_) return;
+bool Engine::Body::try_twins(const std::string& key) {
+  while (waiting_.find(key) != nullptr && try_group(key)) {
+    if (deferring()) return false;
+  }
+  return true;
+}
+
+bool Engine::Body::may_help_beyond() const {
+  return !waiting_.due().empty() && waiting_.due().begin()->first <= now_;
+}
+
+void Engine::Body::try_beyond(const Step& step) {
+  if (!step.under_way.empty() && !try_twins(step.under_way)) return defer(step);
+  for (int looks = step.looks; looks < kLooksPerEvent; ++looks) {
+    if (!may_help_beyond()) return;
+    if (deferring()) return defer({.kind = Step::Kind::beyond, .looks = looks});
     const std::string key = waiting_.due().begin()->second;
     Waiting::Group& group = *waiting_.find(key);
-    const bool helped = group.epoch_seen != epoch_ ||
+    if (group.unsearched && search_.left < std::min(kSearchLimit, options_.search_per_event)) {
+      refill_rations();  // the next event has more steps
+      if (rations_ >= group.cost) defer({.kind = Step::Kind::beyond});
+      return;
+    }
+    const bool helped = group.unsearched || group.epoch_seen != epoch_ ||
                         (group.beyond && peers_.concerned(group.first(), group.peers_seen,
                                                           kChangesPerLook / group.cost));
     if (helped && !may_try_beyond(group.cost)) return;
@@ -130,7 +180,9 @@ void Engine::Body::try_beyond() {
       waiting_.set_due(group, {now_.ns + kLookAgainNs + groups * kLookAgainPerGroupNs});
       continue;
     }
-    while (waiting_.find(key) != nullptr && try_group(key)) continue;
+    if (!try_twins(key)) {
+      return defer({.kind = Step::Kind::beyond, .looks = looks + 1, .under_way = key});
+    }
   }
 }
 

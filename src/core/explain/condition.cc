@@ -33,6 +33,7 @@ Remedy remedy(ReasonCode code) {
     case ReasonCode::card_milli:
     case ReasonCode::card_memory:
     case ReasonCode::card_slots:
+    case ReasonCode::search:
     case ReasonCode::held_back:
     case ReasonCode::cpu:
     case ReasonCode::memory:

@@ -74,6 +74,7 @@ const char* phrase(ReasonCode code) {
     case ReasonCode::card_slots: return "no place left on a GPU";
     case ReasonCode::numa: return "GPUs not in one NUMA node";
     case ReasonCode::link: return "GPUs not joined by NVLink";
+    case ReasonCode::search: return "not all ways to share out its GPUs tried yet";
     case ReasonCode::held_back: return "GPUs kept for pods that need several at once";
     case ReasonCode::cpu: return "insufficient cpu";
     case ReasonCode::memory: return "insufficient memory";

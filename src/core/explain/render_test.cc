@@ -73,6 +73,7 @@ const std::vector<CodeRow>& code_rows() {
        "fits without the strict NUMA wish"},
       {ReasonCode::link, 2, 0, "link", "GPUs not joined by NVLink",
        "fits without the strict link wish"},
+      {ReasonCode::search, 0, 0, "search", "not all ways to share out its GPUs tried yet", ""},
       {ReasonCode::held_back, 1, 0, "held_back", "GPUs kept for pods that need several at once",
        ""},
       {ReasonCode::cpu, 4000, 1500, "cpu", "insufficient cpu (most free 1500 milli, asked 4000)",

@@ -17,8 +17,9 @@ JudgeContext make_context(const Ledger& ledger, const PolicyOptions& options,
 
 }  // namespace
 
-ShapeCache::ShapeCache(const Ledger& ledger, const PolicyOptions& options, std::size_t keys)
-    : ledger_(ledger), options_(options), keys_(keys) {}
+ShapeCache::ShapeCache(const Ledger& ledger, const PolicyOptions& options, std::size_t keys,
+                       SearchSteps* search)
+    : ledger_(ledger), options_(options), keys_(keys), search_(search) {}
 
 JudgeContext ShapeCache::context(const Entry& entry) const {
   return make_context(ledger_, options_, *entry.model);
@@ -50,26 +51,41 @@ void ShapeCache::evict() {
   entries_.pop_back();
 }
 
-void ShapeCache::judge_into(const Entry& entry, const PolicyModel& model, NodeIndex node,
+void ShapeCache::count(const Entry& entry) {
+  ++judged_;
+  effort_ += effort_of(entry.shape);
+}
+
+void ShapeCache::judge_into(Entry& entry, const PolicyModel& model, NodeIndex node,
                             Ranking& ranking) {
   if (!ledger_.present(node)) {
     ranking.clear(node);
     return;
   }
-  ++judged_;
-  ranking.set(node, judge(make_context(ledger_, options_, model), entry.shape, node));
+  count(entry);
+  JudgeContext context = make_context(ledger_, options_, model);
+  context.search = search_;
+  const Verdict verdict = judge(context, entry.shape, node);
+  if (verdict.reason.code == ReasonCode::search) {
+    (&ranking == &entry.ranking ? entry.unsearched : entry.next->unsearched).insert(node);
+  }
+  ranking.set(node, verdict);
 }
 
 void ShapeCache::rebuild(Entry& entry) {
   entry.next.reset();
   entry.shape.learn_names(ledger_);
   entry.ranking.reset(ledger_.node_slots(), ledger_.ranks());
-  const JudgeContext context = make_context(ledger_, options_, *entry.model);
+  entry.unsearched.clear();
+  JudgeContext context = make_context(ledger_, options_, *entry.model);
+  SearchSteps none;  // for nodes whose turn comes after others
   Verdict verdict;
   entry.ranking.assign([&](NodeIndex node) -> const Verdict* {
     if (!ledger_.present(node)) return nullptr;
-    ++judged_;
+    count(entry);
+    context.search = node.at() < entry.search_from ? &none : search_;
     verdict = judge(context, entry.shape, node);
+    if (verdict.reason.code == ReasonCode::search) entry.unsearched.insert(node);
     return &verdict;
   });
   entry.layout = ledger_.layout_version();
@@ -111,6 +127,23 @@ void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
   entry.seen_changes = ledger_.change_count();
 }
 
+// Goes on where searches were cut, as far as the steps of this event go; all nodes in turn, also if
+// the ranking is made anew between.
+void ShapeCache::search_on(Entry& entry) {
+  auto& nodes = entry.unsearched;
+  while (!nodes.empty() && search_->left > 0) {
+    auto at = nodes.lower_bound(NodeIndex(entry.search_from));
+    if (at == nodes.end()) at = nodes.begin();
+    const NodeIndex node = *at;
+    nodes.erase(at);
+    entry.search_from = node.at() + 1;
+    const bool open = ledger_.present(node) && !entry.ranking.feasible(node) &&
+                      entry.ranking.reason(node).code == ReasonCode::search;
+    if (open) judge_into(entry, *entry.model, node, entry.ranking);
+  }
+  if (nodes.empty()) entry.search_from = 0;
+}
+
 void ShapeCache::refresh(Entry& entry, const std::shared_ptr<const PolicyModel>& model) {
   entry.asked_at = ++clock_;
   const auto changes = ledger_.changes_since(entry.seen_changes);
@@ -123,6 +156,7 @@ void ShapeCache::refresh(Entry& entry, const std::shared_ptr<const PolicyModel>&
   }
   entry.shape.learn_names(ledger_);
   catch_up(entry, *changes);
+  if (!entry.unsearched.empty()) search_on(entry);
   if (entry.model != model && !entry.queued) {
     entry.queued = true;
     if (!entry.next) {
@@ -164,6 +198,7 @@ void ShapeCache::work(std::size_t slice) {
     if (next.cursor < ledger_.node_slots()) return;
     entry->model = next.model;
     entry->ranking = std::move(next.ranking);
+    entry->unsearched.merge(next.unsearched);
     entry->next.reset();
     entry->queued = false;
     queue_.pop_front();

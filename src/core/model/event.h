@@ -127,6 +127,8 @@ struct Picked {  // the outside picker's answer; empty node: it has none, or did
 struct Tick {  // time has passed: pods that rested are tried again, holds that ran out are dropped
   bool parked = true;  // and parked pods are tried, come what may
 };
+// Nothing has happened. The engine goes on with what it left undone (Engine::unfinished).
+struct Continue {};
 // We decide nothing from now on: pods that wait, are being bound or hold something are forgotten
 // as if they had gone. Who is on a node stays.
 struct StandDown {};
@@ -136,7 +138,7 @@ struct Lead {};
 using Event =
     std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed, PodGone,
                  PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged, ThingGone, EvictFailed,
-                 Picked, StandDown, Lead, HoldEnded, CardsMeasured, CardsNamed, NodeSilent>;
+                 Picked, StandDown, Lead, HoldEnded, CardsMeasured, CardsNamed, NodeSilent, Continue>;
 
 // A claim that has to be bound before the pod can be: to this volume, or, if that is empty, to one
 // that its provisioner makes for the node of the pod.

@@ -20,6 +20,7 @@ const char* to_word(ReasonCode code) {
     case ReasonCode::card_slots: return "card_slots";
     case ReasonCode::numa: return "numa";
     case ReasonCode::link: return "link";
+    case ReasonCode::search: return "search";
     case ReasonCode::held_back: return "held_back";
     case ReasonCode::cpu: return "cpu";
     case ReasonCode::memory: return "memory";

@@ -45,8 +45,9 @@ enum class ReasonCode : std::uint8_t {
   volume_none,           // no volume for a claim that waits for its first consumer
   volume_limit,          // as many volumes attached as the driver allows
   volume_in_use,         // a disk, or a ReadWriteOncePod claim, that another pod uses
+  search,                // cards: enough in all, but not all ways to share it out were tried yet
 };
-inline constexpr std::size_t kReasonCodes = static_cast<std::size_t>(ReasonCode::volume_in_use) + 1;
+inline constexpr std::size_t kReasonCodes = static_cast<std::size_t>(ReasonCode::search) + 1;
 
 struct Reason {
   ReasonCode code = ReasonCode::none;

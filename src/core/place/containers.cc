@@ -67,7 +67,16 @@ class Search {
   }
 
   // Depth first over the parts; each part tries every set of cards, liked ones first.
-  [[nodiscard]] bool exhaustive(std::size_t depth = 0) {
+  [[nodiscard]] bool exhaustive() {
+    SearchSteps* left = context_.search;
+    if (left != nullptr) limit_ = std::clamp(left->left, 0, limit_);
+    const bool found = exhaustive(0);
+    if (left == nullptr) return found;
+    left->left -= std::min(steps_, limit_);
+    left->cut = !found && limit_ < kSearchLimit && steps_ > limit_;
+    return found;
+  }
+  [[nodiscard]] bool exhaustive(std::size_t depth) {
     if (depth == order_.size()) return true;
     const std::size_t i = order_[depth];
     return subsets(depth, candidates(i), 0, 0);
@@ -291,7 +300,7 @@ class Search {
 
   bool subsets(std::size_t depth, const std::vector<std::uint8_t>& cards, std::size_t from,
                CardMask chosen) {
-    if (++steps_ > kSearchLimit) return false;
+    if (++steps_ > limit_) return false;
     const std::size_t i = order_[depth];
     const GpuPart& part = shape_.parts[i];
     const auto missing = part.count - std::popcount(chosen);
@@ -324,6 +333,7 @@ class Search {
   std::array<CardState, kMaxCardsPerNode> now_{};
   std::vector<Undo> undo_;
   int steps_ = 0;
+  int limit_ = kSearchLimit;
 };
 
 bool strict(Topology wish) {
@@ -426,6 +436,16 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
   return {.code = ReasonCode::cards, .only = true, .asked = part.count, .found = found};
 }
 
+// Going through the containers one by one, twice if it fails, is free up to so many of them.
+bool pay_for_greedy(const JudgeContext& context, const Shape& shape) {
+  constexpr std::size_t kFreeParts = 8;
+  SearchSteps* search = context.search;
+  if (search == nullptr || shape.parts.size() <= kFreeParts) return true;
+  search->cut = search->left <= 0;
+  search->left -= 2 * static_cast<int>(shape.parts.size() - kFreeParts);
+  return !search->cut;
+}
+
 }  // namespace
 
 CardMask fitting_cards(const Ledger& ledger, const GpuPart& part, const NodeView& node) {
@@ -464,9 +484,11 @@ std::optional<PlacedContainers> place_containers(const JudgeContext& context, co
     if (auto placed = place_elastic(context, shape, node)) return placed;
   }
   Search search(context, shape, node);
+  const bool alone = shape.parts.size() < 2;
+  if (!alone && !search.enough_in_all()) return std::nullopt;
+  if (!pay_for_greedy(context, shape)) return std::nullopt;
   if (search.greedy()) return search.result();
-  if (shape.parts.size() < 2) return std::nullopt;  // one container: greedy is complete
-  if (!search.enough_in_all()) return std::nullopt;
+  if (alone) return std::nullopt;  // greedy is complete
   search.clear();
   if (search.exhaustive()) return search.result();
   return std::nullopt;

@@ -24,7 +24,8 @@ struct PlacedContainers {
 // Places every container, or none. Containers go one by one in the policy's order, each on the
 // cards that the card policy likes best; if that gets stuck, a bounded search over all orders of
 // cards follows, so that a pod is not refused for a poor first choice.
-// Cost: O(parts * cards), and at most kSearchLimit steps of the same when stuck.
+// Cost: O(parts * cards), and at most kSearchLimit steps of O(cards) when stuck. Where the context
+// limits the steps, these count, and so do containers beyond the first eight.
 inline constexpr int kSearchLimit = 4096;
 [[nodiscard]] std::optional<PlacedContainers> place_containers(const JudgeContext& context,
                                                                const Shape& shape,

@@ -249,6 +249,9 @@ Verdict judge_view(const JudgeContext& context, const Shape& shape, const NodeVi
   } else if (placement != nullptr) {
     placement->parts.clear();
   }
+  if (possible && !cards_fit && context.search != nullptr && context.search->cut) {
+    return {.reason = {.code = ReasonCode::search}};
+  }
   if (!possible || !cards_fit) return {.reason = why_not(context, shape, node, cards_fit)};
   return {.reason = {}, .cost = cost_of(trial)};
 }
@@ -296,6 +299,7 @@ bool placed_by_number(const Ledger& ledger, const Shape& shape, NodeIndex node) 
 Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
               Placement* placement) {
   const Ledger& ledger = *context.ledger;
+  if (context.search != nullptr) context.search->cut = false;
   if (placed_by_number(ledger, shape, index)) {
     return judge_by_number(context, shape, index, placement);
   }

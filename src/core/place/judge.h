@@ -1,6 +1,8 @@
 // Judges one node for one shape of pod: does it fit, why not, on which cards, and at what cost.
 //
-// Pure: reads the ledger and the policy's model, changes nothing. Equal arguments, equal verdicts.
+// Pure: reads the ledger and the policy's model, changes nothing but the steps that are left to
+// searches. Equal arguments, equal verdicts; except that one whose search was cut is
+// ReasonCode::search, whatever it would be otherwise.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,13 @@ namespace stowage::core {
 struct PriceModel;
 struct FgdModel;
 
+// Steps of the search for cards (containers.h) that are left to one event of the engine, over all
+// nodes and shapes. A search that they end is `cut`: the verdict says so and is not final.
+struct SearchSteps {
+  int left = 0;
+  bool cut = false;  // the last search
+};
+
 // What a judgement may look at besides the node and the shape.
 struct JudgeContext {
   const Ledger* ledger = nullptr;
@@ -25,6 +34,7 @@ struct JudgeContext {
   const PriceModel* price = nullptr;  // set for dual-price
   const FgdModel* fgd = nullptr;      // set for fgd
   std::uint64_t draw = 0;             // of this decision, for `random`
+  SearchSteps* search = nullptr;      // null: each search has all the steps that it may take
 };
 
 // One node under judgement: its rows in the ledger.
