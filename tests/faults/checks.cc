@@ -33,6 +33,7 @@ void Checks::acted(const ApiSide::Acted& acted) {
   mix(acted.sender);
   mix(acted.request.method);
   mix(acted.request.target);
+  mix(acted.request.body);
   mix(std::to_string(acted.response.status));
   mix(std::to_string(side_.world().elapsed().count()));
   const std::string& method = acted.request.method;

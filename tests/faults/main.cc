@@ -3,8 +3,9 @@
 //   stowage_faults --seeds 200 [--first 1] [--jobs 2]     many seeds; exit status 1 if one fails
 //   stowage_faults --fresh 100                            seeds that nobody has run yet
 //   stowage_faults --seed 7 [--verbose] [--shrink]        one of them, with all that happened
-//   stowage_faults --only NAMES | --without NAMES ...     with these features (features.h) only
-//   stowage_faults --defect NAME ...                      the same with a planted defect
+//   stowage_faults --seeds 200 --digests FILE             also one line for each: all writes, as a
+//   number stowage_faults --only NAMES | --without NAMES ...     with these features (features.h)
+//   only stowage_faults --defect NAME ...                      the same with a planted defect
 //   stowage_faults --self-test                            is each planted defect found?
 #include <algorithm>
 #include <charconv>
@@ -19,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "defects.h"
 #include "plan.h"
 #include "runs.h"
@@ -38,6 +40,7 @@ struct Arguments {
   std::uint64_t seed = 0;
   std::uint64_t fresh = 0;
   FeatureChoice features;
+  std::string digests;        // the file to write them to
   std::string feature_words;  // as they were given, for the command that replays a run
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   Defect defect = Defect::none;
@@ -79,11 +82,24 @@ void print_small(std::uint64_t seed, const Arguments& arguments) {
   print(fmt::format("made small, it fails so: {}\n{}", outcome.violation, to_text(small)));
 }
 
+// One line for each seed, by number: equal files mean equal calls to the API, to the byte.
+bool write_digests(const std::string& path, const std::map<std::uint64_t, Outcome>& outcomes) {
+  std::string text;
+  for (const auto& [seed, outcome] : outcomes) {
+    text += fmt::format("{} {:016x} {} {}\n", seed, outcome.digest, outcome.steps,
+                        outcome.violation.empty() ? "passes" : "fails");
+  }
+  const Status written = base::write_file(path, text);
+  if (!written) print(fmt::format("stowage_faults: {}\n", written.error().message));
+  return written.has_value();
+}
+
 int run_seeds(const Arguments& arguments) {
   const auto begun = std::chrono::steady_clock::now();
   Outcome sum;
   std::uint64_t done = 0;
   std::vector<std::pair<std::uint64_t, std::string>> failures;
+  std::map<std::uint64_t, Outcome> outcomes;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kinds;  // how many, first seed
   run_batch({.first = arguments.first,
              .count = arguments.seeds,
@@ -92,6 +108,7 @@ int run_seeds(const Arguments& arguments) {
              .features = arguments.features},
             [&](std::uint64_t seed, const Outcome& outcome) {
               ++done;
+              if (!arguments.digests.empty()) outcomes.emplace(seed, outcome);
               sum.steps += outcome.steps;
               sum.bound += outcome.bound;
               sum.promised += outcome.promised;
@@ -107,6 +124,7 @@ int run_seeds(const Arguments& arguments) {
               }
               return true;
             });
+  if (!arguments.digests.empty() && !write_digests(arguments.digests, outcomes)) return kUsage;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   print(
       fmt::format("{} seeds in {:.1f} s: {} fail; {} pieces of work, {} pods bound by replicas, "
@@ -215,6 +233,9 @@ bool parse(const std::vector<std::string_view>& words, Arguments& arguments) {
       if (!defect) return false;
       arguments.defect = *defect;
       ++i;
+    } else if (word == "--digests" && !value.empty()) {
+      arguments.digests = value;
+      ++i;
     } else if (word == "--only" || word == "--without") {
       const auto features = parse_features(value);
       if (!features) return false;
@@ -245,7 +266,8 @@ void print_usage() {
       "usage: stowage_faults [--seeds N] [--first S] [--jobs N] [--fresh N] [--seed S] "
       "[--verbose]\n"
       "                      [--shrink] [--only FEATURES] [--without FEATURES] [--defect NAME]\n"
-      "                      [--self-test]\nfeatures, with commas between them, or none:\n ";
+      "                      [--digests FILE] [--self-test]\nfeatures, with commas between them, "
+      "or none:\n ";
   for (std::uint32_t i = 0; i < kFeatures; ++i) {
     text += fmt::format(" {}", name_of(static_cast<Feature>(i)));
   }
