@@ -52,6 +52,7 @@ class Bench {
       if (wanted(name + ", other kinds")) things(name + ", other kinds", size);
       if (wanted(name + ", nodes")) nodes(name + ", nodes", size);
     }
+    if (wanted("extender")) bodies("extender");
   }
 
   [[nodiscard]] bool good() const { return good_; }
@@ -211,6 +212,25 @@ class Bench {
          .decode_ms = longest.decode,
          .engine_ms = longest.engine,
          .heap_mib = heap_mib() - before});
+  }
+
+  // Bodies of the extender's verbs with as many nodes and victims as they may name.
+  void bodies(const std::string& part) {
+    Controller controller;
+    add_nodes(controller);
+    const double before = heap_mib();
+    (void)controller.take_longest();
+    for (int i = 0; i < 5; ++i) {
+      controller.ask_extender_long_lists(plain_pod_json(fmt::format("asked-{}", i), 100, ""));
+    }
+    const auto longest = controller.take_longest();
+    add({.part = part,
+         .what = "100,000 nodes, 100,000 victims",
+         .objects = 5,
+         .decode_ms = longest.decode,
+         .engine_ms = longest.engine,
+         .heap_mib = heap_mib() - before});
+    churn(controller, part, "ordinary pods afterwards");
   }
 
   void things(const std::string& part, Size size) {

@@ -4,6 +4,9 @@
 #include <ctime>
 #include <malloc.h>
 #include <optional>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "codec/extender.h"
 #include "dialect/dialect.h"
@@ -119,24 +122,69 @@ void Controller::tick() {
   decode([&] { mailbox_.put_reply(core::Tick{}); });
 }
 
-void Controller::ask_extender(std::string_view pod_json) {
-  std::string body = R"({"Pod":)";
-  body += pod_json;
-  body += R"(,"NodeNames":["node-0","node-1"]})";
+template <class Question>
+void Controller::ask(Question&& question) {
+  const double start = cpu_seconds();
+  core::Commands out;
+  question(out);
+  longest_.engine = std::max(longest_.engine, (cpu_seconds() - start) * 1e3);
+}
+
+void Controller::ask_extender(std::string_view pod_json, const std::string& nodes_json,
+                              const std::string& victims_json) {
+  codec::ExtenderDecoder decoder;
   std::optional<core::PodSpec> spec;
+  std::vector<std::string> nodes;
   decode([&] {
-    codec::ExtenderDecoder decoder;
-    auto args = decoder.args(body);
-    if (!args || !args->pod) return;
+    auto args = decoder.args(fmt::format(R"({{"Pod":{},"NodeNames":{}}})", pod_json, nodes_json));
+    if (!args || !args->pod || !args->node_names) return;
+    nodes = std::move(*args->node_names);
     auto read = dialect::to_spec(*args->pod, {.placed_by_others = true});
     if (read) spec = std::move(*read);
   });
+  core::PreemptAsk preempt;
+  decode([&] {
+    const auto args = decoder.preemption(
+        fmt::format(R"({{"Pod":{},"NodeNameToVictims":{}}})", pod_json, victims_json));
+    if (!args) return;
+    for (const auto& [node, victims] : args->victims) {
+      auto& on = preempt.nodes.emplace_back(core::PreemptAsk::OnNode{.node = node});
+      for (const auto& uid : victims.uids) on.candidates.push_back({.uid = uid, .given = true});
+    }
+  });
+  decode([&] {
+    (void)decoder.binding(
+        fmt::format(R"({{"PodName":"{0}","PodNamespace":"{0}","PodUID":"{0}","Node":"{0}"}})",
+                    std::string(pod_json.size() / 4, 'n')));
+  });
   if (!spec) return;
-  const double start = cpu_seconds();
-  core::Commands out;
-  (void)engine_.filter({.pod = *spec, .nodes = {"node-0", "node-1"}, .until = {now_ + 1}}, {now_},
-                       out);
-  longest_.engine = std::max(longest_.engine, (cpu_seconds() - start) * 1e3);
+  const core::FilterAsk filter{.pod = *spec, .nodes = nodes, .until = {now_ + 1}};
+  ask([&](core::Commands& out) { (void)engine_.filter(filter, {now_}, out); });
+  ask([&](core::Commands& out) { (void)engine_.score(filter, {now_}, out); });
+  preempt.pod = *spec;
+  ask([&](core::Commands& /*unused*/) { (void)engine_.preempt(preempt); });
+  ask([&](core::Commands& out) {
+    (void)engine_.claim({.pod = *spec, .node = "node-0"}, {now_}, out);
+  });
+  handle(core::BindFailed{spec->uid});
+}
+
+void Controller::ask_extender(std::string_view pod_json) {
+  ask_extender(pod_json, R"(["node-0","node-1"])",
+               fmt::format(R"({{"node-0":{{"Pods":[{}]}}}})", pod_json));
+}
+
+void Controller::ask_extender_long_lists(std::string_view pod_json) {
+  std::string nodes = "[";
+  for (std::size_t i = 0; i < codec::kMaxExtenderNodes; ++i) {
+    nodes += fmt::format(R"({}"node-{}")", i == 0 ? "" : ",", i);
+  }
+  std::string victims = R"({"node-0":{"Pods":[)";
+  for (std::size_t i = 0; i < codec::kMaxExtenderVictims; ++i) {
+    victims +=
+        fmt::format(R"({}{{"metadata":{{"name":"p{}","uid":"u{}"}}}})", i == 0 ? "" : ",", i, i);
+  }
+  ask_extender(pod_json, nodes + "]", victims + "]}}");
 }
 
 Controller::Longest Controller::take_longest() { return std::exchange(longest_, {}); }

@@ -44,8 +44,10 @@ class Controller {
   void see_thing(core::ThingKind kind, std::string_view json);
   void lose_thing(core::ThingKind kind, const std::string& name);
   void tick();
-  // A body of the extender's filter about this pod.
+  // Bodies of all verbs of the extender about this pod. The pod is one of the victims, too.
   void ask_extender(std::string_view pod_json);
+  // The same with as many nodes and victims as a body may name.
+  void ask_extender_long_lists(std::string_view pod_json);
 
   struct Longest {  // since the last call of take_longest(), in milliseconds
     double decode = 0;
@@ -65,6 +67,10 @@ class Controller {
  private:
   template <class Work>
   void decode(Work&& work);
+  template <class Question>
+  void ask(Question&& question);
+  void ask_extender(std::string_view pod_json, const std::string& nodes_json,
+                    const std::string& victims_json);
   void run();
   void handle(const core::Event& event);
 

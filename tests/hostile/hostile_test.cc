@@ -230,12 +230,17 @@ TEST(HostileBodies, OfTheExtenderCostNothingAfterwards) {
   for (int round = 0; round < 2; ++round) {
     const std::size_t before = heap_bytes();
     for (const Kind& kind : pod_kinds()) {
-      controller.ask_extender(pod_json(kind, {.number = 1, .size = Size::largest}));
-      controller.lose_pod(pod_uid(kind, 1));
+      for (const Size size : {Size::largest, Size::within_limits}) {
+        controller.ask_extender(pod_json(kind, {.number = 1, .size = size}));
+        controller.lose_pod(pod_uid(kind, 1));
+      }
     }
+    controller.ask_extender_long_lists(plain_pod_json("asked", 0, ""));
     controller.tick();
     if (round == 0) continue;  // tables that grow once
     EXPECT_LE(heap_bytes(), before + (std::size_t{4} << 20U));
+    EXPECT_EQ(controller.engine().counters().held, 0U);
+    EXPECT_EQ(controller.engine().audit(), std::vector<std::string>());
   }
 }
 
