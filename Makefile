@@ -77,7 +77,7 @@ test: packages ## run all tests: programs as released; modules and fuzzers with 
 	$(call check,programs)
 	@echo "== faults: fresh seeds"
 	@$(RELEASE)/tests/faults/stowage_faults --fresh $(FRESH) \
-		|| echo "make: some fresh seeds fail; see Known in docs/reliability.md"
+		|| { echo "make: replay a seed that fails: stowage_faults --seed N --verbose"; exit 1; }
 	$(call compile,dev,units)
 	$(call check,units)
 	$(call compile,threads)

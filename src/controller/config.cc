@@ -439,12 +439,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
 }
 
 Result<std::string> read_config_text(const std::string& path) {
-  auto text = base::try_read_file(path, kMaxBytes);
-  if (text) return std::move(*text);
-  if (text.error().kind == base::FileError::Kind::too_large) {
-    return fail(fmt::format("{} is larger than 1 MiB", path));
-  }
-  return fail(fmt::format("cannot read the configuration {}", path));
+  return base::read_file(path, kMaxBytes);
 }
 
 Result<Config> load_config(const std::string& path) {

@@ -73,6 +73,15 @@ std::vector<std::string> warnings_of(const Config& config) {
       break;
     }
   }
+  for (const auto& extender : config.extenders) {
+    const auto address = net::parse_listen(extender.listen);
+    const bool asks_for_certificates = extender.tls && !extender.tls->client_ca.empty();
+    if (!address || net::is_loopback(address->host) || asks_for_certificates) continue;
+    warnings.push_back(
+        fmt::format("the extender {} listens on {} without client certificates: everybody who can "
+                    "connect may bind pods. Set listen to 127.0.0.1:{}, or tls.clientCAFile",
+                    extender.name, extender.listen, address->port));
+  }
   return warnings;
 }
 

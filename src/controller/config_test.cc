@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "controller/config_check.h"
 #include "controller/controller.h"
 #include "net/address.h"
@@ -185,14 +186,14 @@ TEST(Duration, IsANumberWithAUnit) {
 
 TEST(Config, AFileThatIsNotThereIsSaid) {
   EXPECT_EQ(load_config("/nonexistent/c.yaml").error().message,
-            "cannot read the configuration /nonexistent/c.yaml");
+            "cannot read /nonexistent/c.yaml: No such file or directory");
 }
 
 // Not an empty text, which would be the configuration without any file.
 TEST(Config, AFolderIsNoConfiguration) {
   const auto config = load_config("/");
   ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message, "cannot read the configuration /");
+  EXPECT_EQ(config.error().message, "cannot read /: Is a directory");
 }
 
 TEST(Listen, AddressesAreTakenApart) {
@@ -375,6 +376,31 @@ TEST(ConfigCheckTest, ANameThatKubeSchedulerAnswersToIsPointedOut) {
   const auto without = parse_config("", "c.yaml");
   ASSERT_TRUE(without);
   EXPECT_TRUE(warnings_of(*without).empty()) << "without an extender all names are ours";
+}
+
+TEST(ConfigCheckTest, AnExtenderThatIsOpenToEverybodyIsPointedOut) {
+  const auto open = [](const std::string& extender) {
+    const auto config = parse_config("extenders: [" + extender + "]\n", "c.yaml");
+    if (!config) return config.error().message;
+    const auto warnings = warnings_of(*config);
+    return warnings.empty() ? std::string() : warnings[0];
+  };
+  EXPECT_EQ(open("{preset: elastic-gpu-scheduler}"),
+            "the extender elastic-gpu-scheduler listens on 0.0.0.0:39999 without client "
+            "certificates: everybody who can connect may bind pods. Set listen to "
+            "127.0.0.1:39999, or tls.clientCAFile");
+  EXPECT_EQ(open("{preset: elastic-gpu-scheduler, listen: \"127.0.0.1:39999\"}"), "");
+  EXPECT_EQ(
+      open("{preset: elastic-gpu-scheduler, tls: {certFile: a, keyFile: b, clientCAFile: c}}"), "");
+  EXPECT_NE(open("{preset: elastic-gpu-scheduler, tls: {certFile: a, keyFile: b}}"), "");
+}
+
+// Run in the root of the repository.
+TEST(Config, TheExampleOfTheDocumentationIsAccepted) {
+  const std::string page = base::read_file("docs/configuration.md", 1U << 20U).value();
+  const std::size_t begin = page.find("```yaml\n") + 8;
+  const auto config = parse_config(page.substr(begin, page.find("```\n", begin) - begin), "page");
+  EXPECT_TRUE(config) << config.error().message;
 }
 
 // Run in the root of the repository. What ships answers to the names that the README promises, and

@@ -17,6 +17,8 @@
 namespace stowage::extender {
 namespace {
 
+constexpr std::size_t kTemplatesMax = 256;  // of one dry run
+constexpr int kTemplateSearch = 1024;       // steps of the search for cards on one of them
 constexpr std::string_view kNoNodes =
     "the request names no nodes: neither NodeNames nor Nodes is set";
 constexpr std::string_view kNoNodesElastic =
@@ -237,20 +239,24 @@ void Extender::answer_filter(const CallPtr& call) {
   send_json(call, codec::encode(result));
 }
 
-// Nodes that exist only in the request, as an autoscaler imagines them.
+// Nodes that exist only in the request, as an autoscaler imagines them. They are judged on the
+// loop's thread: there are few of them, and each is searched for a limited time. The others count as
+// unknown.
 void Extender::judge_templates(const CallPtr& call) const {
   if (!call->args.nodes) return;
+  std::size_t judged = 0;
   codec::Decoder decoder;
   std::vector<core::FilterAnswer::Refused> still;
   for (auto& refused : call->answer.refused) {
-    const auto node = refused.unknown ? decoder.node((*call->args.nodes)[refused.node].json)
-                                      : Result<dialect::NodeObject>(fail("known"));
+    const bool judge = refused.unknown && ++judged <= kTemplatesMax;
+    const auto node = judge ? decoder.node((*call->args.nodes)[refused.node].json)
+                            : Result<dialect::NodeObject>(fail("not judged"));
     auto spec = node ? dialect::to_spec(*node) : Result<dialect::NodeReading>(fail("unread"));
     if (!spec) {
       still.push_back(refused);
       continue;
     }
-    core::Engine alone{core::PolicyOptions{}};
+    core::Engine alone({core::PolicyOptions{}}, {.search_per_event = kTemplateSearch});
     (void)alone.handle(core::NodeChanged{spec->node}, {});
     core::FilterAsk ask{.pod = call->spec, .nodes = {spec->node.name}, .keep = core::Keep::nothing};
     ask.pod.profile = 0;

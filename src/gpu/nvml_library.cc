@@ -39,7 +39,10 @@ Result<std::unique_ptr<Library>> Library::load(const std::string& path) {
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* const why = ::dlerror();
-    return fail(fmt::format("cannot load NVML: {}", why == nullptr ? path : why));
+    return fail(fmt::format(
+        "cannot load NVML: {}; install the NVIDIA driver, or name the cards with --cards "
+        "fake:FILE",
+        why == nullptr ? path : why));
   }
   std::unique_ptr<Library> library(new Library(handle));
   library->find_all();

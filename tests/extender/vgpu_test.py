@@ -360,6 +360,11 @@ class Filter(Vgpu):
         answer = self.extender.filter(value, [template, small], route)
         self.assertEqual(answer.nodes, [f"{row}-template"])
         self.assertEqual(answer.failed, {f"{row}-small": "Insufficient vGPU memory"})
+        # So many of them and no more: they are judged where calls are answered.
+        many = [fixture(f"{row}-template-{i}") for i in range(300)]
+        answer = self.extender.filter(value, many, route)
+        self.assertEqual(len(answer.nodes), 256)
+        self.assertEqual(len(answer.failed), 44)
         for each in (value, large, absurd):
             self.assertEqual(self.annotations(each), {})
         self.assertEqual(self.cluster.free(*names), before)

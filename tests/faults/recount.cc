@@ -45,7 +45,7 @@ std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const Po
   }
   for (const Share& share : pod.shares) {
     const auto found = charged.find(share.card);
-    if (found == charged.end() || found->second.first != share.milli) {
+    if (found == charged.end() || found->second != std::pair(share.milli, share.memory_mib)) {
       return fmt::format("the ledger does not charge {} for pod {}", share.card, pod.name.name);
     }
   }

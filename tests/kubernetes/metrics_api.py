@@ -257,11 +257,12 @@ class MetricsApi(Case):
         wait_until("g1 is busy", lambda: self.info("n1")["spec"]["device_busy"] == ["g1"])
         rows = ((None, 1, ["n1", "n2", "n3", "n4", "n5"]), ("Tesla T4", 1, ["n1", "n2"]),
                 ("Tesla T4", 3, []), ("T4", 1, []))
-        for model, count, want in rows:
+        for number, (model, count, want) in enumerate(rows):
             with self.subTest(model=model, count=count):
-                asking = pod("asking", {"nvidia.com/gpu": str(count)}, scheduler="theirs",
-                             annotations={"nvidia.com/gpu.model": model} if model else {})
-                asking["metadata"].update(uid=f"uid-{model}-{count}", namespace=self.namespace)
+                # It exists: what is held for it is written on it before the answer.
+                [asking] = self.add(pod(
+                    f"asking-{number}", {"nvidia.com/gpu": str(count)}, scheduler="theirs",
+                    annotations={"nvidia.com/gpu.model": model} if model else {}))
                 question = {"Pod": asking, "NodeNames": ["n1", "n2", "n3", "n4", "n5"]}
                 answer = self.api.create(f"{GROUP}/schedule/filter", question)
                 self.assertEqual(sorted(answer["NodeNames"] or []), want, answer)

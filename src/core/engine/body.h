@@ -175,6 +175,9 @@ class Engine::Body {
   NodeIndex lift_room(const std::string& uid);
   Ledger::Room keep_room(Room& room);
   NodeIndex close_room(const std::string& uid, bool tell);
+  void expect_use(const Room& room);
+  // The quota does not leave the owner of the room what is kept for it.
+  [[nodiscard]] bool quota_ends(const Room& room) const;
   void serve_rooms(NodeIndex node);
   void serve_line(NodeIndex node, const Line& line);
   // Room on the node that the API says the pod is nominated to, whoever did that.

@@ -192,6 +192,7 @@ void Engine::Body::node_changed(const NodeSpec& spec) {
 
 void Engine::Body::on(const QuotaChanged& e) {
   quotas_.set(e.quotas, ledger_);
+  for (const auto& [uid, room] : rooms_) expect_use(room);
   run_or_defer({.kind = Step::Kind::parked});
 }
 

@@ -33,9 +33,16 @@ bool Engine::Body::place(const PodSpec& asked, std::uint64_t arrival, Try which)
   ++counters_.refused;
   if (choice.held_back) ++counters_.held_back;
   const auto kept = rooms_.find(asked.uid);
-  if (kept != rooms_.end()) keep_room(kept->second);
+  const bool over = kept != rooms_.end() && quota_ends(kept->second);
+  if (over) {
+    close_room(asked.uid, true);
+  } else if (kept != rooms_.end()) {
+    keep_room(kept->second);
+  }
+  const std::string uid = asked.uid;
   refuse(attempt, choice.held_back);
-  return ledger_.find_pod(asked.uid).valid();
+  if (over && room.valid()) wake(room);
+  return ledger_.find_pod(uid).valid();
 }
 
 Planner::Choice Engine::Body::choose(Attempt& attempt) {

@@ -27,6 +27,7 @@ void Engine::Body::open_room(Room room) {
   const Ledger::Room part = keep_room(kept);
   ++counters_.rooms_opened;
   if (kept.from_api) return;
+  expect_use(kept);
   out_.emplace_back(Nominate{.uid = kept.pod.uid,
                              .node = kept.node,
                              .cards = part.cards,
@@ -55,9 +56,23 @@ NodeIndex Engine::Body::close_room(const std::string& uid, bool tell) {
   const auto found = rooms_.find(uid);
   if (found == rooms_.end()) return {};
   const NodeIndex node = lift_room(uid);
+  quotas_.expect_no_more(uid);
   if (tell && !found->second.from_api) out_.emplace_back(Nominate{.uid = uid, .node = {}});
   rooms_.erase(found);
   return node;
+}
+
+// What is kept for a pod counts against the quota of its namespace: each pod that evicts others
+// would find the same rest of it else.
+void Engine::Body::expect_use(const Room& room) {
+  const NodeIndex node = ledger_.find_node(room.node);
+  if (!room.from_api && node.valid()) quotas_.expect(room.pod, node, ledger_);
+}
+
+bool Engine::Body::quota_ends(const Room& room) const {
+  const NodeIndex node = ledger_.find_node(room.node);
+  return !room.from_api && node.valid() && ledger_.present(node) &&
+         !quotas_.leaves(room.pod, ledger_.spec(node), room.target);
 }
 
 // Most urgent first. Each is tried with its own room free, and keeps more of it if it must wait on.
@@ -128,7 +143,6 @@ void Engine::Body::reserve_for_starving() {
   if (static_cast<std::size_t>(starving) >= most) return;
   const PodSpec* longest = nullptr;
   base::Instant since;
-  Waiting::Group* its_group = nullptr;
   for (const Waiting::Row& row : waiting_.rows()) {
     const PodSpec& pod = row.group->first();
     if (row.group->shape.cards < 2 || rooms_.contains(pod.uid)) continue;
@@ -143,11 +157,14 @@ void Engine::Body::reserve_for_starving() {
     if (!better) continue;
     longest = &pod;
     since = refused->second;
-    its_group = row.group;
   }
   if (longest == nullptr) return;
   const PodSpec pod = *longest;
-  const auto found = nearest_room(pod, its_group->shape);
+  // The group's shape knows nothing of quotas.
+  PodSpec scratch;
+  const PodSpec& judged = bounded(pod, scratch);
+  Shape shape = make_shape(judged, ledger_);
+  const auto found = nearest_room(judged, shape);
   if (!found) {
     refused_at_.insert_or_assign(pod.uid, now_);  // no node would do even if it were empty
     return;

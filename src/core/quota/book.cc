@@ -117,6 +117,7 @@ void QuotaBook::set(Quotas quotas, const Ledger& ledger) {
   quotas_ = std::move(quotas);
   held_.clear();
   charges_.clear();
+  expected_.clear();
   sizes_.clear();
   label_sizes_.clear();
   for (const auto& [name, part] : nodes_) add_sizes(part, 1);
@@ -180,17 +181,42 @@ QuotaBook::Charge QuotaBook::charge_of(const PodRecord& pod, const Ledger& ledge
 }
 
 void QuotaBook::add(const Charge& charge, std::int64_t sign) {
-  Held& held = held_[charge.ns];
+  add(held_[charge.ns], charge.held, sign);
+}
+
+void QuotaBook::add(Held& held, const Held& more, std::int64_t sign) {
   const auto add_to = [sign](Use& total, const Use& use) {
     total.cards += sign * use.cards;
     total.milli += sign * use.milli;
     total.memory_mib += sign * use.memory_mib;
   };
-  for (const auto& [model, use] : charge.held.models) add_to(held.models[model], use);
-  add_to(held.any_model, charge.held.any_model);
-  held.unsized_milli += sign * charge.held.unsized_milli;
-  for (const auto& [label, milli] : charge.held.on_nodes) held.on_nodes[label] += sign * milli;
-  held.on_any_node += sign * charge.held.on_any_node;
+  for (const auto& [model, use] : more.models) add_to(held.models[model], use);
+  add_to(held.any_model, more.any_model);
+  held.unsized_milli += sign * more.unsized_milli;
+  for (const auto& [label, milli] : more.on_nodes) held.on_nodes[label] += sign * milli;
+  held.on_any_node += sign * more.on_any_node;
+}
+
+void QuotaBook::expect(const PodSpec& pod, NodeIndex node, const Ledger& ledger) {
+  if (!limits(pod.name)) return;
+  // By what it asks for: which cards of the node it gets may still change.
+  const PodRecord as_placed{
+      .uid = pod.uid, .name = pod.name, .node = node, .asks = unnamed_asks(pod)};
+  expected_.insert_or_assign(
+      pod.uid, Expected{.priority = pod.priority, .charge = charge_of(as_placed, ledger)});
+}
+
+void QuotaBook::expect_no_more(const std::string& uid) { expected_.erase(uid); }
+
+QuotaBook::Held QuotaBook::held_before(const PodSpec& pod) const {
+  const std::string ns(namespace_of(pod.name));
+  const auto held_here = held_.find(ns);
+  Held held = held_here == held_.end() ? Held{} : held_here->second;
+  for (const auto& [uid, other] : expected_) {
+    if (other.charge.ns != ns || uid == pod.uid || other.priority < pod.priority) continue;
+    add(held, other.charge.held, 1);
+  }
+  return held;
 }
 
 void QuotaBook::charge(PodIndex pod, const Ledger& ledger) {
@@ -317,8 +343,7 @@ std::vector<QuotaExcess> QuotaBook::excesses(const PodSpec& pod) const {
   const std::string ns(namespace_of(pod.name));
   const auto quota = quotas_.namespaces.find(ns);
   if (quota == quotas_.namespaces.end() || !asks_for_cards(pod)) return out;
-  const auto held_here = held_.find(ns);
-  const Held held = held_here == held_.end() ? Held{} : held_here->second;
+  const Held held = held_before(pod);
   for (const auto& limit : quota->second.limits) {
     for (auto& excess : spent_by(limit, held, pod).excesses) out.push_back(std::move(excess));
   }
@@ -326,7 +351,7 @@ std::vector<QuotaExcess> QuotaBook::excesses(const PodSpec& pod) const {
   const std::vector<UnnamedAsk> asks = unnamed_asks(pod);
   for (const auto& [label, limit] : quota->second.by_node->milli) {
     const std::int64_t asked = needs_of(asks, sizes_of(label_sizes_, label)).milli;
-    const std::int64_t used = used_on_nodes(ns, label);
+    const std::int64_t used = used_on_nodes(held, label);
     if (used + asked <= limit) continue;
     out.push_back({.model = label,
                    .unit = QuotaExcess::Unit::milli,
@@ -342,8 +367,7 @@ QuotaBounds QuotaBook::bounds(const PodSpec& pod) const {
   const std::string ns(namespace_of(pod.name));
   const auto quota = quotas_.namespaces.find(ns);
   if (quota == quotas_.namespaces.end() || !asks_for_cards(pod)) return bounds;
-  const auto held_here = held_.find(ns);
-  const Held held = held_here == held_.end() ? Held{} : held_here->second;
+  const Held held = held_before(pod);
   for (const auto& limit : quota->second.limits) {
     for (auto& model : spent_by(limit, held, pod).models) bounds.spent.push_back(std::move(model));
   }
@@ -357,7 +381,7 @@ QuotaBounds QuotaBook::bounds(const PodSpec& pod) const {
   const std::vector<UnnamedAsk> asks = unnamed_asks(pod);
   for (const auto& [label, limit] : quota->second.by_node->milli) {
     const std::int64_t asked = needs_of(asks, sizes_of(label_sizes_, label)).milli;
-    if (used_on_nodes(ns, label) + asked <= limit) bounds.models.push_back(label);
+    if (used_on_nodes(held, label) + asked <= limit) bounds.models.push_back(label);
   }
   return bounds;
 }
@@ -393,10 +417,12 @@ QuotaBook::Use QuotaBook::used(const std::string& ns, const std::string& model) 
 
 std::int64_t QuotaBook::used_on_nodes(const std::string& ns, const std::string& label) const {
   const auto held = held_.find(ns);
-  if (held == held_.end()) return 0;
-  const auto found = held->second.on_nodes.find(label);
-  const std::int64_t milli = found == held->second.on_nodes.end() ? 0 : found->second;
-  return milli + held->second.on_any_node;
+  return held == held_.end() ? 0 : used_on_nodes(held->second, label);
+}
+
+std::int64_t QuotaBook::used_on_nodes(const Held& held, const std::string& label) {
+  const auto found = held.on_nodes.find(label);
+  return (found == held.on_nodes.end() ? 0 : found->second) + held.on_any_node;
 }
 
 }  // namespace stowage::core

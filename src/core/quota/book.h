@@ -24,7 +24,7 @@ namespace stowage::core {
 
 class QuotaBook {
  public:
-  // New limits; everything is counted again.
+  // New limits; everything is counted again. Nothing is expected any more.
   void set(Quotas quotas, const Ledger& ledger);
   [[nodiscard]] bool limits(std::string_view pod_name) const;
 
@@ -35,6 +35,11 @@ class QuotaBook {
   // no longer shows as they were last, and a label that it no longer has as the last one.
   void node_changed(NodeIndex node, const Ledger& ledger);
   void node_gone(const std::string& name, const Ledger& ledger);  // after the ledger
+
+  // Capacity on this node is kept for the pod: other pods of its namespace that are no more
+  // important are left so much less. Until it is charged or no longer expected.
+  void expect(const PodSpec& pod, NodeIndex node, const Ledger& ledger);
+  void expect_no_more(const std::string& uid);
 
   // What is left for a pod that holds nothing yet.
   [[nodiscard]] QuotaBounds bounds(const PodSpec& pod) const;
@@ -71,7 +76,14 @@ class QuotaBook {
     std::string ns;
     Held held;
   };
+  struct Expected {
+    std::int32_t priority = 0;
+    Charge charge;
+  };
   [[nodiscard]] Use used(const Held& held, const std::string& model) const;
+  // What the namespace of this pod holds, with what is expected of others as far as it counts.
+  [[nodiscard]] Held held_before(const PodSpec& pod) const;
+  [[nodiscard]] static std::int64_t used_on_nodes(const Held& held, const std::string& label);
   // How many cards there are of each size, in MiB.
   using Sizes = std::map<std::int32_t, std::int64_t>;
   struct NodeCard {
@@ -85,6 +97,7 @@ class QuotaBook {
     std::vector<NodeCard> cards;  // by position
   };
   void add(const Charge& charge, std::int64_t sign);
+  static void add(Held& held, const Held& more, std::int64_t sign);
   void add_sizes(const NodePart& part, std::int64_t sign);
   void see_cards(const NodeSpec& spec, bool in_use, NodePart& part);
   [[nodiscard]] static const Sizes& sizes_of(const std::map<std::string, Sizes>& all,
@@ -100,6 +113,7 @@ class QuotaBook {
   Quotas quotas_;
   std::map<std::string, Held, std::less<>> held_;    // by namespace
   std::unordered_map<std::size_t, Charge> charges_;  // lookup only
+  std::map<std::string, Expected> expected_;         // by uid
   std::map<std::string, NodePart> nodes_;            // by name
   std::map<std::string, Sizes> sizes_;               // by model, with "*"
   std::map<std::string, Sizes> label_sizes_;         // by the model label of nodes
