@@ -13,10 +13,10 @@ TEST(OwnAnnotations, OfAPodOnlyThoseOfTheSchedulerAreFound) {
   EXPECT_EQ(scheduler_annotations(pod), std::vector<std::string>());
   for (const auto& row : own_annotations()) pod.annotations[std::string(row.key)] = "x";
   pod.annotations["other.dev/gpus"] = "x";
-  EXPECT_EQ(scheduler_annotations(pod),
-            (std::vector<std::string>{"stowage.dev/gpus", "stowage.dev/signature",
-                                      "stowage.dev/pre-allocated-node",
-                                      "stowage.dev/retry-since"}));
+  EXPECT_EQ(
+      scheduler_annotations(pod),
+      (std::vector<std::string>{"stowage.dev/gpus", "stowage.dev/signature",
+                                "stowage.dev/pre-allocated-node", "stowage.dev/retry-since"}));
 }
 
 TEST(OwnAnnotations, ThoseThatNobodyKnowsAreTold) {

@@ -240,8 +240,8 @@ void Extender::answer_filter(const CallPtr& call) {
 }
 
 // Nodes that exist only in the request, as an autoscaler imagines them. They are judged on the
-// loop's thread: there are few of them, and each is searched for a limited time. The others count as
-// unknown.
+// loop's thread: there are few of them, and each is searched for a limited time. The others count
+// as unknown.
 void Extender::judge_templates(const CallPtr& call) const {
   if (!call->args.nodes) return;
   std::size_t judged = 0;

@@ -135,10 +135,10 @@ struct StandDown {};
 // We decide, and every pod that is on a node has been told of: from now on pods that were given the
 // same share of a card are told apart.
 struct Lead {};
-using Event =
-    std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed, PodGone,
-                 PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged, ThingGone, EvictFailed,
-                 Picked, StandDown, Lead, HoldEnded, CardsMeasured, CardsNamed, NodeSilent, Continue>;
+using Event = std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed,
+                           PodGone, PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged,
+                           ThingGone, EvictFailed, Picked, StandDown, Lead, HoldEnded,
+                           CardsMeasured, CardsNamed, NodeSilent, Continue>;
 
 // A claim that has to be bound before the pod can be: to this volume, or, if that is empty, to one
 // that its provisioner makes for the node of the pod.

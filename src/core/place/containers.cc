@@ -4,6 +4,7 @@
 #include <bit>
 #include <span>
 
+#include "core/place/card_reason.h"
 #include "core/place/topology.h"
 #include "core/place/topology_tree.h"
 #include "core/policy/cost.h"
@@ -335,106 +336,6 @@ class Search {
   int steps_ = 0;
   int limit_ = kSearchLimit;
 };
-
-bool strict(Topology wish) {
-  return wish == Topology::numa_strict || wish == Topology::link_strict;
-}
-
-Reason why_share_does_not_fit(const Ledger& ledger, const GpuPart& part, const NodeView& node,
-                              CardMask accepted) {
-  const auto& cards_there = ledger.spec(node.index).cards;
-  std::int32_t most_milli = 0;
-  std::int32_t most_memory = 0;
-  std::int32_t most_slots = 0;
-  bool milli_ok = false;
-  bool memory_ok = false;
-  for (CardMask rest = accepted; rest != 0; rest &= rest - 1) {
-    const auto at = static_cast<std::size_t>(std::countr_zero(rest));
-    const CardState& card = node.cards[at];
-    most_milli = std::max(most_milli, card.milli_free);
-    if (card.milli_free < part.milli) continue;
-    milli_ok = true;
-    most_memory = std::max(most_memory, card.memory_free_mib);
-    if (card.memory_free_mib < part.memory_of(cards_there[at].memory_mib)) continue;
-    memory_ok = true;
-    most_slots = std::max(most_slots, card.slots_free);
-  }
-  // Would it fit if it asked for this much?
-  const auto holds = [&](std::int32_t milli, std::int32_t memory_mib) {
-    int cards = 0;
-    for_each(accepted, [&](std::size_t c) {
-      const CardState& card = node.cards[c];
-      const bool room = card.milli_free >= milli && card.memory_free_mib >= memory_mib;
-      cards += room && card.slots_free >= 1 ? 1 : 0;
-    });
-    return cards >= part.count && !strict(part.topology);
-  };
-  if (!milli_ok) {
-    return {.code = ReasonCode::card_milli,
-            .only = !part.whole_memory && holds(most_milli, part.memory_mib),
-            .asked = part.milli,
-            .found = most_milli};
-  }
-  if (!memory_ok) {
-    return {.code = ReasonCode::card_memory,
-            .only = holds(part.milli, most_memory),
-            .asked = part.memory_asked(),
-            .found = most_memory};
-  }
-  return {.code = ReasonCode::card_slots, .asked = 1, .found = 0};
-}
-
-// Why the node's cards do not hold this one container alone, going by room and kind of card; code
-// none if they do.
-Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
-                             const NodeView& node) {
-  const Ledger& ledger = *context.ledger;
-  CardMask right = 0;
-  for (std::size_t c = 0; c < node.state->cards; ++c) {
-    right |= static_cast<CardMask>(part.model_ok[node.cards[c].model] != 0) << c;
-  }
-  if (right == 0) {
-    for (std::size_t c = 0; c < node.state->cards && !part.model_spent.empty(); ++c) {
-      if (part.model_spent[node.cards[c].model] != 0) return {.code = ReasonCode::quota};
-    }
-    return {.code = ReasonCode::model_mismatch};
-  }
-  if (part.ids.constrain()) {
-    for_each(right, [&](std::size_t c) {
-      if (!part.ids.accept(ledger.spec(node.index).cards[c].id)) right &= ~bit(c);
-    });
-    if (right == 0) return {.code = ReasonCode::id_mismatch};
-  }
-  const CardMask accepted = right & node.state->healthy;
-  if (accepted == 0) return {.code = ReasonCode::unhealthy};
-  CardMask fitting = accepted & fitting_cards(ledger, part, node);
-  if (part.whole_memory) {
-    for_each(fitting, [&](std::size_t c) {
-      const auto size = ledger.spec(node.index).cards[c].memory_mib;
-      if (node.cards[c].memory_free_mib < size) fitting &= ~bit(c);
-    });
-  }
-  const int found = std::popcount(fitting);
-  if (found >= part.count) return {};
-  if (part.whole) {
-    std::int32_t largest = 0;
-    for_each(accepted, [&](std::size_t c) {
-      largest = std::max(largest, ledger.memory_sizes()[node.cards[c].memory_class]);
-    });
-    if (largest < part.memory_mib) {
-      int free = 0;
-      for_each(accepted & node.state->whole,
-               [&](std::size_t c) { free += node.cards[c].memory_free_mib >= largest ? 1 : 0; });
-      return {.code = ReasonCode::card_memory,
-              .only = free >= part.count && !strict(part.topology),
-              .asked = part.memory_mib,
-              .found = largest};
-    }
-  } else if (found == 0) {
-    return why_share_does_not_fit(ledger, part, node, accepted);
-  }
-  return {.code = ReasonCode::cards, .only = true, .asked = part.count, .found = found};
-}
 
 // Going through the containers one by one, twice if it fails, is free up to so many of them.
 bool pay_for_greedy(const JudgeContext& context, const Shape& shape) {
