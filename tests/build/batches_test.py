@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
@@ -39,10 +40,12 @@ class Small:
 
     def write(self, name, text):
         path = self.folder / name
-        path.write_text(textwrap.dedent(text).lstrip(), encoding="utf-8")
         # Edits in one test follow each other closely; a build compares times of files.
-        newest = max(entry.stat().st_mtime_ns for entry in self.files())
-        os.utime(path, ns=(newest + 10**9, newest + 10**9))
+        newest = max((entry.stat().st_mtime_ns for entry in self.files()), default=0)
+        path.write_text(textwrap.dedent(text).lstrip(), encoding="utf-8")
+        while path.stat().st_mtime_ns <= newest:
+            time.sleep(0.001)
+            os.utime(path)
 
     def files(self):
         return [path for path in self.folder.rglob("*") if path.is_file()]
