@@ -57,7 +57,8 @@ class Scheduler::NodeSink final : public kube::ReflectorSink {
   void on_item(std::string_view json) override { see(json); }
   void on_list_end(std::string_view /*version*/) override {
     owner_.roster_.end_nodes();
-    owner_.nodes_listed();
+    owner_.keys_changed();
+    owner_.handle(Event::nodes_listed);
   }
   void on_event(kube::WatchType type, std::string_view json) override {
     if (type != kube::WatchType::deleted) return see(json);
@@ -89,10 +90,11 @@ class Scheduler::PodSink final : public kube::ReflectorSink {
  public:
   explicit PodSink(Scheduler& owner) : owner_(owner), outage_(owner.options_.outages, "pods") {}
   void on_list_begin() override {
-    owner_.list_counts_ = owner_.leads_ && !owner_.binds_may_arrive();
+    owner_.handle(Event::pods_list_began);
     owner_.roster_.begin_pods();
     // Later lists bring few that were not seen before. Simulations have no threads.
-    const bool first = !owner_.pods_in_ && owner_.client_.loop().schedule() == nullptr;
+    const bool first =
+        !owner_.lifecycle_.pods_listed() && owner_.client_.loop().schedule() == nullptr;
     prover_ = first ? std::make_unique<Prover>(kProverThreads) : nullptr;
   }
   void on_item(std::string_view json) override {
@@ -107,7 +109,7 @@ class Scheduler::PodSink final : public kube::ReflectorSink {
     prover_.reset();
     owner_.roster_.end_pods();
     owner_.promises_.listed();
-    owner_.pods_listed();
+    owner_.handle(Event::pods_listed);
   }
   void on_event(kube::WatchType type, std::string_view json) override {
     if (type != kube::WatchType::deleted) return see(json);
@@ -162,11 +164,11 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       node_sink_(std::make_unique<NodeSink>(*this)),
       pod_sink_(std::make_unique<PodSink>(*this)),
       ticker_(client.loop()),
-      alive_(std::make_shared<bool>(true)) {
+      alive_(std::make_shared<bool>(true)),
+      lifecycle_(options_.elected ? Lifecycle::Leads::when_elected : Lifecycle::Leads::from_start) {
   STOWAGE_CHECK(options_.keys != nullptr);
-  if (options_.elected) leads_ = false;
   roster_.stand_down();
-  roster_.on_unknown_key([this] { key_look_ = options_.keys->look_soon(); });
+  roster_.on_unknown_key([this] { lifecycle_.unknown_key(options_.keys->look_soon()); });
   roster_.on_promise([this](const Roster::Promised& promised) {
     const std::chrono::nanoseconds left(promised.until.ns - engine_time(client_.loop()).ns);
     promises_.watch({.uid = promised.uid,
@@ -196,14 +198,14 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
   pods_ = std::make_unique<kube::Reflector>(
       client, watching(options_.reflector, "/api/v1/pods", kLivePods), *pod_sink_);
   if (options_.quota.enabled) {
-    quota_ =
-        std::make_unique<QuotaSource>(options_.quota, options_.reflector,
-                                      QuotaSource::Ends{.client = client,
-                                                        .mailbox = mailbox_,
-                                                        .recorder = recorder_,
-                                                        .log = log,
-                                                        .outages = options_.outages,
-                                                        .on_synced = [this] { open_if_ready(); }});
+    quota_ = std::make_unique<QuotaSource>(
+        options_.quota, options_.reflector,
+        QuotaSource::Ends{.client = client,
+                          .mailbox = mailbox_,
+                          .recorder = recorder_,
+                          .log = log,
+                          .outages = options_.outages,
+                          .on_synced = [this] { handle(Event::others_synced); }});
   }
   things_ = std::make_unique<ThingSource>(
       ThingOptions{.reflector = options_.reflector},
@@ -212,7 +214,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
           .mailbox = mailbox_,
           .log = log,
           .outages = options_.outages,
-          .on_synced = [this] { open_if_ready(); },
+          .on_synced = [this] { handle(Event::others_synced); },
           .on_claim_changed = [this](const std::string& claim) { outbox_->claim_changed(claim); }});
   const auto carry_out = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
     loop.post([this, alive, commands = std::move(commands)] {
@@ -251,67 +253,46 @@ void Scheduler::start() {
   tick();
 }
 
-void Scheduler::nodes_listed() {
-  nodes_in_ = true;
-  keys_changed();
-  start_pods();
-}
-
-// What pods say about cards can only be judged by who knows the keys.
-void Scheduler::start_pods() {
-  if (pods_started_ || stopping_ || !nodes_in_ || !roster_.keys()) return;
-  pods_started_ = true;
-  pods_->start();  // after the nodes: pods name cards, which are found on nodes
-}
-
 void Scheduler::keys_changed() {
   const kube::Keys keys = options_.keys->keys();
-  if (stopping_ || !keys || keys == roster_.keys()) return;
-  if (roster_.use_keys(keys) && pods_started_) {
-    if (!opened_) pods_fresh_ = list_counts_ = false;  // what was promised is in the next list
-    listing_again_ = true;
-    pods_->relist();
-  }
-  start_pods();
-  open_if_ready();
+  if (lifecycle_.stopped() || !keys || keys == roster_.keys()) return;
+  handle(roster_.use_keys(keys) ? Event::pods_need_relist : Event::keys_changed);
 }
 
-void Scheduler::pods_listed() {
-  pods_in_ = true;
-  listing_again_ = false;
-  if (list_counts_) {
-    pods_fresh_ = true;
-    awaited_look_ = key_look_;  // pods that come later do not put it off
-  }
-  open_if_ready();
+void Scheduler::handle(Event event) {
+  for (const Lifecycle::Action action : lifecycle_.handle(event, conditions())) carry_out(action);
 }
 
-void Scheduler::open_if_ready() {
-  if (stopping_ || !pods_in_ || !things_->synced()) return;
-  if (quota_ && !quota_->synced()) return;
-  if (!std::exchange(synced_, true)) {
-    const auto sizes = roster_.sizes();
-    const std::chrono::duration<double> took = client_.loop().now() - started_;
-    log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
-                                                {"pods", fmt::format("{}", sizes.pods)},
-                                                {"waiting", fmt::format("{}", sizes.wanting)},
-                                                {"seconds", fmt::format("{:.2f}", took.count())}});
-  }
-  if (opened_ || preparing_ || !leads_ || !engine_settled_ || binds_may_arrive()) return;
-  // Whoever led before has ended: what it wrote without a signature was written before this.
-  if (!roster_.keys()->signs || !roster_.keys()->began_unix) return options_.keys->begin();
-  if (!pods_fresh_) {
-    // What was bound before we led is in the list for certain, in what we watched perhaps not yet.
-    if (!std::exchange(listing_again_, true)) pods_->relist();
-    return;
-  }
-  // Another replica may have promised cards by a key that we have not read yet.
-  if (!keys_looked_at()) return;
-  prepare();
+Lifecycle::Conditions Scheduler::conditions() const {
+  const kube::Keys& keys = roster_.keys();
+  return {.keys_known = keys != nullptr,
+          .others_synced = things_->synced() && (!quota_ || quota_->synced()),
+          .binds_may_arrive = binds_may_arrive(),
+          .signs = keys && keys->signs && keys->began_unix,
+          .keys_current = options_.keys->keys() == keys,
+          .key_looks = options_.keys->looked()};
 }
 
-bool Scheduler::keys_looked_at() const {
-  return options_.keys->looked() >= awaited_look_ && options_.keys->keys() == roster_.keys();
+void Scheduler::carry_out(Lifecycle::Action action) {
+  using Action = Lifecycle::Action;
+  switch (action) {
+    case Action::start_pods: return pods_->start();
+    case Action::relist_pods: return pods_->relist();
+    case Action::report_synced: return report_synced();
+    case Action::begin_signing: return options_.keys->begin();
+    case Action::prepare: return prepare();
+    case Action::open: return open();
+    case Action::hold_back: return hold_back();
+  }
+}
+
+void Scheduler::report_synced() {
+  const auto sizes = roster_.sizes();
+  const std::chrono::duration<double> took = client_.loop().now() - started_;
+  log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
+                                              {"pods", fmt::format("{}", sizes.pods)},
+                                              {"waiting", fmt::format("{}", sizes.wanting)},
+                                              {"seconds", fmt::format("{:.2f}", took.count())}});
 }
 
 // Of an earlier term of our own. Those of another leader have ended when its lease has.
@@ -324,17 +305,15 @@ bool Scheduler::binds_may_arrive() const {
 // Questions are answered before the objects that came with them are looked at. So none is let in
 // before the engine has been told of all pods, and of what was promised to them.
 void Scheduler::prepare() {
-  preparing_ = true;
   roster_.lead();
   mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
     loop.post([this, alive] {
-      if (*alive && std::exchange(preparing_, false)) open();
+      if (*alive) handle(Event::prepared);
     });
   });
 }
 
 void Scheduler::open() {
-  opened_ = true;
   outbox_->lead();
   mailbox_.put_reply(core::Lead{});
   if (options_.elected) {
@@ -345,18 +324,10 @@ void Scheduler::open() {
   mailbox_.open();
 }
 
-void Scheduler::lead() {
-  if (leads_ || stopping_) return;
-  leads_ = true;
-  pods_fresh_ = list_counts_ = listing_again_ = false;
-  open_if_ready();
-}
+void Scheduler::lead() { handle(Event::lead); }
+void Scheduler::stand_down() { handle(Event::stand_down); }
 
-void Scheduler::stand_down() {
-  if (!leads_) return;
-  leads_ = false;
-  opened_ = preparing_ = false;
-  engine_settled_ = false;
+void Scheduler::hold_back() {
   mailbox_.hold_back();
   outbox_->stand_down();
   promises_.forget_all();
@@ -365,10 +336,9 @@ void Scheduler::stand_down() {
   mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
     loop.post([this, alive] {
       if (!*alive) return;
-      engine_settled_ = true;
       // Once more: a promise that was told before may have been looked at after it.
       mailbox_.put_reply(core::StandDown{});
-      open_if_ready();
+      handle(Event::engine_settled);
     });
   });
 }
@@ -383,7 +353,7 @@ std::string Scheduler::trouble() const {
   std::string text = of("nodes", *nodes_);
   if (text.empty() && !roster_.keys()) text = options_.keys->trouble();
   if (text.empty()) text = of("pods", *pods_);
-  if (text.empty() && leads_ && !opened_ && !keys_looked_at()) {
+  if (text.empty() && lifecycle_.misses_keys(conditions())) {
     text = "pods are signed by keys that are not known here: the keys are read again first";
     if (!options_.keys->trouble().empty()) text += "; " + options_.keys->trouble();
   }
@@ -393,17 +363,17 @@ std::string Scheduler::trouble() const {
 
 // The engine has no clock: pods that rest after a failed bind are tried when it is told the time.
 void Scheduler::tick() {
-  if (stopping_) return;
+  if (lifecycle_.stopped()) return;
   keys_changed();
-  if (leads_ && !opened_) open_if_ready();
-  if (opened_) roster_.tell_unlooked();
+  handle(Event::tick);
+  if (deciding()) roster_.tell_unlooked();
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
   // Also for rooms that run out, for loads that do, and for pods whose patience does: only those
   // that wait have any.
   const bool time_matters = counters.resting > 0 || counters.held > 0 || counters.rooms > 0 ||
                             counters.by_others > 0 || counters.waiting > 0 || counters.loads > 0;
-  if (opened_ && time_matters) {
+  if (deciding() && time_matters) {
     mailbox_.put_reply(core::Tick{.parked = flush});
   }
   if (!asked_) {
@@ -425,8 +395,7 @@ void Scheduler::tick() {
 }
 
 void Scheduler::stop(net::Duration grace, std::function<void()> done) {
-  stopping_ = true;
-  preparing_ = false;
+  handle(Event::stop);
   ticker_.cancel();
   promises_.forget_all();
   nodes_->stop();
