@@ -64,12 +64,6 @@ void Roster::notify(Notice::Kind kind, const dialect::PodObject& pod, std::strin
 
 // ---- pods -----------------------------------------------------------------------------------
 
-void Roster::begin_pods() {
-  ++pod_list_;
-  listing_pods_ = true;
-  pods_unnamed_ = false;
-}
-
 const Profile* Roster::profile_named(std::string_view name, std::uint32_t& number) const {
   for (std::size_t i = 0; i < profiles_.size(); ++i) {
     if (profiles_[i].name != name) continue;
@@ -86,7 +80,6 @@ void Roster::see_pod(dialect::PodObject object, const Checked& check) {
     entry.name = object.ns + "/" + object.name;
     uids_[entry.name] = object.uid;
   }
-  entry.seen_in = pod_list_;
   if (!object.node.empty()) return see_bound(entry, std::move(object), check);
   tell_forged(entry, object);
   tell_unknown_keys(entry, object);
@@ -265,29 +258,13 @@ void Roster::lose_pod(const std::string& uid) {
   pods_.erase(found);
 }
 
-void Roster::keep_pod(const std::string& uid) {
-  if (const auto found = pods_.find(uid); found != pods_.end()) found->second.seen_in = pod_list_;
-  if (uid.empty()) pods_unnamed_ = true;
-}
-
-void Roster::end_pods() {
-  listing_pods_ = false;
-  if (pods_unnamed_) return;
-  std::vector<std::string> gone;
-  for (const auto& [uid, entry] : pods_) {
-    if (entry.seen_in != pod_list_) gone.push_back(uid);
-  }
-  std::sort(gone.begin(), gone.end());
-  for (const auto& uid : gone) lose_pod(uid);
-}
-
 void Roster::expect_pod(const std::string& uid, const std::string& name) {
   PodEntry& entry = pods_[uid];
   entry.told = true;  // the engine has reserved its cards
   if (!entry.name.empty()) return;
   entry.name = name;
   uids_[name] = uid;
-  entry.seen_in = pod_list_;  // a list that is under way may be older than the pod
+  if (on_expected_) on_expected_(uid);
 }
 
 void Roster::wrote(const std::string& uid, const dialect::Annotations& annotations) {

@@ -10,7 +10,7 @@
 //                                                       or no longer is; PodGone when it goes
 //   ours, but it cannot be read or uses a rule that is not supported -> a notice, no event
 //
-// One thread. Lists are bracketed: what a list does not name is gone.
+// One thread. A list of pods is bracketed; what it does not name is lost like what was deleted.
 #pragma once
 
 #include <chrono>
@@ -136,14 +136,11 @@ class Roster {
   [[nodiscard]] std::map<std::string, Cards> all_cards() const;
 
   // ---- nodes (roster_nodes.cc)
-  void begin_nodes();
   // One that makes no sense is kept, as by keep_node(), and told of when what is wrong is new.
   void see_node(const dialect::NodeObject& object);
   void lose_node(const std::string& name);
-  // It is there, and cannot be read: what is known of it stays. Without a name it may be any: the
-  // list that is under way then tells of none that it has gone.
+  // It is there, and cannot be read: what is known of it stays.
   void keep_node(const std::string& name);
-  void end_nodes();
 
   // ---- what kubelets say (roster_kubelet.cc)
   // The devices of a pod ("namespace/name") on this node; of one that the API has elsewhere, or
@@ -154,16 +151,18 @@ class Roster {
   void hear_kubelet(const std::string& node, const std::string& pod, dialect::KubeletWord word);
   void kubelet_forgets(const std::string& node, const std::string& pod);
 
-  void begin_pods();
+  // What is seen in between was there before; later, a pod that is new was created just now.
+  void begin_pods() { listing_pods_ = true; }
+  void end_pods() { listing_pods_ = false; }
   // `check`: its signature was looked at already.
   using Checked = std::optional<kube::SealCheck>;
   void see_pod(dialect::PodObject object, const Checked& check = std::nullopt);
   void lose_pod(const std::string& uid);
-  // As keep_node(): a pod that is charged stays charged as it is.
-  void keep_pod(const std::string& uid);
-  void end_pods();
   // A pod of another scheduler (by "namespace/name") is being bound through us, perhaps before we
-  // have seen it. It may go unseen as well: a list that does not name it tells that it has gone.
+  // have seen it. It may go unseen as well: on_expected() is called if it was not known.
+  void on_expected(std::function<void(const std::string& uid)> told) {
+    on_expected_ = std::move(told);
+  }
   void expect_pod(const std::string& uid, const std::string& name);
 
   // To be called every second or so: pods of other schedulers that ask for cards and that nobody
@@ -227,7 +226,6 @@ class Roster {
  private:
   struct NodeEntry {
     core::NodeSpec spec;
-    std::uint64_t seen_in = 0;       // number of the list
     std::vector<std::string> notes;  // told already
     std::int32_t memory_unit = 0;    // of vgpu
   };
@@ -240,7 +238,6 @@ class Roster {
   struct PodEntry {
     std::string name;  // "namespace/name"
     std::string node;
-    std::uint64_t seen_in = 0;
     bool told = false;                   // the engine knows of it
     bool unplaced = false;               // it was seen before it was on a node
     std::string promise;                 // resource version in which a promise was looked for
@@ -338,15 +335,8 @@ class Roster {
   };
   std::unordered_map<std::string, Unlooked> unlooked_;  // by uid
   std::set<std::pair<base::Instant, std::string>> unlooked_due_;
-  std::uint64_t node_list_ = 0;
-  std::uint64_t pod_list_ = 0;
-  struct UnreadNode {
-    std::uint64_t seen_in = 0;  // number of the list
-    std::string told;
-  };
-  std::unordered_map<std::string, UnreadNode> unread_nodes_;
-  bool nodes_unnamed_ = false;  // the list has one that may be any
-  bool pods_unnamed_ = false;
+  std::unordered_map<std::string, std::string> unread_nodes_;  // and what was told of them
+  std::function<void(const std::string& uid)> on_expected_;
   bool listing_pods_ = false;
   base::HashKey hash_key_ = base::random_hash_key();
   // By node, then by "namespace/name" of the pod: what one node says of a pod takes nothing from

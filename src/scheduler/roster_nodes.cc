@@ -7,26 +7,18 @@
 
 namespace stowage::scheduler {
 
-void Roster::begin_nodes() {
-  ++node_list_;
-  nodes_unnamed_ = false;
-}
-
 void Roster::see_node(const dialect::NodeObject& object) {
   auto reading = dialect::to_spec(object);
   Notice notice{.kind = Notice::Kind::node, .name = object.name, .uid = object.uid};
   if (!reading) {
-    keep_node(object.name);
     notice.text = reading.error().message + "; what is known of the node stays";
-    if (std::exchange(unread_nodes_[object.name].told, notice.text) != notice.text) {
-      on_notice_(notice);
-    }
+    std::string& told = unread_nodes_[object.name];
+    if (std::exchange(told, notice.text) != notice.text) on_notice_(notice);
     return;
   }
   unread_nodes_.erase(object.name);
   const auto [at, fresh] = nodes_.try_emplace(object.name);
   NodeEntry& entry = at->second;
-  entry.seen_in = node_list_;
   if (entry.notes != reading->notes) {
     entry.notes = reading->notes;
     notice.text = base::join(entry.notes, "; ");
@@ -91,26 +83,7 @@ dialect::ReadOptions Roster::reading(dialect::ReadOptions options) const {
 }
 
 void Roster::keep_node(const std::string& name) {
-  if (const auto found = nodes_.find(name); found != nodes_.end()) {
-    found->second.seen_in = node_list_;
-  }
-  if (name.empty()) {
-    nodes_unnamed_ = true;
-  } else {
-    unread_nodes_[name].seen_in = node_list_;
-  }
-}
-
-void Roster::end_nodes() {
-  if (nodes_unnamed_) return;
-  std::vector<std::string> gone;
-  for (const auto& [name, entry] : nodes_) {
-    if (entry.seen_in != node_list_) gone.push_back(name);
-  }
-  std::sort(gone.begin(), gone.end());
-  for (const auto& name : gone) lose_node(name);
-  std::erase_if(unread_nodes_,
-                [this](const auto& entry) { return entry.second.seen_in != node_list_; });
+  if (!name.empty()) unread_nodes_.try_emplace(name);
 }
 
 const core::NodeSpec* Roster::node(const std::string& name) const {

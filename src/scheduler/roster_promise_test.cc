@@ -1,4 +1,9 @@
 // Promises: when the engine is told of cards that were written on unbound pods.
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "dialect/dialect.h"
@@ -74,10 +79,17 @@ class RosterPromiseTest : public ::testing::Test {
                           .annotations;
     return pod;
   }
+  // As an informer does: what a list does not name is lost.
   void list(const std::vector<dialect::PodObject>& pods) {
+    std::set<std::string> lost = std::exchange(listed_, {});
     roster_.begin_pods();
-    for (const auto& pod : pods) roster_.see_pod(pod);
+    for (const auto& pod : pods) {
+      roster_.see_pod(pod);
+      listed_.insert(pod.uid);
+      lost.erase(pod.uid);
+    }
     roster_.end_pods();
+    for (const std::string& uid : lost) roster_.lose_pod(uid);
   }
   std::string events() {
     const auto taken = mailbox_.take_now(1000);
@@ -86,6 +98,7 @@ class RosterPromiseTest : public ::testing::Test {
     return text;
   }
 
+  std::set<std::string> listed_;  // uids
   Mailbox mailbox_;
   std::string looks_;
   Roster roster_{built_in_profiles(),

@@ -1,4 +1,9 @@
 // What the roster believes of what pods say that we have written.
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "dialect/dialect.h"
@@ -100,10 +105,17 @@ class RosterProofTest : public ::testing::Test {
     text.replace(index, 9, "\"index\":1");
   }
 
+  // As an informer does: what a list does not name is lost.
   std::string list(const std::vector<dialect::PodObject>& pods) {
+    std::set<std::string> lost = std::exchange(listed_, {});
     roster_->begin_pods();
-    for (const auto& pod : pods) roster_->see_pod(pod);
+    for (const auto& pod : pods) {
+      roster_->see_pod(pod);
+      listed_.insert(pod.uid);
+      lost.erase(pod.uid);
+    }
     roster_->end_pods();
+    for (const std::string& uid : lost) roster_->lose_pod(uid);
     roster_->lead();
     return events();
   }
@@ -126,6 +138,7 @@ class RosterProofTest : public ::testing::Test {
   std::int64_t now_ = kUnixNow;
   std::vector<Notice> notices_;
   int unknown_keys_ = 0;
+  std::set<std::string> listed_;  // uids
   Mailbox mailbox_;
   std::unique_ptr<Roster> roster_;
 };

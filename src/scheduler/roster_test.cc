@@ -269,45 +269,41 @@ TEST_F(RosterTest, APodThatGoesBeforeItsNodeComesIsForgotten) {
   EXPECT_EQ(events(), "node n 4;");
 }
 
-TEST_F(RosterTest, WhatAListDoesNotNameIsGone) {
-  roster_.begin_nodes();
+TEST_F(RosterTest, WhatIsLostIsGone) {
   roster_.see_node(node_object("a", "1"));
   roster_.see_node(node_object("b", "1"));
-  roster_.end_nodes();
-  roster_.begin_pods();
   roster_.see_pod(pod_object("p"));
   roster_.see_pod(pod_object("q"));
-  roster_.end_pods();
   events();
-  roster_.begin_nodes();
-  roster_.see_node(node_object("b", "1"));
-  roster_.end_nodes();
-  roster_.begin_pods();
-  roster_.see_pod(pod_object("q"));
-  roster_.end_pods();
-  EXPECT_EQ(events(), "node b 1;no node a;gone p;");
+  roster_.lose_node("a");
+  roster_.lose_pod("p");
+  EXPECT_EQ(events(), "no node a;gone p;");
   EXPECT_EQ(roster_.sizes().nodes, 1U);
+  roster_.lose_node("a");
+  roster_.lose_pod("p");
+  EXPECT_EQ(events(), "");
 }
 
 // kube-scheduler may hear of its pod earlier than we do, and ask us to bind it: the pod must not
 // stay in the ledger for ever if our watch breaks and it goes before the next list.
 TEST_F(RosterTest, AGuestThatWasBoundAndWentUnseenIsGoneWithTheNextList) {
-  roster_.begin_pods();
+  std::string expected;
+  roster_.on_expected([&](const std::string& uid) { expected += uid + ";"; });
   roster_.expect_pod("g", "ns/g");
-  roster_.end_pods();
-  EXPECT_EQ(events(), "") << "the list may be older than the pod";
+  roster_.expect_pod("g", "ns/g");
+  EXPECT_EQ(expected, "g;") << "a list that lacks it loses it";
   EXPECT_EQ(roster_.uid_of("ns/g"), "g");
-  roster_.begin_pods();
-  roster_.end_pods();
+  EXPECT_EQ(events(), "");
+  roster_.lose_pod("g");
   EXPECT_EQ(events(), "gone g;");
 
   auto seen = pod_object("h");
   seen.scheduler = "default-scheduler";
   roster_.see_pod(seen);
   roster_.expect_pod("h", "ns/h");
+  EXPECT_EQ(expected, "g;") << "it is known already";
   EXPECT_EQ(events(), "");
-  roster_.begin_pods();
-  roster_.end_pods();
+  roster_.lose_pod("h");
   EXPECT_EQ(events(), "gone h;") << "it was seen, but never on its node";
 }
 

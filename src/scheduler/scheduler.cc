@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "codec/kubernetes.h"
 #include "net/loop_health.h"
-#include "scheduler/prover.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -18,8 +16,6 @@ constexpr std::chrono::seconds kTick{1};
 constexpr std::chrono::milliseconds kTransit{500};
 constexpr std::uint64_t kTicksPerSurvey = 5;
 constexpr std::uint64_t kTicksPerFlush = 30;  // parked pods are tried again, come what may
-constexpr std::size_t kProverThreads = 4;
-constexpr std::size_t kProverAhead = 256;  // pods that wait for their signature to be verified
 constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
 
 kube::ReflectorOptions watching(kube::ReflectorOptions options, std::string path,
@@ -50,103 +46,6 @@ SchedulerOptions completed(SchedulerOptions options, kube::ApiClient& client, ba
 
 }  // namespace
 
-class Scheduler::NodeSink final : public kube::ReflectorSink {
- public:
-  explicit NodeSink(Scheduler& owner) : owner_(owner), outage_(owner.options_.outages, "nodes") {}
-  void on_list_begin() override { owner_.roster_.begin_nodes(); }
-  void on_item(std::string_view json) override { see(json); }
-  void on_list_end(std::string_view /*version*/) override {
-    owner_.roster_.end_nodes();
-    owner_.keys_changed();
-    owner_.handle(Event::nodes_listed);
-  }
-  void on_event(kube::WatchType type, std::string_view json) override {
-    if (type != kube::WatchType::deleted) return see(json);
-    const std::string name = decoder_.identity(json).name;
-    if (!name.empty()) return owner_.roster_.lose_node(name);
-    on_bad_line("one was deleted, and its name cannot be read");
-  }
-  void on_status(const kube::ReflectorStatus& status) override { kube::tell(outage_, status); }
-  void on_bad_line(const std::string& error) override {
-    owner_.log_.warn("unreadable watch event of a node", {{"why", error}});
-    owner_.nodes_->relist_soon();
-  }
-
- private:
-  void see(std::string_view json) {
-    auto node = decoder_.node(json);
-    if (node) return owner_.roster_.see_node(*node);
-    const std::string name = decoder_.identity(json).name;
-    owner_.log_.warn("unreadable node: what is known of it stays",
-                     {{"node", name}, {"why", node.error().message}});
-    owner_.roster_.keep_node(name);
-  }
-  Scheduler& owner_;
-  kube::Outages::Source outage_;
-  codec::Decoder decoder_;
-};
-
-class Scheduler::PodSink final : public kube::ReflectorSink {
- public:
-  explicit PodSink(Scheduler& owner) : owner_(owner), outage_(owner.options_.outages, "pods") {}
-  void on_list_begin() override {
-    owner_.handle(Event::pods_list_began);
-    owner_.roster_.begin_pods();
-    // Later lists bring few that were not seen before. Simulations have no threads.
-    const bool first =
-        !owner_.lifecycle_.pods_listed() && owner_.client_.loop().schedule() == nullptr;
-    prover_ = first ? std::make_unique<Prover>(kProverThreads) : nullptr;
-  }
-  void on_item(std::string_view json) override {
-    if (!prover_) return see(json);
-    auto pod = decoder_.pod(json);
-    if (!pod) return keep(json, pod.error().message);
-    prover_->put(owner_.roster_.keys(), std::move(*pod));
-    see_proved(kProverAhead);
-  }
-  void on_list_end(std::string_view /*version*/) override {
-    if (prover_) see_proved(0);
-    prover_.reset();
-    owner_.roster_.end_pods();
-    owner_.promises_.listed();
-    owner_.handle(Event::pods_listed);
-  }
-  void on_event(kube::WatchType type, std::string_view json) override {
-    if (type != kube::WatchType::deleted) return see(json);
-    const std::string uid = decoder_.identity(json).uid;
-    if (uid.empty()) return on_bad_line("one was deleted, and its uid cannot be read");
-    owner_.roster_.lose_pod(uid);
-    owner_.conditions_.forget(uid);
-  }
-  void on_status(const kube::ReflectorStatus& status) override { kube::tell(outage_, status); }
-  void on_bad_line(const std::string& error) override {
-    owner_.log_.warn("unreadable watch event of a pod", {{"why", error}});
-    owner_.pods_->relist_soon();
-  }
-
- private:
-  void see(std::string_view json) {
-    auto pod = decoder_.pod(json);
-    if (pod) return owner_.roster_.see_pod(std::move(*pod));
-    keep(json, pod.error().message);
-  }
-  void keep(std::string_view json, const std::string& why) {
-    const codec::ObjectIdentity known = decoder_.identity(json);
-    owner_.log_.warn("unreadable pod: what is known of it stays",
-                     {{"pod", known.ns + "/" + known.name}, {"why", why}});
-    owner_.roster_.keep_pod(known.uid);
-  }
-  void see_proved(std::size_t most) {
-    while (auto next = prover_->take(most)) {
-      owner_.roster_.see_pod(std::move(next->object), next->check);
-    }
-  }
-  Scheduler& owner_;
-  kube::Outages::Source outage_;
-  codec::Decoder decoder_;
-  std::unique_ptr<Prover> prover_;  // during the first list
-};
-
 Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Log& log)
     : client_(client),
       options_(completed(std::move(options), client, log)),
@@ -161,8 +60,6 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
           roster_clock(client)),
       promises_(
           {}, {.roster = roster_, .mailbox = mailbox_, .pods = pod_access_, .loop = client.loop()}),
-      node_sink_(std::make_unique<NodeSink>(*this)),
-      pod_sink_(std::make_unique<PodSink>(*this)),
       ticker_(client.loop()),
       alive_(std::make_shared<bool>(true)),
       lifecycle_(options_.elected ? Lifecycle::Leads::when_elected : Lifecycle::Leads::from_start) {
@@ -193,29 +90,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
           .claim = [this](const std::string& name) { return things_->claim(name); },
           .on_claims_waiting = [this](std::size_t pods) { runner_->set_slow_binds(pods); }});
   if (options_.elected) outbox_->stand_down();
-  nodes_ = std::make_unique<kube::Reflector>(
-      client, watching(options_.reflector, "/api/v1/nodes", ""), *node_sink_);
-  pods_ = std::make_unique<kube::Reflector>(
-      client, watching(options_.reflector, "/api/v1/pods", kLivePods), *pod_sink_);
-  if (options_.quota.enabled) {
-    quota_ = std::make_unique<QuotaSource>(
-        options_.quota, options_.reflector,
-        QuotaSource::Ends{.client = client,
-                          .mailbox = mailbox_,
-                          .recorder = recorder_,
-                          .log = log,
-                          .outages = options_.outages,
-                          .on_synced = [this] { handle(Event::others_synced); }});
-  }
-  things_ = std::make_unique<ThingSource>(
-      ThingOptions{.reflector = options_.reflector},
-      ThingSource::Ends{
-          .client = client,
-          .mailbox = mailbox_,
-          .log = log,
-          .outages = options_.outages,
-          .on_synced = [this] { handle(Event::others_synced); },
-          .on_claim_changed = [this](const std::string& claim) { outbox_->claim_changed(claim); }});
+  make_sources();
   const auto carry_out = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
     loop.post([this, alive, commands = std::move(commands)] {
       if (*alive) outbox_->carry_out(commands);
@@ -225,6 +100,51 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
                                                      .binds_max = options_.binds_max,
                                                      .engine = options_.engine},
                                      mailbox_, client.loop(), carry_out);
+}
+
+void Scheduler::make_sources() {
+  nodes_ = std::make_unique<NodeSource>(watching(options_.reflector, "/api/v1/nodes", ""),
+                                        NodeSource::Ends{.client = client_,
+                                                         .roster = roster_,
+                                                         .log = log_,
+                                                         .outages = options_.outages,
+                                                         .on_listed = [this] {
+                                                           keys_changed();
+                                                           handle(Event::nodes_listed);
+                                                         }});
+  pods_ = std::make_unique<PodSource>(
+      watching(options_.reflector, "/api/v1/pods", kLivePods),
+      PodSource::Ends{.client = client_,
+                      .roster = roster_,
+                      .log = log_,
+                      .outages = options_.outages,
+                      .on_list_began = [this] { handle(Event::pods_list_began); },
+                      .on_listed =
+                          [this] {
+                            promises_.listed();
+                            handle(Event::pods_listed);
+                          },
+                      .on_deleted = [this](const std::string& uid) { conditions_.forget(uid); }});
+  roster_.on_expected([this](const std::string& uid) { pods_->informer().expect(uid); });
+  if (options_.quota.enabled) {
+    quota_ = std::make_unique<QuotaSource>(
+        options_.quota, options_.reflector,
+        QuotaSource::Ends{.client = client_,
+                          .mailbox = mailbox_,
+                          .recorder = recorder_,
+                          .log = log_,
+                          .outages = options_.outages,
+                          .on_synced = [this] { handle(Event::others_synced); }});
+  }
+  things_ = std::make_unique<ThingSource>(
+      ThingOptions{.reflector = options_.reflector},
+      ThingSource::Ends{
+          .client = client_,
+          .mailbox = mailbox_,
+          .log = log_,
+          .outages = options_.outages,
+          .on_synced = [this] { handle(Event::others_synced); },
+          .on_claim_changed = [this](const std::string& claim) { outbox_->claim_changed(claim); }});
 }
 
 Scheduler::~Scheduler() {
@@ -249,7 +169,7 @@ void Scheduler::start() {
   runner_->start();
   if (quota_) quota_->start();
   things_->start();
-  nodes_->start();
+  nodes_->informer().start();
   tick();
 }
 
@@ -276,8 +196,8 @@ Lifecycle::Conditions Scheduler::conditions() const {
 void Scheduler::carry_out(Lifecycle::Action action) {
   using Action = Lifecycle::Action;
   switch (action) {
-    case Action::start_pods: return pods_->start();
-    case Action::relist_pods: return pods_->relist();
+    case Action::start_pods: return pods_->informer().start();
+    case Action::relist_pods: return pods_->informer().relist();
     case Action::report_synced: return report_synced();
     case Action::begin_signing: return options_.keys->begin();
     case Action::prepare: return prepare();
@@ -344,15 +264,15 @@ void Scheduler::hold_back() {
 }
 
 std::string Scheduler::trouble() const {
-  const auto of = [](const char* what, const kube::Reflector& reflector) -> std::string {
-    const kube::ReflectorStatus& status = reflector.status();
+  const auto of = [](const char* what, const kube::InformerBase& informer) -> std::string {
+    const kube::ReflectorStatus& status = informer.status();
     if (status.synced) return {};
     return status.error.empty() ? fmt::format("the first list of {} is not in yet", what)
                                 : fmt::format("cannot list {}: {}", what, status.error);
   };
-  std::string text = of("nodes", *nodes_);
+  std::string text = of("nodes", nodes_->informer());
   if (text.empty() && !roster_.keys()) text = options_.keys->trouble();
-  if (text.empty()) text = of("pods", *pods_);
+  if (text.empty()) text = of("pods", pods_->informer());
   if (text.empty() && lifecycle_.misses_keys(conditions())) {
     text = "pods are signed by keys that are not known here: the keys are read again first";
     if (!options_.keys->trouble().empty()) text += "; " + options_.keys->trouble();
@@ -398,8 +318,8 @@ void Scheduler::stop(net::Duration grace, std::function<void()> done) {
   handle(Event::stop);
   ticker_.cancel();
   promises_.forget_all();
-  nodes_->stop();
-  pods_->stop();
+  nodes_->informer().stop();
+  pods_->informer().stop();
   if (quota_) quota_->stop();
   things_->stop();
   mailbox_.close();
@@ -447,8 +367,8 @@ Scheduler::Picture Scheduler::picture() const {
           .binder = binder_.counters(),
           .events = recorder_.counters(),
           .conditions = conditions_.counters(),
-          .nodes = nodes_->counters(),
-          .pods = pods_->counters(),
+          .nodes = nodes_->informer().counters(),
+          .pods = pods_->informer().counters(),
           .quota = quota_ ? quota_->counters() : QuotaSource::Counters{},
           .things = things_->counters(),
           .queues = queues(),

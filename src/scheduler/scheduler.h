@@ -1,9 +1,10 @@
 // The standalone scheduler: watches nodes, pods and what rules speak of, lets the engine decide,
 // binds.
 //
-//   reflectors -> Roster -> Mailbox -> Runner (the engine's thread) -> Outbox -> API -> reflectors
+//   informers -> Roster -> Mailbox -> Runner (the engine's thread) -> Outbox -> API -> informers
 //
-// Everything but the runner lives on the loop's thread.
+// Everything but the runner lives on the loop's thread. The class has many members for it makes all
+// of these parts and ties them together; when they run is decided in lifecycle.h.
 #pragma once
 
 #include <chrono>
@@ -25,7 +26,9 @@
 #include "kube/reflector.h"
 #include "kube/seal.h"
 #include "scheduler/lifecycle.h"
+#include "scheduler/node_source.h"
 #include "scheduler/outbox.h"
+#include "scheduler/pod_source.h"
 #include "scheduler/profile.h"
 #include "scheduler/promises.h"
 #include "scheduler/quota_source.h"
@@ -124,12 +127,8 @@ class Scheduler {
   [[nodiscard]] Picture picture() const;
 
  private:
-  class NodeSink;
-  class PodSink;
-  friend class NodeSink;
-  friend class PodSink;
-
   using Event = Lifecycle::Event;
+  void make_sources();
   void handle(Event event);
   void carry_out(Lifecycle::Action action);
   [[nodiscard]] Lifecycle::Conditions conditions() const;
@@ -153,12 +152,10 @@ class Scheduler {
   std::unique_ptr<Outbox> outbox_;
   Roster roster_;
   Promises promises_;
-  std::unique_ptr<NodeSink> node_sink_;
-  std::unique_ptr<PodSink> pod_sink_;
   std::unique_ptr<QuotaSource> quota_;
   std::unique_ptr<ThingSource> things_;
-  std::unique_ptr<kube::Reflector> nodes_;
-  std::unique_ptr<kube::Reflector> pods_;
+  std::unique_ptr<NodeSource> nodes_;
+  std::unique_ptr<PodSource> pods_;
   net::Timer ticker_;
   std::unique_ptr<Runner> runner_;
   std::shared_ptr<bool> alive_;
