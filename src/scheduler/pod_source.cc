@@ -24,7 +24,7 @@ Result<std::string> PodSource::key_of(std::string_view json) {
 
 void PodSource::updated(dialect::PodObject pod) {
   if (!prover_) return ends_.roster.see_pod(std::move(pod));
-  prover_->put(ends_.roster.keys(), std::move(pod));
+  prover_->put(ends_.roster.signatures().keys(), std::move(pod));
   take_proved(kProverAhead);
 }
 

@@ -50,15 +50,15 @@ class RosterNodesTest : public ::testing::Test {
 // Its cards are charged with pods, and what others have reserved there still counts.
 TEST_F(RosterNodesTest, ANodeThatMakesNoSenseAnyMoreStaysAsItWas) {
   std::string cards;
-  roster_.on_cards([&](const std::string& node, const Roster::Cards* now) {
+  roster_.on_cards([&](const std::string& node, const NodeCache::Cards* now) {
     cards += node + (now == nullptr ? " has gone;" : ";");
   });
   see({readable_node("a"), readable_node("b")});
   EXPECT_EQ(events(), "a;b;");
   roster_.see_node(senseless_node("a"));
   EXPECT_EQ(events(), "");
-  ASSERT_NE(roster_.node("a"), nullptr);
-  EXPECT_EQ(roster_.node("a")->cards.size(), 4U);
+  ASSERT_NE(roster_.nodes().find("a"), nullptr);
+  EXPECT_EQ(roster_.nodes().find("a")->cards.size(), 4U);
   EXPECT_EQ(cards, "a;b;");
   ASSERT_EQ(notices_.size(), 1U);
   EXPECT_EQ(notices_[0].kind, Notice::Kind::node);
@@ -98,8 +98,8 @@ TEST_F(RosterNodesTest, OneThatCannotBeReadIsCountedUntilItGoes) {
   roster_.keep_node("never-read");
   roster_.keep_node("");
   EXPECT_EQ(roster_.sizes().unread_nodes, 2U);
-  ASSERT_NE(roster_.node("a"), nullptr);
-  EXPECT_EQ(roster_.node("never-read"), nullptr);
+  ASSERT_NE(roster_.nodes().find("a"), nullptr);
+  EXPECT_EQ(roster_.nodes().find("never-read"), nullptr);
   roster_.lose_node("never-read");
   see({readable_node("a")});
   EXPECT_EQ(events(), "a;");

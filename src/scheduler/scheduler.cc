@@ -65,8 +65,9 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       lifecycle_(options_.elected ? Lifecycle::Leads::when_elected : Lifecycle::Leads::from_start) {
   STOWAGE_CHECK(options_.keys != nullptr);
   roster_.stand_down();
-  roster_.on_unknown_key([this] { lifecycle_.unknown_key(options_.keys->look_soon()); });
-  roster_.on_promise([this](const Roster::Promised& promised) {
+  roster_.signatures().on_unknown_key(
+      [this] { lifecycle_.unknown_key(options_.keys->look_soon()); });
+  roster_.pre_allocations().on_promise([this](const PreAllocations::Promised& promised) {
     const std::chrono::nanoseconds left(promised.until.ns - engine_time(client_.loop()).ns);
     promises_.watch({.uid = promised.uid,
                      .pod = {.ns = promised.ns, .name = promised.name},
@@ -175,7 +176,7 @@ void Scheduler::start() {
 
 void Scheduler::keys_changed() {
   const kube::Keys keys = options_.keys->keys();
-  if (lifecycle_.stopped() || !keys || keys == roster_.keys()) return;
+  if (lifecycle_.stopped() || !keys || keys == roster_.signatures().keys()) return;
   handle(roster_.use_keys(keys) ? Event::pods_need_relist : Event::keys_changed);
 }
 
@@ -184,7 +185,7 @@ void Scheduler::handle(Event event) {
 }
 
 Lifecycle::Conditions Scheduler::conditions() const {
-  const kube::Keys& keys = roster_.keys();
+  const kube::Keys& keys = roster_.signatures().keys();
   return {.keys_known = keys != nullptr,
           .others_synced = things_->synced() && (!quota_ || quota_->synced()),
           .binds_may_arrive = binds_may_arrive(),
@@ -271,7 +272,7 @@ std::string Scheduler::trouble() const {
                                 : fmt::format("cannot list {}: {}", what, status.error);
   };
   std::string text = of("nodes", nodes_->informer());
-  if (text.empty() && !roster_.keys()) text = options_.keys->trouble();
+  if (text.empty() && !roster_.signatures().keys()) text = options_.keys->trouble();
   if (text.empty()) text = of("pods", pods_->informer());
   if (text.empty() && lifecycle_.misses_keys(conditions())) {
     text = "pods are signed by keys that are not known here: the keys are read again first";
@@ -331,7 +332,7 @@ void Scheduler::record_decision(const std::string& pod,
                                 std::function<void(Result<std::string>)> done) {
   core::PodSpec spec{.uid = "nobody", .name = "debug/nobody"};
   if (!pod.empty()) {
-    const Roster::Wanting* wanting = roster_.wanting(roster_.uid_of(pod));
+    const Wanting* wanting = roster_.pods().wanting(roster_.pods().uid_of(pod));
     if (wanting == nullptr) {
       return done(fail(fmt::format("pod {} is not waiting for a place", pod)));
     }
