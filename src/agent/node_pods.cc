@@ -21,27 +21,33 @@ kube::ReflectorOptions watching(const std::string& node, std::uint64_t seed) {
 
 NodePods::NodePods(kube::ApiClient& client, const std::string& node, std::uint64_t seed,
                    base::Log& log)
-    : node_(node), log_(log), reflector_(client, watching(node, seed), *this) {}
+    : node_(node), log_(log), informer_(client, {.reflector = watching(node, seed)}, *this) {}
 
-void NodePods::take(std::string_view json) {
-  auto object = decoder_.pod(json);
-  auto ids = codec::read_container_ids(json);
-  if (!object || !ids) {
-    const std::string why = !object ? object.error().message : ids.error().message;
-    // What is known of it stays.
-    const auto known = pods_.find(decoder_.identity(json).uid);
-    if (known != pods_.end()) known->second.seen_in = list_;
-    return log_.debug("a pod that cannot be read", {{"why", why}});
-  }
-  drop(object->uid);
-  if (object->node != node_ || object->ended()) return;
-  for (const auto& [container, id] : *ids) {
+Result<NodePod> NodePods::decode(std::string_view json) {
+  STOWAGE_TRY(object, decoder_.pod(json));
+  STOWAGE_TRY(ids, codec::read_container_ids(json));
+  return NodePod{.object = std::move(object), .ids = std::move(ids)};
+}
+
+Result<std::string> NodePods::key_of(std::string_view json) {
+  std::string uid = decoder_.identity(json).uid;
+  if (uid.empty()) return fail("a pod was deleted, and its uid cannot be read");
+  return uid;
+}
+
+void NodePods::updated(NodePod pod) {
+  drop(pod.object.uid);
+  if (pod.object.node != node_ || pod.object.ended()) return;
+  for (const auto& [container, id] : pod.ids) {
     by_runtime_id_.insert_or_assign(
-        id, ContainerName{.ns = object->ns, .pod = object->name, .container = container});
+        id, ContainerName{.ns = pod.object.ns, .pod = pod.object.name, .container = container});
   }
-  const std::string uid = object->uid;
-  pods_.insert_or_assign(
-      uid, Entry{.object = std::move(*object), .ids = std::move(*ids), .seen_in = list_});
+  const std::string uid = pod.object.uid;
+  pods_.insert_or_assign(uid, std::move(pod));
+}
+
+void NodePods::unreadable(const Unreadable& pod) {
+  log_.debug("a pod that cannot be read", {{"why", pod.why}});
 }
 
 void NodePods::drop(const std::string& uid) {
@@ -51,32 +57,15 @@ void NodePods::drop(const std::string& uid) {
   pods_.erase(found);
 }
 
-void NodePods::on_list_end(std::string_view /*resource_version*/) {
-  std::vector<std::string> gone;
-  for (const auto& [uid, entry] : pods_) {
-    if (entry.seen_in != list_) gone.push_back(uid);
-  }
-  for (const std::string& uid : gone) drop(uid);
-  trouble_.clear();
-}
-
-void NodePods::on_event(kube::WatchType type, std::string_view json) {
-  if (type != kube::WatchType::deleted) return take(json);
-  const std::string uid = decoder_.identity(json).uid;
-  if (!uid.empty()) return drop(uid);
-  on_bad_line("a pod was deleted, and its uid cannot be read");
-}
-
-void NodePods::on_status(const kube::ReflectorStatus& status) {
+void NodePods::status_changed(const kube::ReflectorStatus& status) {
   if (status.phase != kube::ReflectorPhase::disconnected) return;
   if (std::exchange(trouble_, status.error) == status.error) return;
   log_.warn("the pods of this node cannot be read: limits of containers are not told",
             {{"why", status.error}});
 }
 
-void NodePods::on_bad_line(const std::string& error) {
-  log_.debug("a line of the watch that cannot be read", {{"why", error}});
-  reflector_.relist_soon();
+void NodePods::unreadable_event(const std::string& why) {
+  log_.debug("a line of the watch that cannot be read", {{"why", why}});
 }
 
 Given NodePods::given(const std::vector<core::Card>& cards) const {

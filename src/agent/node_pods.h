@@ -19,7 +19,7 @@
 #include "core/place/footprint.h"
 #include "dialect/objects.h"
 #include "kube/api_client.h"
-#include "kube/reflector.h"
+#include "kube/informer.h"
 
 namespace stowage::agent {
 
@@ -53,14 +53,19 @@ struct Given {
   std::map<std::string, CardGiven> cards;  // by id
 };
 
-class NodePods final : private kube::ReflectorSink {
+struct NodePod {
+  dialect::PodObject object;
+  codec::ContainerIds ids;
+};
+
+class NodePods final : private kube::InformerHandler<NodePod> {
  public:
   NodePods(kube::ApiClient& client, const std::string& node, std::uint64_t seed, base::Log& log);
   NodePods(const NodePods&) = delete;
   NodePods& operator=(const NodePods&) = delete;
   ~NodePods() override = default;
 
-  void start() { reflector_.start(); }
+  void start() { informer_.start(); }
   // Of pods whose containers run, or may. Pods whose cards nobody has named are not in it.
   [[nodiscard]] Given given(const std::vector<core::Card>& cards) const;
   // Null: no container of a pod that is known here.
@@ -70,28 +75,24 @@ class NodePods final : private kube::ReflectorSink {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
-  struct Entry {
-    dialect::PodObject object;
-    codec::ContainerIds ids;
-    std::uint64_t seen_in = 0;  // list
-  };
-  void on_list_begin() override { ++list_; }
-  void on_item(std::string_view json) override { take(json); }
-  void on_list_end(std::string_view resource_version) override;
-  void on_event(kube::WatchType type, std::string_view json) override;
-  void on_status(const kube::ReflectorStatus& status) override;
-  void on_bad_line(const std::string& error) override;
-  void take(std::string_view json);
+  Result<NodePod> decode(std::string_view json) override;
+  std::string key(const NodePod& pod) override { return pod.object.uid; }
+  Result<std::string> key_of(std::string_view json) override;
+  void updated(NodePod pod) override;
+  void deleted(const Deleted& pod) override { drop(pod.key); }
+  void unreadable(const Unreadable& pod) override;
+  void unreadable_event(const std::string& why) override;
+  void list_ended() override { trouble_.clear(); }
+  void status_changed(const kube::ReflectorStatus& status) override;
   void drop(const std::string& uid);
 
   std::string node_;
   base::Log& log_;
   codec::Decoder decoder_;
-  std::map<std::string, Entry> pods_;  // by uid
+  std::map<std::string, NodePod> pods_;  // by uid
   std::map<std::string, ContainerName> by_runtime_id_;
-  std::uint64_t list_ = 0;
   std::string trouble_ = "not read yet";
-  kube::Reflector reflector_;
+  kube::Informer<NodePod> informer_;
 };
 
 }  // namespace stowage::agent

@@ -66,8 +66,8 @@ class Rehearsal {
                  .now = [] { return base::Instant{}; }}),
         engine_(policies_of(ask.profiles)) {
     mailbox_.open();
-    roster_.heed_promises(0, kBindLimit);
-    roster_.believe_dump();
+    roster_.pre_allocations().heed(0, kBindLimit);
+    roster_.begin_pods();
   }
 
   Result<WhatIf> run() {
@@ -272,8 +272,8 @@ class Rehearsal {
   }
 
   void write(const core::Bind& bind, Placement& placement) {
-    const scheduler::Roster::Wanting* pod = roster_.wanting(bind.uid);
-    const core::NodeSpec* node = roster_.node(bind.node);
+    const scheduler::Wanting* pod = roster_.pods().wanting(bind.uid);
+    const core::NodeSpec* node = roster_.nodes().find(bind.node);
     placement.node = bind.node;
     placement.reason.clear();
     if (pod == nullptr || node == nullptr) return;

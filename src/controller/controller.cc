@@ -215,7 +215,7 @@ void Controller::watch_nodes(Generation& generation) {
     hub_->see_cards(node, cards);
   };
   auto& roster = generation.scheduler().shared().roster;
-  hub_->see_all(roster.all_cards());
+  hub_->see_all(roster.nodes().all_cards());
   roster.on_cards(tell);
 }
 

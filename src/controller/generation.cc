@@ -71,8 +71,8 @@ Status Generation::listen(const Config& config, const Generation* before) {
   std::uint32_t profile = shared.first_guest_profile;
   // Whatever extenders there are now: promises of others before them may stand on pods.
   const auto promises = extender::promise_options(config.extenders);
-  shared.roster.heed_promises(promises.position ? profile + *promises.position : 0,
-                              promises.bind_limit);
+  shared.roster.pre_allocations().heed(promises.position ? profile + *promises.position : 0,
+                                       promises.bind_limit);
   for (const auto& options : config.extenders) {
     auto server = extender::Server::listen(
         options,

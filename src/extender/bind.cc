@@ -31,7 +31,7 @@ void Extender::bind(const CallPtr& call) {
   // What kube-scheduler said of the pod when it was filtered; else the API server is asked.
   const Guest* guest = guests_.find(ask.pod_uid);
   const std::string name = ask.pod_namespace + "/" + ask.pod_name;
-  const bool same_pod = ends_.shared.roster.uid_of(name) == ask.pod_uid;
+  const bool same_pod = ends_.shared.roster.pods().uid_of(name) == ask.pod_uid;
   const bool fresh = guest != nullptr && guest->object.ns == ask.pod_namespace &&
                      guest->object.name == ask.pod_name && options_.mode != Mode::single_node;
   if (fresh && same_pod) {
@@ -113,7 +113,7 @@ void Extender::claimed(const CallPtr& call) {
   if (call->claim.again) {
     return bind_answer(call, fmt::format("pod {} is on its way to node {}", who, target));
   }
-  const core::NodeSpec* node = ends_.shared.roster.node(target);
+  const core::NodeSpec* node = ends_.shared.roster.nodes().find(target);
   const auto cards =
       node == nullptr ? std::nullopt : core::by_position(call->claim.place->cards, *node);
   if (!cards) {
@@ -127,14 +127,14 @@ void Extender::claimed(const CallPtr& call) {
     const Guest* guest = guests_.find(call->object.uid);
     const bool promised = call->claim.held && guest != nullptr && guest->decided != 0;
     const std::int64_t decided =
-        promised ? guest->decided : ends_.shared.roster.decision_time(call->object);
+        promised ? guest->decided : ends_.shared.roster.decision_clock().next(call->object);
     answer = dialect::answer({.object = call->object,
                               .pod = call->spec,
                               .node = *node,
                               .cards = *cards,
                               .unix_nanos = decided});
-    ends_.shared.roster.seal({.object = call->object, .node = target, .unix_nanos = decided},
-                             answer.annotations);
+    ends_.shared.roster.signatures().seal(
+        {.object = call->object, .node = target, .unix_nanos = decided}, answer.annotations);
   }
   // In single-node mode it was told when the cards were chosen.
   std::string warning;

@@ -99,7 +99,7 @@ std::uint32_t Extender::profile_for(std::string_view dialect) const {
 }
 
 Status Extender::read_spec(Call& call) const {
-  dialect::ReadOptions options = ends_.shared.roster.reading(options_.reading);
+  dialect::ReadOptions options = ends_.shared.roster.nodes().reading(options_.reading);
   options.placed_by_others = true;
   const auto reading = dialect::read(call.object, options);
   if (reading && *reading) call.dialect = (*reading)->dialect;

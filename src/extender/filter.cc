@@ -118,14 +118,14 @@ void Extender::pass(const CallPtr& call) {
 // that is not asked about, which is an error for some: it has been answered then.
 bool Extender::keep_promise(const CallPtr& call) {
   const auto promised = dialect::promised_node(call->object);
-  if (!promised || !ends_.shared.roster.believes_promise(call->object)) return true;
+  if (!promised || !ends_.shared.roster.signatures().believes_promise(call->object)) return true;
   const auto& names = call->ask.nodes;
   if (std::find(names.begin(), names.end(), *promised) != names.end()) {
     call->ask.prefer = *promised;
     return true;
   }
   if (call->dialect != "vgpu") return true;
-  const core::NodeSpec* node = ends_.shared.roster.node(*promised);
+  const core::NodeSpec* node = ends_.shared.roster.nodes().find(*promised);
   if (node != nullptr) {
     const std::int64_t now = unix_nanos();
     const auto promise = dialect::read_promise(
@@ -300,7 +300,7 @@ void Extender::score_cpu_nodes(const CallPtr& call) {
   std::vector<codec::HostScore> scores;
   scores.reserve(call->ask.nodes.size());
   for (const auto& name : call->ask.nodes) {
-    const core::NodeSpec* node = ends_.shared.roster.node(name);
+    const core::NodeSpec* node = ends_.shared.roster.nodes().find(name);
     const bool without = options_.cpu_nodes_first && node != nullptr && node->cards.empty();
     scores.push_back({.host = name, .score = without ? 1 : 0});
   }

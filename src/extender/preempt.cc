@@ -9,11 +9,12 @@
 namespace stowage::extender {
 namespace {
 
-using scheduler::Roster;
+using scheduler::PodCache;
+using scheduler::Standing;
 
 // May the preemptor evict this pod, as far as priorities go? One without a priority gives way to
 // none but the most important pods.
-bool outranks(const dialect::PodObject& preemptor, const Roster::Standing& other) {
+bool outranks(const dialect::PodObject& preemptor, const Standing& other) {
   constexpr std::int32_t kCritical = 2'000'000'000;
   if (!preemptor.has_priority) return false;
   if (!other.has_priority) return preemptor.priority >= kCritical;
@@ -22,7 +23,7 @@ bool outranks(const dialect::PodObject& preemptor, const Roster::Standing& other
 
 struct Candidate {
   std::string uid;
-  Roster::Standing standing;
+  Standing standing;
 };
 
 // The least important first: pods of no gang, then low priority, then young ones.
@@ -52,9 +53,9 @@ void Extender::preempt(const CallPtr& call) {
   if (!read_spec(*call)) return send_json(call, codec::encode_preemption_result({}));
   if (!core::asks_for_cards(call->spec)) return echo();
 
-  const Roster& roster = ends_.shared.roster;
+  const PodCache& pods = ends_.shared.roster.pods();
   const std::string gang = dialect::gang_of(call->object);
-  const auto stays = [&](const Roster::Standing& pod) {
+  const auto stays = [&](const Standing& pod) {
     return pod.must_stay || (!gang.empty() && pod.gang == gang);
   };
   call->preempt_ask.pod = call->spec;
@@ -63,16 +64,16 @@ void Extender::preempt(const CallPtr& call) {
     std::set<std::string> given;
     for (std::size_t i = 0; i < victims.uids.size(); ++i) {
       const std::string& uid = victims.uids[i];
-      const Roster::Standing* known = roster.standing(uid);
+      const Standing* known = pods.standing(uid);
       const bool full = i < victims.pods.size();
       if (known == nullptr && !full) continue;  // nobody knows such a pod
-      const auto standing = full ? Roster::standing_of(victims.pods[i]) : *known;
+      const auto standing = full ? scheduler::standing_of(victims.pods[i]) : *known;
       if (!given.insert(uid).second || stays(standing)) continue;
       on.candidates.push_back({.uid = uid, .given = true});
     }
     std::vector<Candidate> others;
-    for (const std::string& uid : roster.pods_on(node)) {
-      const Roster::Standing* standing = roster.standing(uid);
+    for (const std::string& uid : pods.pods_on(node)) {
+      const Standing* standing = pods.standing(uid);
       if (given.contains(uid) || standing == nullptr || stays(*standing)) continue;
       if (outranks(call->object, *standing)) others.push_back({.uid = uid, .standing = *standing});
     }

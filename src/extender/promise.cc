@@ -40,7 +40,7 @@ bool Extender::keep_until_bound(const CallPtr& call, bool fits) {
   }
   // What it was promised before, and is not any more, has to be taken off it.
   if (!fits && !dialect::promised_node(pod)) return true;
-  call->decided = ends_.shared.roster.decision_time(pod);
+  call->decided = ends_.shared.roster.decision_clock().next(pod);
   const auto now = ends_.shared.loop.now();
   ends_.shared.promises.made({.uid = pod.uid,
                               .pod = {.ns = pod.ns, .name = pod.name},
@@ -69,11 +69,11 @@ dialect::Annotations Extender::promise_text(const Call& call, const core::NodeSp
   if (!dialect::promised_node(after)) {
     text.emplace(dialect::kPreAllocatedNodeAnnotation, node.name);
   }
-  ends_.shared.roster.seal({.object = after,
-                            .node = node.name,
-                            .purpose = dialect::Purpose::promise,
-                            .unix_nanos = call.decided},
-                           text);
+  ends_.shared.roster.signatures().seal({.object = after,
+                                         .node = node.name,
+                                         .purpose = dialect::Purpose::promise,
+                                         .unix_nanos = call.decided},
+                                        text);
   return text;
 }
 
@@ -81,7 +81,7 @@ dialect::Annotations Extender::promise_text(const Call& call, const core::NodeSp
 // writing is fenced as a bind is.
 void Extender::write_then_answer(const CallPtr& call) {
   const core::Place& place = *call->held;
-  const core::NodeSpec* node = ends_.shared.roster.node(place.node);
+  const core::NodeSpec* node = ends_.shared.roster.nodes().find(place.node);
   const auto cards = node == nullptr ? std::nullopt : core::by_position(place.cards, *node);
   if (!cards) {
     ends_.shared.mailbox.put_reply(core::BindFailed{call->object.uid});

@@ -26,7 +26,7 @@ void Extender::wake_refused() {
   std::vector<Guest*> due;
   for (auto& [uid, guest] : guests_.entries()) {
     if (!guest.waits || guest.look_at > now) continue;
-    guest.waits = ends_.shared.roster.standing(uid) == nullptr;  // else bound, by whomever
+    guest.waits = ends_.shared.roster.pods().standing(uid) == nullptr;  // else bound, by whomever
     if (guest.waits) due.push_back(&guest);
   }
   std::sort(due.begin(), due.end(),
@@ -67,7 +67,7 @@ void Extender::touch(const std::string& uid) {
       {.ns = guest->object.ns, .name = guest->object.name}, patch,
       [this, alive = alive_, uid, name = guest->spec.name](const std::string& error) {
         if (!*alive || error.empty()) return;
-        if (ends_.shared.roster.uid_of(name) != uid) guests_.forget(uid);
+        if (ends_.shared.roster.pods().uid_of(name) != uid) guests_.forget(uid);
       });
 }
 

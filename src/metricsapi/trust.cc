@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "codec/config_map.h"
 #include "codec/fields.h"
 
 namespace stowage::metricsapi {
@@ -78,17 +77,16 @@ std::vector<net::ClientAuthority> authorities(const Trust& trust) {
 }
 
 TrustSource::TrustSource(const Options& options, Ends ends)
-    : ends_(std::move(ends)),
-      reflector_(
-          ends_.client,
-          {.path = fmt::format("/api/v1/namespaces/{}/configmaps", net::percent_encode(options.ns)),
-           .field_selector = "metadata.name=" + options.name},
-          *this) {}
+    : name_(options.name),
+      ends_(std::move(ends)),
+      informer_(ends_.client,
+                {.reflector = {.path = fmt::format("/api/v1/namespaces/{}/configmaps",
+                                                   net::percent_encode(options.ns)),
+                               .field_selector = "metadata.name=" + options.name}},
+                *this) {}
 
-void TrustSource::take(std::string_view json) {
-  auto map = codec::read_config_map(parser_, json);
-  if (!map) return complain(map.error().message);
-  auto fresh = read_trust(map->data);
+void TrustSource::updated(codec::ConfigMap map) {
+  auto fresh = read_trust(map.data);
   if (!fresh) return complain(fresh.error().message);
   complaint_.clear();
   trouble_.clear();
@@ -107,21 +105,12 @@ void TrustSource::complain(const std::string& why) {
                  {{"why", why}});
 }
 
-void TrustSource::on_list_end(std::string_view /*resource_version*/) {
+void TrustSource::list_ended() {
   if (!known_ && complaint_.empty()) complain("the API server has no such ConfigMap");
 }
 
-void TrustSource::on_event(kube::WatchType type, std::string_view json) {
-  if (type != kube::WatchType::deleted) take(json);
-}
-
-void TrustSource::on_status(const kube::ReflectorStatus& status) {
+void TrustSource::status_changed(const kube::ReflectorStatus& status) {
   if (status.phase == kube::ReflectorPhase::disconnected) complain(status.error);
-}
-
-void TrustSource::on_bad_line(const std::string& error) {
-  complain(error);
-  reflector_.relist_soon();
 }
 
 }  // namespace stowage::metricsapi

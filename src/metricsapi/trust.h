@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "codec/json_in.h"
+#include "codec/config_map.h"
 #include "kube/api_client.h"
-#include "kube/reflector.h"
+#include "kube/informer.h"
 #include "net/tls.h"
 
 namespace stowage::metricsapi {
@@ -42,7 +42,7 @@ struct Trust {
 
 // Keeps it up to date. A ConfigMap that cannot be read, or is deleted, leaves the one before in
 // force.
-class TrustSource final : private kube::ReflectorSink {
+class TrustSource final : private kube::InformerHandler<codec::ConfigMap> {
  public:
   struct Ends {
     kube::ApiClient& client;
@@ -58,28 +58,33 @@ class TrustSource final : private kube::ReflectorSink {
   TrustSource& operator=(const TrustSource&) = delete;
   ~TrustSource() override = default;
 
-  void start() { reflector_.start(); }
+  void start() { informer_.start(); }
   [[nodiscard]] const Trust& trust() const { return trust_; }
   // Why nothing is known; empty once something was read.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
-  void on_list_begin() override {}
-  void on_item(std::string_view json) override { take(json); }
-  void on_list_end(std::string_view resource_version) override;
-  void on_event(kube::WatchType type, std::string_view json) override;
-  void on_status(const kube::ReflectorStatus& status) override;
-  void on_bad_line(const std::string& error) override;
-  void take(std::string_view json);
+  Result<codec::ConfigMap> decode(std::string_view json) override {
+    return codec::read_config_map(parser_, json);
+  }
+  std::string key(const codec::ConfigMap& map) override { return map.name; }
+  Result<std::string> key_of(std::string_view /*json*/) override { return name_; }
+  void updated(codec::ConfigMap map) override;
+  void deleted(const Deleted& /*map*/) override {}
+  void unreadable(const Unreadable& map) override { complain(map.why); }
+  void unreadable_event(const std::string& why) override { complain(why); }
+  void list_ended() override;
+  void status_changed(const kube::ReflectorStatus& status) override;
   void complain(const std::string& why);
 
+  std::string name_;  // of the ConfigMap
   Ends ends_;
   Trust trust_;
   bool known_ = false;
   std::string trouble_ = "not read yet";
   std::string complaint_;  // told already
   codec::JsonText parser_;
-  kube::Reflector reflector_;
+  kube::Informer<codec::ConfigMap> informer_;
 };
 
 }  // namespace stowage::metricsapi

@@ -26,8 +26,9 @@ std::string Evictor::Victim::path() const {
 
 void Evictor::evict(const core::Evict& command) {
   begin(command.uid, command.node, command.by,
-        {.condition = fmt::format("preempted to make room for {}, whose priority is higher",
-                                  ends_.roster.called({.uid = command.by, .reader = command.uid})),
+        {.condition =
+             fmt::format("preempted to make room for {}, whose priority is higher",
+                         ends_.roster.pods().called({.uid = command.by, .reader = command.uid})),
          .event = "Preempted",
          .note = fmt::format("Preempted by pod {} on node {}", command.by, command.node)});
 }
@@ -36,14 +37,14 @@ void Evictor::evict(const core::CardConflict& command) {
   begin(command.uid, command.node, command.with,
         {.condition =
              fmt::format("card {} was given to {} before, and cannot hold both", command.card,
-                         ends_.roster.called({.uid = command.with, .reader = command.uid})),
+                         ends_.roster.pods().called({.uid = command.with, .reader = command.uid})),
          .event = "",
          .note = ""});
 }
 
 void Evictor::begin(const std::string& uid, const std::string& node, const std::string& by,
                     const Why& why) {
-  const std::string full = ends_.roster.name_of(uid);
+  const std::string full = ends_.roster.pods().name_of(uid);
   if (full.empty()) return;  // it has gone: that event is on its way to the engine
   if (!under_way_.insert(uid).second) return;
   const std::size_t slash = full.find('/');
@@ -55,9 +56,10 @@ void Evictor::begin(const std::string& uid, const std::string& node, const std::
                 .name = full.substr(slash + 1)};
   const codec::DisruptionAsk ask{
       .uid = uid, .message = why.condition, .unix_seconds = kube::unix_seconds(ends_.wall_clock())};
-  ends_.log.info(
-      "evicting a pod",
-      {{"pod", full}, {"node", node}, {"for", ends_.roster.name_of(by)}, {"why", why.condition}});
+  ends_.log.info("evicting a pod", {{"pod", full},
+                                    {"node", node},
+                                    {"for", ends_.roster.pods().name_of(by)},
+                                    {"why", why.condition}});
   ends_.objects.call({.what = fmt::format("write the condition of pod {}", full),
                       .target = victim.path() + "/status",
                       .body = codec::disruption_patch(ask),

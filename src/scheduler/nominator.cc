@@ -12,7 +12,7 @@ Nominator::Nominator(Ends ends) : ends_(ends), alive_(std::make_shared<bool>(tru
 Nominator::~Nominator() { *alive_ = false; }
 
 void Nominator::nominate(const core::Nominate& command) {
-  const Roster::Wanting* wanting = ends_.roster.wanting(command.uid);
+  const Wanting* wanting = ends_.roster.pods().wanting(command.uid);
   if (wanting == nullptr) return;  // it has gone or is bound
   const auto [found, fresh] = under_way_.try_emplace(
       command.uid, Pod{.ns = wanting->object.ns, .name = wanting->object.name, .next = {}});
@@ -62,7 +62,7 @@ void Nominator::replied(const std::string& uid, const kube::ObjectOutcome& outco
     ends_.log.warn("pod not nominated",
                    {{"pod", pod.ns + "/" + pod.name}, {"why", outcome.message}});
   }
-  if (!pod.next || ends_.roster.wanting(uid) == nullptr) {
+  if (!pod.next || ends_.roster.pods().wanting(uid) == nullptr) {
     under_way_.erase(uid);
     return;
   }

@@ -33,15 +33,18 @@ Outbox::Outbox(const Options& options, Ends ends)
                   .objects = ends_.objects,
                   .recorder = ends_.recorder,
                   .log = ends_.log}),
-      claims_(options.claims,
-              {.objects = ends_.objects,
-               .loop = ends_.loop,
-               .claim = ends_.claim,
-               .pod_waits =
-                   [this](const std::string& uid) { return ends_.roster.wanting(uid) != nullptr; },
-               .node_there =
-                   [this](const std::string& name) { return ends_.roster.node(name) != nullptr; },
-               .on_number = ends_.on_claims_waiting}),
+      claims_(options.claims, {.objects = ends_.objects,
+                               .loop = ends_.loop,
+                               .claim = ends_.claim,
+                               .pod_waits =
+                                   [this](const std::string& uid) {
+                                     return ends_.roster.pods().wanting(uid) != nullptr;
+                                   },
+                               .node_there =
+                                   [this](const std::string& name) {
+                                     return ends_.roster.nodes().find(name) != nullptr;
+                                   },
+                               .on_number = ends_.on_claims_waiting}),
       alive_(std::make_shared<bool>(true)) {
   for (std::size_t i = 0; i < options.profiles.size(); ++i) {
     const Profile& profile = options.profiles[i];
@@ -68,12 +71,12 @@ void Outbox::lead() {
   leads_ = true;
   for (const auto& [key, notice] : std::exchange(found_before_, {})) {
     const std::string& uid = notice.uid;
-    if (ends_.roster.name_of(uid).empty()) continue;
+    if (ends_.roster.pods().name_of(uid).empty()) continue;
     const bool refused =
         notice.kind == Notice::Kind::refused || notice.kind == Notice::Kind::unsupported;
     // It has been bound since, or changed so that it can be placed.
-    if (refused &&
-        (ends_.roster.standing(uid) != nullptr || ends_.roster.wanting(uid) != nullptr)) {
+    if (refused && (ends_.roster.pods().standing(uid) != nullptr ||
+                    ends_.roster.pods().wanting(uid) != nullptr)) {
       continue;
     }
     tell(notice);
@@ -88,9 +91,9 @@ void Outbox::carry_out(const core::Commands& commands) {
 }
 
 void Outbox::carry_out(const core::Bind& bind_command) {
-  const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
+  const Wanting* pod = ends_.roster.pods().wanting(bind_command.uid);
   if (pod == nullptr) return;  // it has gone or is bound: that event is on its way to the engine
-  const std::int64_t decided = ends_.roster.decision_time(pod->object);
+  const std::int64_t decided = ends_.roster.decision_clock().next(pod->object);
   if (bind_command.claims.empty()) return bind_pod(bind_command, decided);
   claims_.bind({.uid = bind_command.uid, .node = bind_command.node, .claims = bind_command.claims},
                [this, bind_command, decided](const std::string& error) {
@@ -101,7 +104,7 @@ void Outbox::carry_out(const core::Bind& bind_command) {
 
 void Outbox::claims_failed(const core::Bind& bind_command, const std::string& why) {
   ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
-  const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
+  const Wanting* pod = ends_.roster.pods().wanting(bind_command.uid);
   if (pod == nullptr) return;
   const dialect::PodObject& object = pod->object;
   const Name name{.ns = object.ns, .name = object.name, .uid = object.uid};
@@ -116,7 +119,7 @@ void Outbox::carry_out(const core::AskPicker& ask) {
   const auto answer = [this, uid = ask.uid, generation = ask.generation](const std::string& node) {
     ends_.mailbox.put_reply(core::Picked{.uid = uid, .generation = generation, .node = node});
   };
-  const Roster::Wanting* pod = ends_.roster.wanting(ask.uid);
+  const Wanting* pod = ends_.roster.pods().wanting(ask.uid);
   if (pod == nullptr) return answer("");
   const auto picker = pickers_.find(pod->spec.profile);
   if (picker == pickers_.end()) return answer("");
@@ -128,10 +131,10 @@ void Outbox::carry_out(const core::AskPicker& ask) {
 }
 
 void Outbox::carry_out(const core::CardConflict& conflict) {
-  const std::string full = ends_.roster.name_of(conflict.uid);
+  const std::string full = ends_.roster.pods().name_of(conflict.uid);
   if (full.empty()) return;
   ++counters_.conflicts;
-  std::string with = ends_.roster.name_of(conflict.with);
+  std::string with = ends_.roster.pods().name_of(conflict.with);
   if (with.empty()) with = conflict.with;
   ends_.log.warn("two pods were given one share of a card",
                  {{"pod", full},
@@ -144,7 +147,7 @@ void Outbox::carry_out(const core::CardConflict& conflict) {
          kube::EventType::warning, "CardConflict",
          fmt::format("card {} of node {} cannot hold this pod beside {}, which {}; this pod {}",
                      conflict.card, conflict.node,
-                     ends_.roster.called({.uid = conflict.with, .reader = conflict.uid}),
+                     ends_.roster.pods().called({.uid = conflict.with, .reader = conflict.uid}),
                      conflict.in_doubt ? "perhaps was given it earlier, perhaps later"
                                        : "was given it earlier and stays",
                      conflict.evict ? "is evicted" : "is left where it is: look into it"));
@@ -152,9 +155,9 @@ void Outbox::carry_out(const core::CardConflict& conflict) {
 }
 
 void Outbox::bind_pod(const core::Bind& bind_command, std::int64_t decided) {
-  const Roster::Wanting* pod = ends_.roster.wanting(bind_command.uid);
+  const Wanting* pod = ends_.roster.pods().wanting(bind_command.uid);
   if (pod == nullptr) return;
-  const core::NodeSpec* node = ends_.roster.node(bind_command.node);
+  const core::NodeSpec* node = ends_.roster.nodes().find(bind_command.node);
   // The engine decides by the cards that it knows of; the node may have lost some since.
   const auto cards = node == nullptr ? std::nullopt : core::by_position(bind_command.cards, *node);
   if (!cards) return ends_.mailbox.put_reply(core::BindFailed{bind_command.uid});
@@ -163,8 +166,9 @@ void Outbox::bind_pod(const core::Bind& bind_command, std::int64_t decided) {
                                             .node = *node,
                                             .cards = *cards,
                                             .unix_nanos = decided});
-  ends_.roster.seal({.object = pod->object, .node = bind_command.node, .unix_nanos = decided},
-                    answer.annotations);
+  ends_.roster.signatures().seal(
+      {.object = pod->object, .node = bind_command.node, .unix_nanos = decided},
+      answer.annotations);
   kube::BindAsk ask{.ns = pod->object.ns,
                     .name = pod->object.name,
                     .uid = pod->object.uid,
@@ -275,14 +279,14 @@ void Outbox::bind_again(Errand errand) {
     Errand again = std::move(errand);
     pauses_.erase(number);
     // The watch has told the engine how it ended.
-    if (!again.guest_told && ends_.roster.wanting(again.ask.uid) == nullptr) return;
-    if (again.guest_told && ends_.roster.standing(again.ask.uid) != nullptr) return;
+    if (!again.guest_told && ends_.roster.pods().wanting(again.ask.uid) == nullptr) return;
+    if (again.guest_told && ends_.roster.pods().standing(again.ask.uid) != nullptr) return;
     send(std::move(again));
   });
 }
 
 void Outbox::carry_out(const core::Refuse& command) {
-  const Roster::Wanting* pod = ends_.roster.wanting(command.uid);
+  const Wanting* pod = ends_.roster.pods().wanting(command.uid);
   if (pod == nullptr) return;
   if (!command.refusal.counts.empty()) {
     ++counters_.refused_by[core::to_word(command.refusal.counts.front().code)];
@@ -295,7 +299,7 @@ void Outbox::carry_out(const core::Refuse& command) {
 }
 
 void Outbox::carry_out(const core::Reject& command) {
-  const Roster::Wanting* pod = ends_.roster.wanting(command.subject);
+  const Wanting* pod = ends_.roster.pods().wanting(command.subject);
   if (pod == nullptr) {
     return ends_.log.warn("object ignored", {{"object", command.subject}, {"why", command.why}});
   }

@@ -38,7 +38,8 @@ void Promises::saw(const dialect::PodObject& pod) {
 
 void Promises::listed() {
   for (auto& [uid, kept] : by_uid_) {
-    if (ends_.roster.name_of(uid).empty()) kept.look_at = std::min(kept.look_at, ends_.loop.now());
+    if (ends_.roster.pods().name_of(uid).empty())
+      kept.look_at = std::min(kept.look_at, ends_.loop.now());
   }
 }
 
@@ -50,7 +51,7 @@ void Promises::look() {
     const auto here = at++;
     Kept& kept = here->second;
     if (kept.look_at > now) continue;
-    if (ends_.roster.standing(here->first) != nullptr) {
+    if (ends_.roster.pods().standing(here->first) != nullptr) {
       by_uid_.erase(here);  // a pod that is on a node has what it has
     } else if (++looks <= options_.looks_max) {
       look_up(kept);
@@ -70,7 +71,7 @@ void Promises::look_up(Kept& kept) {
 Promises::Kept* Promises::same(const Kept& asked) {
   const auto known = by_uid_.find(asked.promise.uid);
   if (known == by_uid_.end() || known->second.number != asked.number) return nullptr;
-  return ends_.roster.standing(asked.promise.uid) == nullptr ? &known->second : nullptr;
+  return ends_.roster.pods().standing(asked.promise.uid) == nullptr ? &known->second : nullptr;
 }
 
 void Promises::looked_up(const Kept& asked, Found pod) {
@@ -82,7 +83,7 @@ void Promises::looked_up(const Kept& asked, Found pod) {
     return forget(std::string(uid));
   }
   if (pod->node.empty()) return unbound(asked, *pod);
-  if (ends_.roster.name_of(uid).empty()) return;  // not seen yet, or gone since
+  if (ends_.roster.pods().name_of(uid).empty()) return;  // not seen yet, or gone since
   ends_.roster.see_pod(std::move(*pod));
   forget(std::string(uid));
 }
@@ -115,7 +116,7 @@ void Promises::take_off(const Kept& asked, const dialect::PodObject& pod) {
 }
 
 void Promises::ended(const std::string& uid) {
-  ends_.roster.promise_over(uid);
+  ends_.roster.pre_allocations().ended(uid);
   ends_.mailbox.put_reply(core::HoldEnded{uid});
   forget(std::string(uid));
 }

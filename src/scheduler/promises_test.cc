@@ -101,8 +101,7 @@ TEST_F(PromisesTest, APodThatAListLacksIsLookedUp) {
   promises_.listed();
   run_for(loop_, milliseconds{10});
   EXPECT_TRUE(server_.seen().empty()) << "the roster has it";
-  roster_.begin_pods();
-  roster_.end_pods();
+  roster_.lose_pod("u");
   (void)events();
   server_.script("GET", kPath, {kube::testing::not_found("pods", "p")});
   promises_.listed();
@@ -112,8 +111,7 @@ TEST_F(PromisesTest, APodThatAListLacksIsLookedUp) {
 
 TEST_F(PromisesTest, APodThatIsNewerThanTheListKeepsItsCards) {
   watch(std::chrono::hours{1});
-  roster_.begin_pods();
-  roster_.end_pods();
+  roster_.lose_pod("u");
   server_.script("GET", kPath, {reply(200, promised_json("7"))});
   promises_.listed();
   ASSERT_TRUE(run_until(loop_, [&] { return !server_.seen().empty(); }));

@@ -7,7 +7,7 @@
 namespace stowage::scheduler {
 namespace {
 
-using Result = kube::SealCheck::Result;
+using Verdict = kube::SealCheck::Result;
 
 dialect::PodObject signed_pod(const kube::Keys& keys, int number) {
   dialect::PodObject pod;
@@ -36,7 +36,7 @@ TEST(Prover, PodsComeOutInTheirOrderWithWhatTheyAreWorth) {
     if (i % 3 == 2) {
       EXPECT_FALSE(next->check);
     } else {
-      EXPECT_EQ(next->check->result, i % 3 == 0 ? Result::good : Result::bad);
+      EXPECT_EQ(next->check->result, i % 3 == 0 ? Verdict::good : Verdict::bad);
     }
   }
   EXPECT_FALSE(prover.take(0));

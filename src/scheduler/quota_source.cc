@@ -10,7 +10,7 @@
 namespace stowage::scheduler {
 
 // Follows one ConfigMap.
-class QuotaSource::Sink final : public kube::ReflectorSink {
+class QuotaSource::Sink final : public kube::InformerHandler<codec::ConfigMap> {
  public:
   // Takes the text (null: the ConfigMap, or its key, is not there) into the owner's quotas.
   using Take = std::function<Status(core::Quotas& quotas, const std::string* text)>;
@@ -23,31 +23,37 @@ class QuotaSource::Sink final : public kube::ReflectorSink {
   Sink(QuotaSource& owner, What what, kube::ReflectorOptions options)
       : owner_(owner),
         what_(std::move(what)),
-        outage_(owner.ends_.outages, "configmap " + what_.name),
-        reflector_(owner.ends_.client, named(std::move(options), owner.options_.ns, what_.name),
-                   *this) {}
+        informer_(owner.ends_.client,
+                  {.reflector = named(std::move(options), owner.options_.ns, what_.name),
+                   .outages = owner.ends_.outages,
+                   .what = "configmap " + what_.name},
+                  *this) {}
 
-  kube::Reflector& reflector() { return reflector_; }
-  [[nodiscard]] const kube::Reflector& reflector() const { return reflector_; }
-  [[nodiscard]] bool synced() const { return synced_; }
+  [[nodiscard]] kube::InformerBase& informer() { return informer_; }
   [[nodiscard]] bool broken() const { return broken_; }
 
-  void on_list_begin() override { seen_ = false; }
-  void on_item(std::string_view json) override { see(json); }
-  void on_list_end(std::string_view /*version*/) override {
-    if (!seen_) gone();
-    if (std::exchange(synced_, true)) return;
-    owner_.synced_one();
+  Result<codec::ConfigMap> decode(std::string_view json) override {
+    return codec::read_config_map(parser_, json);
   }
-  void on_event(kube::WatchType type, std::string_view json) override {
-    if (type == kube::WatchType::deleted) return gone();
-    see(json);
+  std::string key(const codec::ConfigMap& map) override { return map.name; }
+  Result<std::string> key_of(std::string_view /*json*/) override { return what_.name; }
+  void updated(codec::ConfigMap map) override {
+    if (map.name != what_.name) return;  // a server that ignores the selector
+    const auto text = map.data.find(what_.key);
+    const std::string* found = text == map.data.end() ? nullptr : &text->second;
+    core::Quotas next = owner_.quotas_;
+    if (auto taken = what_.take(next, found); !taken) return refuse(map, taken.error().message);
+    broken_ = false;
+    adopt(std::move(next));
   }
-  void on_status(const kube::ReflectorStatus& status) override { kube::tell(outage_, status); }
-  void on_bad_line(const std::string& error) override {
-    owner_.ends_.log.warn("unreadable watch event of a quota", {{"why", error}});
-    reflector_.relist_soon();
+  void deleted(const Deleted& map) override {
+    if (map.key == what_.name) gone();
   }
+  void unreadable(const Unreadable& map) override { refuse({}, map.why); }
+  void unreadable_event(const std::string& why) override {
+    owner_.ends_.log.warn("unreadable watch event of a quota", {{"why", why}});
+  }
+  void list_ended() override { owner_.synced_one(); }
 
  private:
   static kube::ReflectorOptions named(kube::ReflectorOptions options, const std::string& ns,
@@ -55,22 +61,6 @@ class QuotaSource::Sink final : public kube::ReflectorSink {
     options.path = fmt::format("/api/v1/namespaces/{}/configmaps", net::percent_encode(ns));
     options.field_selector = "metadata.name=" + name;
     return options;
-  }
-
-  void see(std::string_view json) {
-    auto map = codec::read_config_map(parser_, json);
-    if (!map) {
-      seen_ = true;  // it is there; the last good one stays
-      return refuse({}, map.error().message);
-    }
-    if (map->name != what_.name) return;  // a server that ignores the selector
-    seen_ = true;
-    const auto text = map->data.find(what_.key);
-    const std::string* found = text == map->data.end() ? nullptr : &text->second;
-    core::Quotas next = owner_.quotas_;
-    if (auto taken = what_.take(next, found); !taken) return refuse(*map, taken.error().message);
-    broken_ = false;
-    adopt(std::move(next));
   }
 
   void gone() {
@@ -109,11 +99,8 @@ class QuotaSource::Sink final : public kube::ReflectorSink {
   QuotaSource& owner_;
   What what_;
   codec::JsonText parser_;
-  bool seen_ = false;
-  bool synced_ = false;
   bool broken_ = false;
-  kube::Outages::Source outage_;
-  kube::Reflector reflector_;
+  kube::Informer<codec::ConfigMap> informer_;
 };
 
 namespace {
@@ -170,22 +157,24 @@ QuotaSource::QuotaSource(QuotaOptions options, const kube::ReflectorOptions& ref
 QuotaSource::~QuotaSource() = default;
 
 void QuotaSource::start() {
-  gpu_quota_->reflector().start();
-  stowage_quota_->reflector().start();
+  gpu_quota_->informer().start();
+  stowage_quota_->informer().start();
 }
 
 void QuotaSource::stop() {
-  gpu_quota_->reflector().stop();
-  stowage_quota_->reflector().stop();
+  gpu_quota_->informer().stop();
+  stowage_quota_->informer().stop();
 }
 
-bool QuotaSource::synced() const { return gpu_quota_->synced() && stowage_quota_->synced(); }
+bool QuotaSource::synced() const {
+  return gpu_quota_->informer().synced() && stowage_quota_->informer().synced();
+}
 
 std::string QuotaSource::trouble() const {
   if (synced()) return {};
   std::string text = "GPU quota has not been synced, please retry later";
-  for (const auto* sink : {gpu_quota_.get(), stowage_quota_.get()}) {
-    const auto& status = sink->reflector().status();
+  for (auto* sink : {gpu_quota_.get(), stowage_quota_.get()}) {
+    const auto& status = sink->informer().status();
     if (!status.synced && !status.error.empty()) return text + ": " + status.error;
   }
   return text;

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "core/model/quota.h"
 #include "kube/event_recorder.h"
-#include "kube/reflector.h"
+#include "kube/informer.h"
 #include "scheduler/mailbox.h"
 
 namespace stowage::scheduler {

@@ -157,7 +157,7 @@ TEST_F(RosterKubelet, OtherCardsThanThoseItWasPlacedOnAreToldOnce) {
   const core::Assignment cards{.containers = {{{.card = 0, .milli = 1000, .memory_mib = 1000}}}};
   pod.annotations = dialect::answer({.object = pod,
                                      .pod = *dialect::to_spec(pod, {}),
-                                     .node = *roster.node("n"),
+                                     .node = *roster.nodes().find("n"),
                                      .cards = cards})
                         .annotations;
   roster.begin_pods();  // as after a restart: the annotation counts
@@ -180,11 +180,11 @@ TEST_F(RosterKubelet, OtherCardsThanThoseItWasPlacedOnAreToldOnce) {
 
 TEST_F(RosterKubelet, OthersAreToldOfNodesWhoseCardsChange) {
   std::string told;
-  const Roster::OnCards tell = [&](const std::string& node, const Roster::Cards* cards) {
+  const Roster::OnCards tell = [&](const std::string& node, const NodeCache::Cards* cards) {
     told += node + " " + (cards == nullptr ? "gone" : std::to_string(cards->size())) + ";";
   };
   roster.on_cards(tell);
-  EXPECT_EQ(roster.all_cards().at("n").size(), 3U);
+  EXPECT_EQ(roster.nodes().all_cards().at("n").size(), 3U);
   roster.see_node(node_object("n", 3));
   EXPECT_EQ(told, "") << "nothing has changed";
   roster.see_node(node_object("n", 4));

@@ -1,4 +1,9 @@
 // Promises: when the engine is told of cards that were written on unbound pods.
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "dialect/dialect.h"
@@ -52,8 +57,8 @@ std::string event_text(const core::Event& event) {
 class RosterPromiseTest : public ::testing::Test {
  protected:
   RosterPromiseTest() {
-    roster_.heed_promises(0, std::chrono::seconds{660});
-    roster_.on_promise([this](const Roster::Promised& promised) {
+    roster_.pre_allocations().heed(0, std::chrono::seconds{660});
+    roster_.pre_allocations().on_promise([this](const PreAllocations::Promised& promised) {
       const std::int64_t left = (promised.until.ns - kNow.ns) / kSecond;
       looks_ += promised.ns + "/" + promised.name + " in " + std::to_string(left) + ";";
     });
@@ -74,10 +79,17 @@ class RosterPromiseTest : public ::testing::Test {
                           .annotations;
     return pod;
   }
+  // As an informer does: what a list does not name is lost.
   void list(const std::vector<dialect::PodObject>& pods) {
+    std::set<std::string> lost = std::exchange(listed_, {});
     roster_.begin_pods();
-    for (const auto& pod : pods) roster_.see_pod(pod);
+    for (const auto& pod : pods) {
+      roster_.see_pod(pod);
+      listed_.insert(pod.uid);
+      lost.erase(pod.uid);
+    }
     roster_.end_pods();
+    for (const std::string& uid : lost) roster_.lose_pod(uid);
   }
   std::string events() {
     const auto taken = mailbox_.take_now(1000);
@@ -86,6 +98,7 @@ class RosterPromiseTest : public ::testing::Test {
     return text;
   }
 
+  std::set<std::string> listed_;  // uids
   Mailbox mailbox_;
   std::string looks_;
   Roster roster_{built_in_profiles(),
@@ -115,26 +128,16 @@ TEST_F(RosterPromiseTest, APromiseThatIsOverIsHeldUntilItIsTakenOff) {
 
 TEST_F(RosterPromiseTest, TimesOfDecisionsGrow) {
   const auto pod = pod_object("p");
-  EXPECT_EQ(roster_.decision_time(pod), kUnixNow);
-  EXPECT_EQ(roster_.decision_time(pod), kUnixNow + 1) << "the clock stands still";
+  EXPECT_EQ(roster_.decision_clock().next(pod), kUnixNow);
+  EXPECT_EQ(roster_.decision_clock().next(pod), kUnixNow + 1) << "the clock stands still";
   roster_.see_pod(promised("ahead", 1, -30));  // by another replica, whose clock was ahead
-  EXPECT_EQ(roster_.decision_time(pod), kUnixNow + 30 * kSecond + 1);
+  EXPECT_EQ(roster_.decision_clock().next(pod), kUnixNow + 30 * kSecond + 1);
   roster_.see_pod(promised("forged", 2, -100));
-  EXPECT_EQ(roster_.decision_time(pod), kUnixNow + 30 * kSecond + 2);
+  EXPECT_EQ(roster_.decision_clock().next(pod), kUnixNow + 30 * kSecond + 2);
   auto bound = promised("bound", 3, -50);
   bound.node = "n";
   list({bound});
-  EXPECT_EQ(roster_.decision_time(pod), kUnixNow + 50 * kSecond + 1);
-}
-
-TEST_F(RosterPromiseTest, ADecisionIsLaterThanTheRefusalsThatItsSchedulerKnowsOf) {
-  auto pod = pod_object("p");
-  pod.unscheduled_reason = "Unschedulable";
-  pod.unscheduled_since = "1970-01-01T00:17:10Z";  // its clock is ahead
-  const std::int64_t decided = roster_.decision_time(pod);
-  EXPECT_FALSE(dialect::refused_since(pod, decided));
-  pod.unscheduled_since = "1970-01-01T00:17:12Z";
-  EXPECT_TRUE(dialect::refused_since(pod, decided)) << "found again later";
+  EXPECT_EQ(roster_.decision_clock().next(pod), kUnixNow + 50 * kSecond + 1);
 }
 
 TEST_F(RosterPromiseTest, WhoLeadsAgainTellsPromisesAgain) {

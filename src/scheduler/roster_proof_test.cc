@@ -1,4 +1,9 @@
 // What the roster believes of what pods say that we have written.
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "dialect/dialect.h"
@@ -50,8 +55,8 @@ class RosterProofTest : public ::testing::Test {
         Roster::Clock{.unix_nanos = [this] { return now_; },
                       .now = [] { return base::Instant{}; }});
     EXPECT_FALSE(roster_->use_keys(keys_));
-    roster_->on_unknown_key([this] { ++unknown_keys_; });
-    roster_->heed_promises(0, std::chrono::seconds{660});
+    roster_->signatures().on_unknown_key([this] { ++unknown_keys_; });
+    roster_->pre_allocations().heed(0, std::chrono::seconds{660});
     roster_->see_node(node_object());
     roster_->stand_down();
     (void)events();
@@ -100,10 +105,17 @@ class RosterProofTest : public ::testing::Test {
     text.replace(index, 9, "\"index\":1");
   }
 
+  // As an informer does: what a list does not name is lost.
   std::string list(const std::vector<dialect::PodObject>& pods) {
+    std::set<std::string> lost = std::exchange(listed_, {});
     roster_->begin_pods();
-    for (const auto& pod : pods) roster_->see_pod(pod);
+    for (const auto& pod : pods) {
+      roster_->see_pod(pod);
+      listed_.insert(pod.uid);
+      lost.erase(pod.uid);
+    }
     roster_->end_pods();
+    for (const std::string& uid : lost) roster_->lose_pod(uid);
     roster_->lead();
     return events();
   }
@@ -126,6 +138,7 @@ class RosterProofTest : public ::testing::Test {
   std::int64_t now_ = kUnixNow;
   std::vector<Notice> notices_;
   int unknown_keys_ = 0;
+  std::set<std::string> listed_;  // uids
   Mailbox mailbox_;
   std::unique_ptr<Roster> roster_;
 };
@@ -244,12 +257,14 @@ TEST_F(RosterProofTest, OnlySignedPromisesAreHeld) {
 
 TEST_F(RosterProofTest, ASignedPromiseIsHeldWhateverTheClockSays) {
   std::int64_t left = 0;
-  const auto look = [&](const Roster::Promised& promised) { left = promised.until.ns / kSecond; };
-  roster_->on_promise(look);
+  const auto look = [&](const PreAllocations::Promised& promised) {
+    left = promised.until.ns / kSecond;
+  };
+  roster_->pre_allocations().on_promise(look);
   EXPECT_EQ(list({decided("a", Purpose::promise, kUnixNow + 7200 * kSecond)}), "a held;");
   EXPECT_EQ(left, 660) << "it was made before now, by a clock that was ahead";
   restart();
-  roster_->on_promise(look);
+  roster_->pre_allocations().on_promise(look);
   EXPECT_EQ(list({decided("b", Purpose::promise, kUnixNow - 7200 * kSecond)}), "b held;");
   EXPECT_EQ(left, 660) << "our clock may be the one that is ahead";
 }
@@ -327,6 +342,16 @@ TEST_F(RosterProofTest, APodWithAnUnknownKeyIsNotRememberedLongerThanItLasts) {
   EXPECT_FALSE(roster_->use_keys(std::make_shared<kube::Keyring>(*old)));
 }
 
+// kube-scheduler may ask about a pod that was not seen here yet, or is gone.
+TEST_F(RosterProofTest, APodThatIsNotKnownMayHaveAnUnknownKey) {
+  const kube::Keys old = std::exchange(keys_, kube::keys_from_seed("rotated", kBegan));
+  const auto pod = decided("a", Purpose::promise);
+  keys_ = old;
+  EXPECT_FALSE(roster_->signatures().believes_promise(pod));
+  EXPECT_EQ(unknown_keys_, 1);
+  EXPECT_TRUE(roster_->use_keys(std::make_shared<kube::Keyring>(*old)));
+}
+
 // Threads verify ahead of the loop, by the keys of the moment in which they were asked.
 TEST_F(RosterProofTest, AKeyThatHasComeSinceTheSignatureWasLookedAtIsKnown) {
   const auto pod = bound("a", Purpose::bound);
@@ -340,7 +365,7 @@ TEST_F(RosterProofTest, AKeyThatHasComeSinceTheSignatureWasLookedAtIsKnown) {
 TEST_F(RosterProofTest, WhatWeSealIsSigned) {
   dialect::PodObject pod = decided("a", std::nullopt);
   dialect::Annotations answer = pod.annotations;
-  roster_->seal({.object = pod, .node = "n", .unix_nanos = 1}, answer);
+  roster_->signatures().seal({.object = pod, .node = "n", .unix_nanos = 1}, answer);
   pod.annotations = answer;
   EXPECT_EQ(kube::check_seal(*keys_, pod, "n").result, kube::SealCheck::Result::good);
 }

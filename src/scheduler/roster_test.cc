@@ -66,7 +66,7 @@ dialect::PodObject bound_with_card(const Roster& roster, const std::string& name
   const core::Assignment cards{.containers = {{{.card = card, .milli = 1000, .memory_mib = 0}}}};
   bound.annotations = dialect::answer({.object = bound,
                                        .pod = *dialect::to_spec(bound, {}),
-                                       .node = *roster.node("n"),
+                                       .node = *roster.nodes().find("n"),
                                        .cards = cards})
                           .annotations;
   return bound;
@@ -132,7 +132,7 @@ TEST_F(RosterTest, AStatusThatChangesIsNoNewWish) {
   told.unscheduled_reason = "Unschedulable";
   roster_.see_pod(told);
   EXPECT_EQ(events(), "");
-  EXPECT_EQ(roster_.wanting("p")->object.unscheduled_reason, "Unschedulable");
+  EXPECT_EQ(roster_.pods().wanting("p")->object.unscheduled_reason, "Unschedulable");
   roster_.see_pod(pod_object("p", "2"));
   EXPECT_EQ(events(), "pending p profile 0;");
 }
@@ -144,8 +144,8 @@ TEST_F(RosterTest, APodOfOursIsNotAskedForAgainBecauseItIsNominated) {
   nominated.nominated = "n1";
   roster_.see_pod(nominated);
   EXPECT_EQ(events(), "nominated p n1;");
-  EXPECT_EQ(roster_.wanting("p")->spec.nominated, "n1");
-  EXPECT_EQ(roster_.wanting("p")->object.nominated, "n1");
+  EXPECT_EQ(roster_.pods().wanting("p")->spec.nominated, "n1");
+  EXPECT_EQ(roster_.pods().wanting("p")->object.nominated, "n1");
   nominated.around.labels = {{"app", "web"}};
   roster_.see_pod(nominated);
   EXPECT_EQ(events(), "pending p profile 0;") << "others may look at its labels";
@@ -165,7 +165,7 @@ TEST_F(RosterTest, WhatAPodDemandsIsKeptOnceAndToldToTheEngine) {
   pod.around.ports = {{.protocol = "TCP", .port = 80}};
   pod.rules.selector = {{"a", "b"}};
   roster_.see_pod(pod);
-  const auto* wanting = roster_.wanting("p");
+  const auto* wanting = roster_.pods().wanting("p");
   EXPECT_EQ(wanting->spec.around, pod.around);
   EXPECT_EQ(wanting->spec.rules, pod.rules);
   EXPECT_EQ(wanting->object.around, core::Around{});
@@ -223,7 +223,7 @@ TEST_F(RosterTest, ABoundPodKeepsTheCardsThatItNames) {
   auto bound = bound_with_card(roster_, "p", 2);
   roster_.see_pod(bound);
   EXPECT_EQ(events(), "bound p n cards 2,;");
-  EXPECT_EQ(roster_.wanting("p"), nullptr);
+  EXPECT_EQ(roster_.pods().wanting("p"), nullptr);
   EXPECT_EQ(roster_.sizes().bound, 1U);
   bound.phase = "Succeeded";
   roster_.see_pod(bound);
@@ -269,45 +269,41 @@ TEST_F(RosterTest, APodThatGoesBeforeItsNodeComesIsForgotten) {
   EXPECT_EQ(events(), "node n 4;");
 }
 
-TEST_F(RosterTest, WhatAListDoesNotNameIsGone) {
-  roster_.begin_nodes();
+TEST_F(RosterTest, WhatIsLostIsGone) {
   roster_.see_node(node_object("a", "1"));
   roster_.see_node(node_object("b", "1"));
-  roster_.end_nodes();
-  roster_.begin_pods();
   roster_.see_pod(pod_object("p"));
   roster_.see_pod(pod_object("q"));
-  roster_.end_pods();
   events();
-  roster_.begin_nodes();
-  roster_.see_node(node_object("b", "1"));
-  roster_.end_nodes();
-  roster_.begin_pods();
-  roster_.see_pod(pod_object("q"));
-  roster_.end_pods();
-  EXPECT_EQ(events(), "node b 1;no node a;gone p;");
+  roster_.lose_node("a");
+  roster_.lose_pod("p");
+  EXPECT_EQ(events(), "no node a;gone p;");
   EXPECT_EQ(roster_.sizes().nodes, 1U);
+  roster_.lose_node("a");
+  roster_.lose_pod("p");
+  EXPECT_EQ(events(), "");
 }
 
 // kube-scheduler may hear of its pod earlier than we do, and ask us to bind it: the pod must not
 // stay in the ledger for ever if our watch breaks and it goes before the next list.
 TEST_F(RosterTest, AGuestThatWasBoundAndWentUnseenIsGoneWithTheNextList) {
-  roster_.begin_pods();
+  std::string expected;
+  roster_.on_expected([&](const std::string& uid) { expected += uid + ";"; });
   roster_.expect_pod("g", "ns/g");
-  roster_.end_pods();
-  EXPECT_EQ(events(), "") << "the list may be older than the pod";
-  EXPECT_EQ(roster_.uid_of("ns/g"), "g");
-  roster_.begin_pods();
-  roster_.end_pods();
+  roster_.expect_pod("g", "ns/g");
+  EXPECT_EQ(expected, "g;") << "a list that lacks it loses it";
+  EXPECT_EQ(roster_.pods().uid_of("ns/g"), "g");
+  EXPECT_EQ(events(), "");
+  roster_.lose_pod("g");
   EXPECT_EQ(events(), "gone g;");
 
   auto seen = pod_object("h");
   seen.scheduler = "default-scheduler";
   roster_.see_pod(seen);
   roster_.expect_pod("h", "ns/h");
+  EXPECT_EQ(expected, "g;") << "it is known already";
   EXPECT_EQ(events(), "");
-  roster_.begin_pods();
-  roster_.end_pods();
+  roster_.lose_pod("h");
   EXPECT_EQ(events(), "gone h;") << "it was seen, but never on its node";
 }
 
@@ -362,7 +358,7 @@ TEST_F(RosterTest, ForgeriesOfOthersPodsAreToldToo) {
 }
 
 TEST_F(RosterTest, WhereCardsAreWrittenBeforeTheBindOnlyThoseOfACreatedPodAreForged) {
-  roster_.heed_promises(0, std::chrono::seconds{660});
+  roster_.pre_allocations().heed(0, std::chrono::seconds{660});
   auto created = pod_object("c");
   created.scheduler = "default-scheduler";
   created.annotations = {{std::string(dialect::kGpusAnnotation), "{}"}};
@@ -469,11 +465,11 @@ TEST_F(RosterTest, WhenAPodOfOursWasChosenIsReadFromItAndByWhenFromItsCondition)
     EXPECT_TRUE(seen.placed_by_then);
     return seen.placed;
   };
-  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
   auto bound = bound_with_card(roster_, "a", 0);
   bound.created = "1970-01-01T00:00:05Z";
   bound.scheduled_since = "1970-01-01T00:00:07Z";
-  EXPECT_EQ(placed(bound), 8 * kSecond) << "by the end of that second";
+  EXPECT_EQ(placed(bound), 8 * kNanosPerSecond) << "by the end of that second";
   bound = bound_with_card(roster_, "c", 2);
   EXPECT_EQ(placed(bound), std::numeric_limits<std::int64_t>::max()) << "nobody knows";
   bound = bound_with_card(roster_, "d", 3);
@@ -484,14 +480,14 @@ TEST_F(RosterTest, WhenAPodOfOursWasChosenIsReadFromItAndByWhenFromItsCondition)
 
 TEST_F(RosterTest, PodsAreFoundByNameAndARecreatedPodIsAnotherOne) {
   roster_.see_pod(pod_object("p"));
-  EXPECT_EQ(roster_.uid_of("ns/p"), "p");
+  EXPECT_EQ(roster_.pods().uid_of("ns/p"), "p");
   auto again = pod_object("p");
   again.uid = "p2";
   roster_.see_pod(again);
   roster_.lose_pod("p");
-  EXPECT_EQ(roster_.uid_of("ns/p"), "p2");
+  EXPECT_EQ(roster_.pods().uid_of("ns/p"), "p2");
   roster_.lose_pod("p2");
-  EXPECT_EQ(roster_.uid_of("ns/p"), "");
+  EXPECT_EQ(roster_.pods().uid_of("ns/p"), "");
 }
 
 }  // namespace

@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "codec/kubernetes.h"
 #include "net/loop_health.h"
-#include "scheduler/prover.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -18,8 +16,6 @@ constexpr std::chrono::seconds kTick{1};
 constexpr std::chrono::milliseconds kTransit{500};
 constexpr std::uint64_t kTicksPerSurvey = 5;
 constexpr std::uint64_t kTicksPerFlush = 30;  // parked pods are tried again, come what may
-constexpr std::size_t kProverThreads = 4;
-constexpr std::size_t kProverAhead = 256;  // pods that wait for their signature to be verified
 constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
 
 kube::ReflectorOptions watching(kube::ReflectorOptions options, std::string path,
@@ -50,101 +46,6 @@ SchedulerOptions completed(SchedulerOptions options, kube::ApiClient& client, ba
 
 }  // namespace
 
-class Scheduler::NodeSink final : public kube::ReflectorSink {
- public:
-  explicit NodeSink(Scheduler& owner) : owner_(owner), outage_(owner.options_.outages, "nodes") {}
-  void on_list_begin() override { owner_.roster_.begin_nodes(); }
-  void on_item(std::string_view json) override { see(json); }
-  void on_list_end(std::string_view /*version*/) override {
-    owner_.roster_.end_nodes();
-    owner_.nodes_listed();
-  }
-  void on_event(kube::WatchType type, std::string_view json) override {
-    if (type != kube::WatchType::deleted) return see(json);
-    const std::string name = decoder_.identity(json).name;
-    if (!name.empty()) return owner_.roster_.lose_node(name);
-    on_bad_line("one was deleted, and its name cannot be read");
-  }
-  void on_status(const kube::ReflectorStatus& status) override { kube::tell(outage_, status); }
-  void on_bad_line(const std::string& error) override {
-    owner_.log_.warn("unreadable watch event of a node", {{"why", error}});
-    owner_.nodes_->relist_soon();
-  }
-
- private:
-  void see(std::string_view json) {
-    auto node = decoder_.node(json);
-    if (node) return owner_.roster_.see_node(*node);
-    const std::string name = decoder_.identity(json).name;
-    owner_.log_.warn("unreadable node: what is known of it stays",
-                     {{"node", name}, {"why", node.error().message}});
-    owner_.roster_.keep_node(name);
-  }
-  Scheduler& owner_;
-  kube::Outages::Source outage_;
-  codec::Decoder decoder_;
-};
-
-class Scheduler::PodSink final : public kube::ReflectorSink {
- public:
-  explicit PodSink(Scheduler& owner) : owner_(owner), outage_(owner.options_.outages, "pods") {}
-  void on_list_begin() override {
-    owner_.list_counts_ = owner_.leads_ && !owner_.binds_may_arrive();
-    owner_.roster_.begin_pods();
-    // Later lists bring few that were not seen before. Simulations have no threads.
-    const bool first = !owner_.pods_in_ && owner_.client_.loop().schedule() == nullptr;
-    prover_ = first ? std::make_unique<Prover>(kProverThreads) : nullptr;
-  }
-  void on_item(std::string_view json) override {
-    if (!prover_) return see(json);
-    auto pod = decoder_.pod(json);
-    if (!pod) return keep(json, pod.error().message);
-    prover_->put(owner_.roster_.keys(), std::move(*pod));
-    see_proved(kProverAhead);
-  }
-  void on_list_end(std::string_view /*version*/) override {
-    if (prover_) see_proved(0);
-    prover_.reset();
-    owner_.roster_.end_pods();
-    owner_.promises_.listed();
-    owner_.pods_listed();
-  }
-  void on_event(kube::WatchType type, std::string_view json) override {
-    if (type != kube::WatchType::deleted) return see(json);
-    const std::string uid = decoder_.identity(json).uid;
-    if (uid.empty()) return on_bad_line("one was deleted, and its uid cannot be read");
-    owner_.roster_.lose_pod(uid);
-    owner_.conditions_.forget(uid);
-  }
-  void on_status(const kube::ReflectorStatus& status) override { kube::tell(outage_, status); }
-  void on_bad_line(const std::string& error) override {
-    owner_.log_.warn("unreadable watch event of a pod", {{"why", error}});
-    owner_.pods_->relist_soon();
-  }
-
- private:
-  void see(std::string_view json) {
-    auto pod = decoder_.pod(json);
-    if (pod) return owner_.roster_.see_pod(std::move(*pod));
-    keep(json, pod.error().message);
-  }
-  void keep(std::string_view json, const std::string& why) {
-    const codec::ObjectIdentity known = decoder_.identity(json);
-    owner_.log_.warn("unreadable pod: what is known of it stays",
-                     {{"pod", known.ns + "/" + known.name}, {"why", why}});
-    owner_.roster_.keep_pod(known.uid);
-  }
-  void see_proved(std::size_t most) {
-    while (auto next = prover_->take(most)) {
-      owner_.roster_.see_pod(std::move(next->object), next->check);
-    }
-  }
-  Scheduler& owner_;
-  kube::Outages::Source outage_;
-  codec::Decoder decoder_;
-  std::unique_ptr<Prover> prover_;  // during the first list
-};
-
 Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Log& log)
     : client_(client),
       options_(completed(std::move(options), client, log)),
@@ -159,15 +60,14 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
           roster_clock(client)),
       promises_(
           {}, {.roster = roster_, .mailbox = mailbox_, .pods = pod_access_, .loop = client.loop()}),
-      node_sink_(std::make_unique<NodeSink>(*this)),
-      pod_sink_(std::make_unique<PodSink>(*this)),
       ticker_(client.loop()),
-      alive_(std::make_shared<bool>(true)) {
+      alive_(std::make_shared<bool>(true)),
+      lifecycle_(options_.elected ? Lifecycle::Leads::when_elected : Lifecycle::Leads::from_start) {
   STOWAGE_CHECK(options_.keys != nullptr);
-  if (options_.elected) leads_ = false;
   roster_.stand_down();
-  roster_.on_unknown_key([this] { key_look_ = options_.keys->look_soon(); });
-  roster_.on_promise([this](const Roster::Promised& promised) {
+  roster_.signatures().on_unknown_key(
+      [this] { lifecycle_.unknown_key(options_.keys->look_soon()); });
+  roster_.pre_allocations().on_promise([this](const PreAllocations::Promised& promised) {
     const std::chrono::nanoseconds left(promised.until.ns - engine_time(client_.loop()).ns);
     promises_.watch({.uid = promised.uid,
                      .pod = {.ns = promised.ns, .name = promised.name},
@@ -191,29 +91,7 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
           .claim = [this](const std::string& name) { return things_->claim(name); },
           .on_claims_waiting = [this](std::size_t pods) { runner_->set_slow_binds(pods); }});
   if (options_.elected) outbox_->stand_down();
-  nodes_ = std::make_unique<kube::Reflector>(
-      client, watching(options_.reflector, "/api/v1/nodes", ""), *node_sink_);
-  pods_ = std::make_unique<kube::Reflector>(
-      client, watching(options_.reflector, "/api/v1/pods", kLivePods), *pod_sink_);
-  if (options_.quota.enabled) {
-    quota_ =
-        std::make_unique<QuotaSource>(options_.quota, options_.reflector,
-                                      QuotaSource::Ends{.client = client,
-                                                        .mailbox = mailbox_,
-                                                        .recorder = recorder_,
-                                                        .log = log,
-                                                        .outages = options_.outages,
-                                                        .on_synced = [this] { open_if_ready(); }});
-  }
-  things_ = std::make_unique<ThingSource>(
-      ThingOptions{.reflector = options_.reflector},
-      ThingSource::Ends{
-          .client = client,
-          .mailbox = mailbox_,
-          .log = log,
-          .outages = options_.outages,
-          .on_synced = [this] { open_if_ready(); },
-          .on_claim_changed = [this](const std::string& claim) { outbox_->claim_changed(claim); }});
+  make_sources();
   const auto carry_out = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
     loop.post([this, alive, commands = std::move(commands)] {
       if (*alive) outbox_->carry_out(commands);
@@ -223,6 +101,51 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
                                                      .binds_max = options_.binds_max,
                                                      .engine = options_.engine},
                                      mailbox_, client.loop(), carry_out);
+}
+
+void Scheduler::make_sources() {
+  nodes_ = std::make_unique<NodeSource>(watching(options_.reflector, "/api/v1/nodes", ""),
+                                        NodeSource::Ends{.client = client_,
+                                                         .roster = roster_,
+                                                         .log = log_,
+                                                         .outages = options_.outages,
+                                                         .on_listed = [this] {
+                                                           keys_changed();
+                                                           handle(Event::nodes_listed);
+                                                         }});
+  pods_ = std::make_unique<PodSource>(
+      watching(options_.reflector, "/api/v1/pods", kLivePods),
+      PodSource::Ends{.client = client_,
+                      .roster = roster_,
+                      .log = log_,
+                      .outages = options_.outages,
+                      .on_list_began = [this] { handle(Event::pods_list_began); },
+                      .on_listed =
+                          [this] {
+                            promises_.listed();
+                            handle(Event::pods_listed);
+                          },
+                      .on_deleted = [this](const std::string& uid) { conditions_.forget(uid); }});
+  roster_.on_expected([this](const std::string& uid) { pods_->informer().expect(uid); });
+  if (options_.quota.enabled) {
+    quota_ = std::make_unique<QuotaSource>(
+        options_.quota, options_.reflector,
+        QuotaSource::Ends{.client = client_,
+                          .mailbox = mailbox_,
+                          .recorder = recorder_,
+                          .log = log_,
+                          .outages = options_.outages,
+                          .on_synced = [this] { handle(Event::others_synced); }});
+  }
+  things_ = std::make_unique<ThingSource>(
+      ThingOptions{.reflector = options_.reflector},
+      ThingSource::Ends{
+          .client = client_,
+          .mailbox = mailbox_,
+          .log = log_,
+          .outages = options_.outages,
+          .on_synced = [this] { handle(Event::others_synced); },
+          .on_claim_changed = [this](const std::string& claim) { outbox_->claim_changed(claim); }});
 }
 
 Scheduler::~Scheduler() {
@@ -247,71 +170,50 @@ void Scheduler::start() {
   runner_->start();
   if (quota_) quota_->start();
   things_->start();
-  nodes_->start();
+  nodes_->informer().start();
   tick();
-}
-
-void Scheduler::nodes_listed() {
-  nodes_in_ = true;
-  keys_changed();
-  start_pods();
-}
-
-// What pods say about cards can only be judged by who knows the keys.
-void Scheduler::start_pods() {
-  if (pods_started_ || stopping_ || !nodes_in_ || !roster_.keys()) return;
-  pods_started_ = true;
-  pods_->start();  // after the nodes: pods name cards, which are found on nodes
 }
 
 void Scheduler::keys_changed() {
   const kube::Keys keys = options_.keys->keys();
-  if (stopping_ || !keys || keys == roster_.keys()) return;
-  if (roster_.use_keys(keys) && pods_started_) {
-    if (!opened_) pods_fresh_ = list_counts_ = false;  // what was promised is in the next list
-    listing_again_ = true;
-    pods_->relist();
-  }
-  start_pods();
-  open_if_ready();
+  if (lifecycle_.stopped() || !keys || keys == roster_.signatures().keys()) return;
+  handle(roster_.use_keys(keys) ? Event::pods_need_relist : Event::keys_changed);
 }
 
-void Scheduler::pods_listed() {
-  pods_in_ = true;
-  listing_again_ = false;
-  if (list_counts_) {
-    pods_fresh_ = true;
-    awaited_look_ = key_look_;  // pods that come later do not put it off
-  }
-  open_if_ready();
+void Scheduler::handle(Event event) {
+  for (const Lifecycle::Action action : lifecycle_.handle(event, conditions())) carry_out(action);
 }
 
-void Scheduler::open_if_ready() {
-  if (stopping_ || !pods_in_ || !things_->synced()) return;
-  if (quota_ && !quota_->synced()) return;
-  if (!std::exchange(synced_, true)) {
-    const auto sizes = roster_.sizes();
-    const std::chrono::duration<double> took = client_.loop().now() - started_;
-    log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
-                                                {"pods", fmt::format("{}", sizes.pods)},
-                                                {"waiting", fmt::format("{}", sizes.wanting)},
-                                                {"seconds", fmt::format("{:.2f}", took.count())}});
-  }
-  if (opened_ || preparing_ || !leads_ || !engine_settled_ || binds_may_arrive()) return;
-  // Whoever led before has ended: what it wrote without a signature was written before this.
-  if (!roster_.keys()->signs || !roster_.keys()->began_unix) return options_.keys->begin();
-  if (!pods_fresh_) {
-    // What was bound before we led is in the list for certain, in what we watched perhaps not yet.
-    if (!std::exchange(listing_again_, true)) pods_->relist();
-    return;
-  }
-  // Another replica may have promised cards by a key that we have not read yet.
-  if (!keys_looked_at()) return;
-  prepare();
+Lifecycle::Conditions Scheduler::conditions() const {
+  const kube::Keys& keys = roster_.signatures().keys();
+  return {.keys_known = keys != nullptr,
+          .others_synced = things_->synced() && (!quota_ || quota_->synced()),
+          .binds_may_arrive = binds_may_arrive(),
+          .signs = keys && keys->signs && keys->began_unix,
+          .keys_current = options_.keys->keys() == keys,
+          .key_looks = options_.keys->looked()};
 }
 
-bool Scheduler::keys_looked_at() const {
-  return options_.keys->looked() >= awaited_look_ && options_.keys->keys() == roster_.keys();
+void Scheduler::carry_out(Lifecycle::Action action) {
+  using Action = Lifecycle::Action;
+  switch (action) {
+    case Action::start_pods: return pods_->informer().start();
+    case Action::relist_pods: return pods_->informer().relist();
+    case Action::report_synced: return report_synced();
+    case Action::begin_signing: return options_.keys->begin();
+    case Action::prepare: return prepare();
+    case Action::open: return open();
+    case Action::hold_back: return hold_back();
+  }
+}
+
+void Scheduler::report_synced() {
+  const auto sizes = roster_.sizes();
+  const std::chrono::duration<double> took = client_.loop().now() - started_;
+  log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
+                                              {"pods", fmt::format("{}", sizes.pods)},
+                                              {"waiting", fmt::format("{}", sizes.wanting)},
+                                              {"seconds", fmt::format("{:.2f}", took.count())}});
 }
 
 // Of an earlier term of our own. Those of another leader have ended when its lease has.
@@ -324,17 +226,15 @@ bool Scheduler::binds_may_arrive() const {
 // Questions are answered before the objects that came with them are looked at. So none is let in
 // before the engine has been told of all pods, and of what was promised to them.
 void Scheduler::prepare() {
-  preparing_ = true;
   roster_.lead();
   mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
     loop.post([this, alive] {
-      if (*alive && std::exchange(preparing_, false)) open();
+      if (*alive) handle(Event::prepared);
     });
   });
 }
 
 void Scheduler::open() {
-  opened_ = true;
   outbox_->lead();
   mailbox_.put_reply(core::Lead{});
   if (options_.elected) {
@@ -345,18 +245,10 @@ void Scheduler::open() {
   mailbox_.open();
 }
 
-void Scheduler::lead() {
-  if (leads_ || stopping_) return;
-  leads_ = true;
-  pods_fresh_ = list_counts_ = listing_again_ = false;
-  open_if_ready();
-}
+void Scheduler::lead() { handle(Event::lead); }
+void Scheduler::stand_down() { handle(Event::stand_down); }
 
-void Scheduler::stand_down() {
-  if (!leads_) return;
-  leads_ = false;
-  opened_ = preparing_ = false;
-  engine_settled_ = false;
+void Scheduler::hold_back() {
   mailbox_.hold_back();
   outbox_->stand_down();
   promises_.forget_all();
@@ -365,25 +257,24 @@ void Scheduler::stand_down() {
   mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
     loop.post([this, alive] {
       if (!*alive) return;
-      engine_settled_ = true;
       // Once more: a promise that was told before may have been looked at after it.
       mailbox_.put_reply(core::StandDown{});
-      open_if_ready();
+      handle(Event::engine_settled);
     });
   });
 }
 
 std::string Scheduler::trouble() const {
-  const auto of = [](const char* what, const kube::Reflector& reflector) -> std::string {
-    const kube::ReflectorStatus& status = reflector.status();
+  const auto of = [](const char* what, const kube::InformerBase& informer) -> std::string {
+    const kube::ReflectorStatus& status = informer.status();
     if (status.synced) return {};
     return status.error.empty() ? fmt::format("the first list of {} is not in yet", what)
                                 : fmt::format("cannot list {}: {}", what, status.error);
   };
-  std::string text = of("nodes", *nodes_);
-  if (text.empty() && !roster_.keys()) text = options_.keys->trouble();
-  if (text.empty()) text = of("pods", *pods_);
-  if (text.empty() && leads_ && !opened_ && !keys_looked_at()) {
+  std::string text = of("nodes", nodes_->informer());
+  if (text.empty() && !roster_.signatures().keys()) text = options_.keys->trouble();
+  if (text.empty()) text = of("pods", pods_->informer());
+  if (text.empty() && lifecycle_.misses_keys(conditions())) {
     text = "pods are signed by keys that are not known here: the keys are read again first";
     if (!options_.keys->trouble().empty()) text += "; " + options_.keys->trouble();
   }
@@ -393,17 +284,17 @@ std::string Scheduler::trouble() const {
 
 // The engine has no clock: pods that rest after a failed bind are tried when it is told the time.
 void Scheduler::tick() {
-  if (stopping_) return;
+  if (lifecycle_.stopped()) return;
   keys_changed();
-  if (leads_ && !opened_) open_if_ready();
-  if (opened_) roster_.tell_unlooked();
+  handle(Event::tick);
+  if (deciding()) roster_.tell_unlooked();
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
   // Also for rooms that run out, for loads that do, and for pods whose patience does: only those
   // that wait have any.
   const bool time_matters = counters.resting > 0 || counters.held > 0 || counters.rooms > 0 ||
                             counters.by_others > 0 || counters.waiting > 0 || counters.loads > 0;
-  if (opened_ && time_matters) {
+  if (deciding() && time_matters) {
     mailbox_.put_reply(core::Tick{.parked = flush});
   }
   if (!asked_) {
@@ -425,12 +316,11 @@ void Scheduler::tick() {
 }
 
 void Scheduler::stop(net::Duration grace, std::function<void()> done) {
-  stopping_ = true;
-  preparing_ = false;
+  handle(Event::stop);
   ticker_.cancel();
   promises_.forget_all();
-  nodes_->stop();
-  pods_->stop();
+  nodes_->informer().stop();
+  pods_->informer().stop();
   if (quota_) quota_->stop();
   things_->stop();
   mailbox_.close();
@@ -442,7 +332,7 @@ void Scheduler::record_decision(const std::string& pod,
                                 std::function<void(Result<std::string>)> done) {
   core::PodSpec spec{.uid = "nobody", .name = "debug/nobody"};
   if (!pod.empty()) {
-    const Roster::Wanting* wanting = roster_.wanting(roster_.uid_of(pod));
+    const Wanting* wanting = roster_.pods().wanting(roster_.pods().uid_of(pod));
     if (wanting == nullptr) {
       return done(fail(fmt::format("pod {} is not waiting for a place", pod)));
     }
@@ -478,8 +368,8 @@ Scheduler::Picture Scheduler::picture() const {
           .binder = binder_.counters(),
           .events = recorder_.counters(),
           .conditions = conditions_.counters(),
-          .nodes = nodes_->counters(),
-          .pods = pods_->counters(),
+          .nodes = nodes_->informer().counters(),
+          .pods = pods_->informer().counters(),
           .quota = quota_ ? quota_->counters() : QuotaSource::Counters{},
           .things = things_->counters(),
           .queues = queues(),

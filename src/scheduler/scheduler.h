@@ -1,9 +1,10 @@
 // The standalone scheduler: watches nodes, pods and what rules speak of, lets the engine decide,
 // binds.
 //
-//   reflectors -> Roster -> Mailbox -> Runner (the engine's thread) -> Outbox -> API -> reflectors
+//   informers -> Roster -> Mailbox -> Runner (the engine's thread) -> Outbox -> API -> informers
 //
-// Everything but the runner lives on the loop's thread.
+// Everything but the runner lives on the loop's thread. The class has many members for it makes all
+// of these parts and ties them together; when they run is decided in lifecycle.h.
 #pragma once
 
 #include <chrono>
@@ -24,7 +25,10 @@
 #include "kube/pod_access.h"
 #include "kube/reflector.h"
 #include "kube/seal.h"
+#include "scheduler/lifecycle.h"
+#include "scheduler/node_source.h"
 #include "scheduler/outbox.h"
+#include "scheduler/pod_source.h"
 #include "scheduler/profile.h"
 #include "scheduler/promises.h"
 #include "scheduler/quota_source.h"
@@ -93,9 +97,9 @@ class Scheduler {
   [[nodiscard]] Shared shared();
 
   // The first lists are in: warm, if not leading.
-  [[nodiscard]] bool ready() const { return synced_; }
+  [[nodiscard]] bool ready() const { return lifecycle_.synced(); }
   // Pods are being placed.
-  [[nodiscard]] bool deciding() const { return opened_; }
+  [[nodiscard]] bool deciding() const { return lifecycle_.deciding(); }
   // What is missing for that, or wrong now, in words; empty if nothing.
   [[nodiscard]] std::string trouble() const;
 
@@ -123,20 +127,17 @@ class Scheduler {
   [[nodiscard]] Picture picture() const;
 
  private:
-  class NodeSink;
-  class PodSink;
-  friend class NodeSink;
-  friend class PodSink;
-
-  void nodes_listed();
-  void start_pods();
-  void pods_listed();
-  void open_if_ready();
-  [[nodiscard]] bool keys_looked_at() const;
+  using Event = Lifecycle::Event;
+  void make_sources();
+  void handle(Event event);
+  void carry_out(Lifecycle::Action action);
+  [[nodiscard]] Lifecycle::Conditions conditions() const;
   [[nodiscard]] bool binds_may_arrive() const;
   [[nodiscard]] std::vector<QueueFill> queues() const;
+  void report_synced();
   void prepare();
   void open();
+  void hold_back();
   void tick();
 
   kube::ApiClient& client_;
@@ -151,34 +152,19 @@ class Scheduler {
   std::unique_ptr<Outbox> outbox_;
   Roster roster_;
   Promises promises_;
-  std::unique_ptr<NodeSink> node_sink_;
-  std::unique_ptr<PodSink> pod_sink_;
   std::unique_ptr<QuotaSource> quota_;
   std::unique_ptr<ThingSource> things_;
-  std::unique_ptr<kube::Reflector> nodes_;
-  std::unique_ptr<kube::Reflector> pods_;
+  std::unique_ptr<NodeSource> nodes_;
+  std::unique_ptr<PodSource> pods_;
   net::Timer ticker_;
   std::unique_ptr<Runner> runner_;
   std::shared_ptr<bool> alive_;
+  Lifecycle lifecycle_;
   net::Moment started_;
   net::Moment last_answer_;
   bool asked_ = false;
   core::Survey survey_;
-  bool nodes_in_ = false;
-  bool pods_started_ = false;
-  bool pods_in_ = false;
-  bool synced_ = false;
-  bool leads_ = true;
-  bool pods_fresh_ = true;      // listed since we lead, and judged by the keys that there are
-  bool list_counts_ = false;    // the list that is under way began when we led
-  bool listing_again_ = false;  // one was asked for
-  bool engine_settled_ = true;  // has forgotten what an earlier term left
-  bool preparing_ = false;      // the engine has all that it must know before it decides
-  bool opened_ = false;
-  bool stopping_ = false;
   std::uint64_t ticks_ = 0;
-  std::uint64_t key_look_ = 0;      // number of the look after the latest unknown key was met
-  std::uint64_t awaited_look_ = 0;  // nothing is decided before this one
 };
 
 }  // namespace stowage::scheduler

@@ -114,7 +114,7 @@ TEST_F(SchedulerWatchTest, APodThatCanNoLongerBeReadStaysCharged) {
          {{event("MODIFIED", unreadable("q")), kExpired}, {}});
   start();
   ASSERT_TRUE(run_until(loop, [&] { return lists_of_pods() == 2 && sizes().pods == 1; }));
-  EXPECT_EQ(scheduler->shared().roster.name_of("p"), "ns/p");
+  EXPECT_EQ(scheduler->shared().roster.pods().name_of("p"), "ns/p");
   EXPECT_EQ(sizes().bound, 1U);
   EXPECT_NE(lines.find("ns/p"), std::string::npos) << lines;
 }
@@ -151,7 +151,7 @@ TEST_F(SchedulerWatchTest, ANodeThatCanNoLongerBeReadStays) {
   script(kPodsPath, {list({})}, {{}});
   start();
   ASSERT_TRUE(run_until(loop, [&] { return lists_of_nodes() == 2 && sizes().nodes == 1; }));
-  EXPECT_NE(scheduler->shared().roster.node("a"), nullptr);
+  EXPECT_NE(scheduler->shared().roster.nodes().find("a"), nullptr);
 }
 
 // Keys that somebody looks at when the test says so.

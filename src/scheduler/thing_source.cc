@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,9 +12,6 @@ namespace stowage::scheduler {
 namespace {
 
 using core::ThingKind;
-
-constexpr int kForbidden = 403;
-constexpr int kNotFound = 404;
 
 struct Row {
   ThingKind kind;
@@ -59,137 +55,76 @@ std::string plural(std::string_view path) { return std::string(path.substr(path.
 const char* path_of(ThingKind kind) { return kRows.at(place_of(kind)).path; }
 
 // Follows one kind.
-class ThingSource::Sink final : public kube::ReflectorSink {
+class ThingSource::Sink final : public kube::InformerHandler<codec::ThingObject> {
  public:
   Sink(ThingSource& owner, const Row& row)
-      : owner_(owner),
-        row_(row),
-        again_(owner.ends_.client.loop()),
-        outage_(owner.ends_.outages, plural(row.path)) {
-    make_reflector();
-  }
+      : owner_(owner), row_(row), informer_(owner.ends_.client, options(owner, row), *this) {}
 
-  void start() { reflector_->start(); }
-  void stop() {
-    again_.cancel();
-    reflector_->stop();
-  }
-  [[nodiscard]] bool known() const { return listed_ || absent_; }
-  [[nodiscard]] bool absent() const { return absent_; }
-  [[nodiscard]] std::size_t size() const { return names_.size(); }
+  [[nodiscard]] kube::InformerBase& informer() { return informer_; }
   [[nodiscard]] std::string trouble() const {
-    if (known()) return {};
-    const std::string& error = reflector_->status().error;
+    if (informer_.synced()) return {};
+    const std::string& error = informer_.status().error;
     if (!error.empty()) return error;
     return fmt::format("the first list of {} is not in yet", plural(row_.path));
   }
 
-  void on_list_begin() override {
-    ++list_;
-    unnamed_ = false;
+  Result<codec::ThingObject> decode(std::string_view json) override {
+    return decoder_.thing(row_.kind, json);
   }
-  void on_item(std::string_view json) override { see(json); }
-  void on_list_end(std::string_view /*version*/) override {
-    std::vector<std::string> gone;
-    for (const auto& [name, seen_in] : names_) {
-      if (seen_in != list_ && !unnamed_) gone.push_back(name);
+  std::string key(const codec::ThingObject& object) override { return object.name; }
+  Result<std::string> key_of(std::string_view json) override {
+    return decoder_.thing_name(row_.kind, json);
+  }
+  void updated(codec::ThingObject object) override {
+    if (const auto* claim = std::get_if<core::Claim>(&object.thing)) {
+      owner_.keep_claim(object.name, {.uid = claim->uid,
+                                      .resource_version = std::move(object.resource_version),
+                                      .volume = claim->volume,
+                                      .selected_node = claim->selected_node,
+                                      .bound = claim->bound});
     }
-    std::sort(gone.begin(), gone.end());
-    for (const std::string& name : gone) lose(name);
-    listed_ = true;
-    absent_ = false;
-    owner_.synced_one();
+    ++owner_.changes_;
+    owner_.ends_.mailbox.put_thing(object.name, core::ThingChanged{std::move(object.thing)});
   }
-  void on_event(kube::WatchType type, std::string_view json) override {
-    if (type != kube::WatchType::deleted) return see(json);
-    const auto name = decoder_.thing_name(row_.kind, json);
-    if (name) return lose(*name);
-    complain(name.error().message);
-    reflector_->relist_soon();
+  void deleted(const Deleted& object) override {
+    if (!object.was_read) return;
+    if (row_.kind == ThingKind::claim) owner_.drop_claim(object.key);
+    ++owner_.changes_;
+    owner_.ends_.mailbox.put_thing_gone({.kind = row_.kind, .name = object.key});
   }
-  void on_status(const kube::ReflectorStatus& status) override {
-    const bool failed = status.phase == kube::ReflectorPhase::disconnected;
-    if (failed && !listed_ && (status.code == kForbidden || status.code == kNotFound)) {
-      outage_.works();  // the server does
-      return do_without(status.error);
-    }
-    kube::tell(outage_, status);
+  // What is known of it stays: a budget that nobody can read is still one.
+  void unreadable(const Unreadable& object) override {
+    ++owner_.unreadable_;
+    owner_.ends_.log.warn(
+        "unreadable object: what is known of it stays",
+        {{"what", plural(row_.path)},
+         {"why", object.key.empty() ? object.why : fmt::format("{}: {}", object.key, object.why)}});
   }
-  void on_bad_line(const std::string& error) override {
-    owner_.ends_.log.warn("unreadable watch event", {{"what", plural(row_.path)}, {"why", error}});
-    reflector_->relist_soon();
+  void unreadable_event(const std::string& why) override {
+    owner_.ends_.log.warn("unreadable watch event", {{"what", plural(row_.path)}, {"why", why}});
   }
-
- private:
-  void make_reflector() {
-    kube::ReflectorOptions options = owner_.options_.reflector;
-    options.path = row_.path;
-    options.seed += place_of(row_.kind);
-    reflector_ = std::make_unique<kube::Reflector>(owner_.ends_.client, std::move(options), *this);
-  }
-
-  void do_without(const std::string& why) {
-    reflector_->stop();
-    again_.start(owner_.options_.retry, [this] {
-      make_reflector();
-      reflector_->start();
-    });
-    if (std::exchange(absent_, true)) return;
+  void list_ended() override { owner_.synced_one(); }
+  void absent(const std::string& why) override {
     owner_.ends_.log.warn("not available, taken for empty",
                           {{"what", plural(row_.path)}, {"so", row_.without}, {"why", why}});
     owner_.synced_one();
   }
 
-  void see(std::string_view json) {
-    auto object = decoder_.thing(row_.kind, json);
-    if (!object) return refuse(json, object.error().message);
-    names_[object->name] = list_;
-    if (const auto* claim = std::get_if<core::Claim>(&object->thing)) {
-      owner_.keep_claim(object->name, {.uid = claim->uid,
-                                       .resource_version = std::move(object->resource_version),
-                                       .volume = claim->volume,
-                                       .selected_node = claim->selected_node,
-                                       .bound = claim->bound});
-    }
-    ++owner_.changes_;
-    owner_.ends_.mailbox.put_thing(object->name, core::ThingChanged{std::move(object->thing)});
-  }
-
-  // What is known of it stays: a budget that nobody can read is still one.
-  void refuse(std::string_view json, const std::string& why) {
-    ++owner_.unreadable_;
-    const auto name = decoder_.thing_name(row_.kind, json);
-    complain(name ? fmt::format("{}: {}", *name, why) : why);
-    if (!name) {
-      unnamed_ = true;
-    } else if (const auto known = names_.find(*name); known != names_.end()) {
-      known->second = list_;
-    }
-  }
-
-  void complain(const std::string& why) {
-    owner_.ends_.log.warn("unreadable object: what is known of it stays",
-                          {{"what", plural(row_.path)}, {"why", why}});
-  }
-
-  void lose(const std::string& name) {
-    if (names_.erase(name) == 0) return;
-    if (row_.kind == ThingKind::claim) owner_.drop_claim(name);
-    ++owner_.changes_;
-    owner_.ends_.mailbox.put_thing_gone({.kind = row_.kind, .name = name});
+ private:
+  static kube::InformerOptions options(const ThingSource& owner, const Row& row) {
+    kube::InformerOptions options{.reflector = owner.options_.reflector,
+                                  .outages = owner.ends_.outages,
+                                  .what = plural(row.path),
+                                  .retry_absent = owner.options_.retry};
+    options.reflector.path = row.path;
+    options.reflector.seed += place_of(row.kind);
+    return options;
   }
 
   ThingSource& owner_;
   const Row& row_;
   codec::Decoder decoder_;
-  std::unordered_map<std::string, std::uint64_t> names_;  // and the list that named them last
-  std::uint64_t list_ = 0;
-  bool listed_ = false;
-  bool absent_ = false;
-  bool unnamed_ = false;  // the list has one that may be any
-  net::Timer again_;
-  kube::Outages::Source outage_;
-  std::unique_ptr<kube::Reflector> reflector_;
+  kube::Informer<codec::ThingObject> informer_;
 };
 
 ThingSource::ThingSource(const ThingOptions& options, Ends ends)
@@ -200,15 +135,16 @@ ThingSource::ThingSource(const ThingOptions& options, Ends ends)
 ThingSource::~ThingSource() = default;
 
 void ThingSource::start() {
-  for (const auto& sink : sinks_) sink->start();
+  for (const auto& sink : sinks_) sink->informer().start();
 }
 
 void ThingSource::stop() {
-  for (const auto& sink : sinks_) sink->stop();
+  for (const auto& sink : sinks_) sink->informer().stop();
 }
 
 bool ThingSource::synced() const {
-  return std::all_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink->known(); });
+  return std::all_of(sinks_.begin(), sinks_.end(),
+                     [](const auto& sink) { return sink->informer().synced(); });
 }
 
 std::string ThingSource::trouble() const {
@@ -226,8 +162,8 @@ const ClaimView* ThingSource::claim(const std::string& name) const {
 ThingSource::Counters ThingSource::counters() const {
   Counters out{.changes = changes_, .unreadable = unreadable_};
   for (std::size_t i = 0; i < sinks_.size(); ++i) {
-    out.now[i] = sinks_[i]->size();
-    out.absent[i] = sinks_[i]->absent();
+    out.now[i] = sinks_[i]->informer().size();
+    out.absent[i] = sinks_[i]->informer().is_absent();
   }
   return out;
 }

@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "core/model/event.h"
 #include "kube/api_client.h"
-#include "kube/reflector.h"
+#include "kube/informer.h"
 #include "scheduler/mailbox.h"
 
 namespace stowage::scheduler {

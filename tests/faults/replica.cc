@@ -164,8 +164,8 @@ void Replica::make_extenders(Generation& generation) {
   const auto shared = generation.scheduler->shared();
   std::uint32_t profile = shared.first_guest_profile;
   const auto promises = extender::promise_options(extender_options_);
-  shared.roster.heed_promises(promises.position ? profile + *promises.position : 0,
-                              promises.bind_limit);
+  shared.roster.pre_allocations().heed(promises.position ? profile + *promises.position : 0,
+                                       promises.bind_limit);
   for (const auto& options : extender_options_) {
     generation.extenders.push_back(std::make_unique<extender::Extender>(
         options, extender::Extender::Ends{.shared = shared,

@@ -1,9 +1,10 @@
-// Whether what we are said to have written on a pod is ours.
+#include "scheduler/signatures.h"
+
 #include <algorithm>
 #include <utility>
 
+#include "dialect/dialect.h"
 #include "dialect/times.h"
-#include "scheduler/roster.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -14,10 +15,6 @@ using Check = kube::SealCheck::Result;
 constexpr std::int64_t kClockSlackSeconds = 10;
 // Whoever was promised cards is bound within this time: volumes may take 600 seconds.
 constexpr std::int64_t kPromiseMax = 660 * dialect::kNanosPerSecond;
-constexpr const char* kUnknownKey =
-    "what the pod says about its cards is signed by a key that is not known here; it does not "
-    "count "
-    "until the key is";
 
 }  // namespace
 
@@ -27,25 +24,18 @@ std::int64_t placed_at(const dialect::PodObject& object) {
   return std::max<std::int64_t>(moment.value_or(1), 1);
 }
 
-bool Roster::use_keys(kube::Keys keys) {
+std::set<std::string> Signatures::use_keys(kube::Keys keys) {
   keys_ = std::move(keys);
-  bool again = false;
-  for (const std::string& uid : std::exchange(unknown_key_, {})) {
-    PodEntry& entry = pods_.at(uid);
-    entry.testimony.doubt_again();
-    entry.promise.clear();
-    again = true;
-  }
-  return again;
+  return std::exchange(unknown_key_, {});
 }
 
-bool Roster::signed_since(std::int64_t unix_nanos) const {
+bool Signatures::signed_since(std::int64_t unix_nanos) const {
   if (!keys_->began_unix) return false;
   return unix_nanos / dialect::kNanosPerSecond - kClockSlackSeconds > *keys_->began_unix;
 }
 
 // Its scheduler was told a node by a version that did not sign, or by another program.
-bool Roster::promised_before_signing(const dialect::PodObject& object) const {
+bool Signatures::promised_before_signing(const dialect::PodObject& object) const {
   if (dialect::promised_in_our_words(object)) return false;  // always signed
   const auto created = dialect::parse_moment(object.created);
   if (created && signed_since(*created)) return false;
@@ -54,7 +44,7 @@ bool Roster::promised_before_signing(const dialect::PodObject& object) const {
   return !made || !signed_since(*made);
 }
 
-Roster::Proof Roster::proof_of(const dialect::PodObject& bound, const Checked& check) {
+Signatures::Proof Signatures::proof_of(const dialect::PodObject& bound, const Checked& check) {
   unknown_key_.erase(bound.uid);
   // Whoever looked may have had fewer keys than there are by now.
   const bool checked = check && check->result != Check::unknown;
@@ -65,19 +55,19 @@ Roster::Proof Roster::proof_of(const dialect::PodObject& bound, const Checked& c
     case Check::unknown: meet_unknown_key(bound.uid); return Proof::bad;
     case Check::none: break;
   }
-  if (!signed_since(placed_at(bound))) return Proof::too_old;
+  if (!placed_since_signing(bound)) return Proof::too_old;
   // Promised before and bound since.
   const bool soon = !signed_since(placed_at(bound) - kPromiseMax);
   return soon && dialect::promised_at(bound) && promised_before_signing(bound) ? Proof::too_old
                                                                                : Proof::bad;
 }
 
-void Roster::meet_unknown_key(const std::string& uid) {
+void Signatures::meet_unknown_key(const std::string& uid) {
   unknown_key_.insert(uid);
   if (on_unknown_key_) on_unknown_key_();
 }
 
-Roster::Whose Roster::whose_promise(const dialect::PodObject& unbound) {
+Signatures::Whose Signatures::whose_promise(const dialect::PodObject& unbound) {
   if (!keys_) return Whose::unsigned_ours;
   const auto node = dialect::promised_node(unbound);
   const kube::SealCheck check = kube::check_seal(*keys_, unbound, *node);
@@ -92,34 +82,6 @@ Roster::Whose Roster::whose_promise(const dialect::PodObject& unbound) {
     case Check::bad: return Whose::nobodys;
   }
   return Whose::nobodys;
-}
-
-Testimony::Word Roster::hear(PodEntry& entry, const dialect::PodObject& object,
-                             const core::PodSpec& spec, const Checked& check) {
-  using Trouble = Testimony::Word::Trouble;
-  const bool drifted = entry.testimony.drifted();
-  Testimony::Sight sight{.object = object,
-                         .pod = spec,
-                         .node = node(object.node),
-                         .born_bound = !entry.unplaced && !listing_pods_ && !from_dump_};
-  if (keys_) {
-    std::uint32_t number = 0;
-    sight.proof = [&] { return proof_of(object, check); };
-    sight.must_be_ours =
-        profile_named(object.scheduler, number) != nullptr && signed_since(placed_at(object));
-  }
-  Testimony::Word word = entry.testimony.hear(sight, hash_key_);
-  if (drifted) --drifted_;
-  if (entry.testimony.drifted()) ++drifted_;
-  if (word.trouble == Trouble::unread) {
-    notify(Notice::Kind::unread_cards, object, word.message);
-  } else if (word.trouble != Trouble::none && !word.told) {
-    if (unknown_key_.contains(object.uid)) word.message = kUnknownKey;
-    const bool drift = word.trouble == Trouble::drift;
-    ++(drift ? drifts_ : forged_);
-    notify(drift ? Notice::Kind::drift : Notice::Kind::forged, object, word.message);
-  }
-  return word;
 }
 
 }  // namespace stowage::scheduler

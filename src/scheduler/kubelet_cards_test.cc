@@ -1,0 +1,102 @@
+#include "scheduler/kubelet_cards.h"
+
+#include <gtest/gtest.h>
+
+namespace stowage::scheduler {
+namespace {
+
+const std::string kUid = "u";
+const std::string kName = "ns/p";
+const core::NodeSpec kNode{.name = "n",
+                           .cards = {{.id = "GPU-0", .index = 0}, {.id = "GPU-1", .index = 1}}};
+
+class KubeletCardsTest : public ::testing::Test {
+ protected:
+  KubeletCards::Finding compare(const core::NodeSpec* node = &kNode) {
+    return kubelets_.compare({.uid = kUid, .name = kName, .node = node}, pod_);
+  }
+  void says(const std::vector<std::string>& devices) {
+    kubelets_.set_word("n", kName, {{"main", devices}});
+  }
+  void has(const std::string& card) {
+    kubelets_.set_cards(pod_, spec_, core::NamedAssignment{{{{.card = card, .milli = 1000}}}});
+  }
+
+  KubeletCards kubelets_;
+  KubeletCards::Pod pod_;
+  core::PodSpec spec_{
+      .uid = kUid, .name = kName, .containers = {{.name = "main", .gpu = {.count = 1}}}};
+};
+
+TEST_F(KubeletCardsTest, NamesTheCardsOfAPodThatNamesNone) {
+  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  EXPECT_EQ(kubelets_.unnamed(), 1U);
+  EXPECT_FALSE(compare().cards) << "it has said nothing";
+  says({"GPU-1"});
+  const auto found = compare();
+  ASSERT_TRUE(found.cards);
+  EXPECT_EQ(found.cards->uid, kUid);
+  EXPECT_EQ(found.cards->node, "n");
+  EXPECT_EQ(found.cards->cards.containers.at(0).at(0).card, "GPU-1");
+  EXPECT_EQ(kubelets_.unnamed(), 0U);
+  EXPECT_EQ(kubelets_.by_kubelet(), 1U);
+  kubelets_.forget(pod_);
+  EXPECT_EQ(kubelets_.by_kubelet(), 0U);
+}
+
+TEST_F(KubeletCardsTest, CountsOnlyOnAKnownNodeAndUntilItForgets) {
+  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  says({"GPU-1"});
+  EXPECT_FALSE(compare(nullptr).cards);
+  const core::NodeSpec other{.name = "m", .cards = kNode.cards};
+  EXPECT_FALSE(compare(&other).cards);
+  kubelets_.forget_word("m", kName);
+  kubelets_.forget_word("n", "ns/another");
+  EXPECT_TRUE(compare().cards);
+  kubelets_.forget_word("n", kName);
+  EXPECT_FALSE(compare().cards);
+}
+
+TEST_F(KubeletCardsTest, AWordThatCannotBeIsToldOnce) {
+  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  says({"GPU-0", "GPU-1"});
+  const auto found = compare();
+  ASSERT_TRUE(found.notice);
+  EXPECT_EQ(found.notice->kind, Notice::Kind::unread_cards);
+  EXPECT_EQ(found.notice->ns, "ns");
+  EXPECT_EQ(found.notice->name, "p");
+  EXPECT_FALSE(compare().notice);
+}
+
+TEST_F(KubeletCardsTest, OtherCardsThanThoseItHasAreToldOnceAndCounted) {
+  has("GPU-0");
+  says({"GPU-0::3"});
+  EXPECT_FALSE(compare().notice);
+  says({"GPU-1"});
+  const auto found = compare();
+  ASSERT_TRUE(found.notice);
+  EXPECT_EQ(found.notice->kind, Notice::Kind::astray);
+  EXPECT_FALSE(found.cards);
+  EXPECT_FALSE(compare().notice);
+  EXPECT_EQ(kubelets_.astray(), 1U);
+  has("GPU-1");
+  EXPECT_EQ(kubelets_.astray(), 0U);
+  EXPECT_FALSE(compare().notice);
+}
+
+TEST_F(KubeletCardsTest, CardsThatAreKnownOnceStayKnown) {
+  has("GPU-0");
+  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  EXPECT_EQ(kubelets_.unnamed(), 0U);
+  says({"GPU-0"});
+  EXPECT_FALSE(compare().cards) << "there is another word about it";
+}
+
+TEST_F(KubeletCardsTest, APodThatAsksForNoCardsIsNotCounted) {
+  spec_.containers[0].gpu = {};
+  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  EXPECT_EQ(kubelets_.unnamed(), 0U);
+}
+
+}  // namespace
+}  // namespace stowage::scheduler

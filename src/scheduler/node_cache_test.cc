@@ -1,0 +1,89 @@
+#include "scheduler/node_cache.h"
+
+#include <gtest/gtest.h>
+
+namespace stowage::scheduler {
+namespace {
+
+dialect::NodeObject node_with(const std::string& name, const char* gpus, const char* cpu = "64") {
+  dialect::NodeObject node;
+  node.name = name;
+  node.allocatable = {{"cpu", *base::Quantity::parse(cpu)},
+                      {"pods", *base::Quantity::parse("110")},
+                      {"nvidia.com/gpu", *base::Quantity::parse(gpus)}};
+  node.capacity = node.allocatable;
+  return node;
+}
+
+TEST(NodeCache, SaysWhetherTheCardsChanged) {
+  NodeCache nodes;
+  auto update = nodes.update(node_with("a", "2"));
+  ASSERT_TRUE(update.now);
+  EXPECT_EQ(update.now->name, "a");
+  EXPECT_TRUE(update.cards_changed) << "it is new";
+  update = nodes.update(node_with("a", "2", "32"));
+  EXPECT_TRUE(update.now);
+  EXPECT_FALSE(update.cards_changed);
+  update = nodes.update(node_with("a", "4"));
+  EXPECT_TRUE(update.cards_changed);
+  ASSERT_NE(nodes.find("a"), nullptr);
+  EXPECT_EQ(nodes.find("a")->cards.size(), 4U);
+  EXPECT_TRUE(nodes.find("a")->labels.empty()) << "the engine keeps them";
+  (void)nodes.update(node_with("b", "0"));
+  EXPECT_TRUE(nodes.update(node_with("c", "0")).cards_changed) << "a new one without cards";
+  const auto cards = nodes.all_cards();
+  ASSERT_EQ(cards.size(), 3U);
+  EXPECT_EQ(cards.at("a").size(), 4U);
+  EXPECT_EQ(cards.at("b").size(), 0U);
+}
+
+TEST(NodeCache, ANodeThatMakesNoSenseStaysAsItWasAndIsToldOnce) {
+  NodeCache nodes;
+  (void)nodes.update(node_with("a", "2"));
+  auto update = nodes.update(node_with("a", "2", "-1"));
+  EXPECT_FALSE(update.now);
+  EXPECT_NE(update.notice.find("what is known of the node stays"), std::string::npos);
+  EXPECT_EQ(nodes.update(node_with("a", "2", "-1")).notice, "");
+  EXPECT_NE(nodes.update(node_with("a", "2", "-2")).notice, "");
+  EXPECT_EQ(nodes.find("a")->cards.size(), 2U);
+  EXPECT_EQ(nodes.unreadable(), 1U);
+  update = nodes.update(node_with("a", "2"));
+  EXPECT_TRUE(update.now);
+  EXPECT_EQ(nodes.unreadable(), 0U);
+}
+
+TEST(NodeCache, UnreadableNodesAreCountedUntilTheyGo) {
+  NodeCache nodes;
+  (void)nodes.update(node_with("a", "2"));
+  nodes.keep_unreadable("a");
+  nodes.keep_unreadable("b");
+  nodes.keep_unreadable("");
+  EXPECT_EQ(nodes.size(), 1U);
+  EXPECT_EQ(nodes.unreadable(), 2U);
+  EXPECT_FALSE(nodes.erase("b")) << "the engine was never told of it";
+  EXPECT_TRUE(nodes.erase("a"));
+  EXPECT_FALSE(nodes.erase("a"));
+  EXPECT_EQ(nodes.unreadable(), 0U);
+  EXPECT_EQ(nodes.find("a"), nullptr);
+}
+
+TEST(NodeCache, ReadsPodsByTheUnitOfMemoryOfMostNodes) {
+  const auto vgpu = [](const std::string& name, const char* cards, const char* memory) {
+    auto node = node_with(name, "0");
+    node.allocatable.erase("nvidia.com/gpu");
+    node.allocatable["tencent.com/vcuda-core"] = *base::Quantity::parse(cards);
+    node.allocatable["tencent.com/vcuda-memory"] = *base::Quantity::parse(memory);
+    node.capacity = node.allocatable;
+    return node;
+  };
+  NodeCache nodes;
+  EXPECT_EQ(nodes.reading({}).vgpu_memory_mib, dialect::ReadOptions{}.vgpu_memory_mib);
+  for (const char* name : {"a", "b"}) (void)nodes.update(vgpu(name, "100", "64"));
+  const auto unit = nodes.reading({}).vgpu_memory_mib;
+  for (const char* name : {"a", "b"}) EXPECT_TRUE(nodes.erase(name));
+  EXPECT_EQ(nodes.reading({}).vgpu_memory_mib, dialect::ReadOptions{}.vgpu_memory_mib)
+      << "after " << unit;
+}
+
+}  // namespace
+}  // namespace stowage::scheduler

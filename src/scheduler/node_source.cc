@@ -1,0 +1,29 @@
+#include "scheduler/node_source.h"
+
+#include <utility>
+
+namespace stowage::scheduler {
+
+NodeSource::NodeSource(kube::ReflectorOptions options, Ends ends)
+    : ends_(std::move(ends)),
+      informer_(ends_.client,
+                {.reflector = std::move(options), .outages = ends_.outages, .what = "nodes"},
+                *this) {}
+
+Result<std::string> NodeSource::key_of(std::string_view json) {
+  std::string name = decoder_.identity(json).name;
+  if (name.empty()) return fail("one was deleted, and its name cannot be read");
+  return name;
+}
+
+void NodeSource::unreadable(const Unreadable& node) {
+  ends_.log.warn("unreadable node: what is known of it stays",
+                 {{"node", node.key}, {"why", node.why}});
+  ends_.roster.keep_node(node.key);
+}
+
+void NodeSource::unreadable_event(const std::string& why) {
+  ends_.log.warn("unreadable watch event of a node", {{"why", why}});
+}
+
+}  // namespace stowage::scheduler
