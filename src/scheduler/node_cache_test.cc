@@ -68,21 +68,23 @@ TEST(NodeCache, UnreadableNodesAreCountedUntilTheyGo) {
 }
 
 TEST(NodeCache, ReadsPodsByTheUnitOfMemoryOfMostNodes) {
-  const auto vgpu = [](const std::string& name, const char* cards, const char* memory) {
-    auto node = node_with(name, "0");
-    node.allocatable.erase("nvidia.com/gpu");
-    node.allocatable["tencent.com/vcuda-core"] = *base::Quantity::parse(cards);
-    node.allocatable["tencent.com/vcuda-memory"] = *base::Quantity::parse(memory);
-    node.capacity = node.allocatable;
-    return node;
-  };
   NodeCache nodes;
-  EXPECT_EQ(nodes.reading({}).vgpu_memory_mib, dialect::ReadOptions{}.vgpu_memory_mib);
-  for (const char* name : {"a", "b"}) (void)nodes.update(vgpu(name, "100", "64"));
-  const auto unit = nodes.reading({}).vgpu_memory_mib;
-  for (const char* name : {"a", "b"}) EXPECT_TRUE(nodes.erase(name));
-  EXPECT_EQ(nodes.reading({}).vgpu_memory_mib, dialect::ReadOptions{}.vgpu_memory_mib)
-      << "after " << unit;
+  const auto unit = [&] { return nodes.reading({}).vgpu_memory_mib; };
+  const auto set_unit = [&](const std::string& name, const std::string& mib) {
+    auto node = node_with(name, "2");
+    node.annotations["nvidia.com/node-config-info"] = R"({"memoryFactor":)" + mib + "}";
+    (void)nodes.update(node);
+  };
+  EXPECT_EQ(unit(), 1) << "as asked";
+  set_unit("a", "64");
+  EXPECT_EQ(unit(), 64);
+  set_unit("b", "128");
+  set_unit("c", "128");
+  EXPECT_EQ(unit(), 128);
+  set_unit("c", "64");
+  EXPECT_EQ(unit(), 64);
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(nodes.erase(name));
+  EXPECT_EQ(unit(), 1);
 }
 
 }  // namespace

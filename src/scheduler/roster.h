@@ -12,8 +12,8 @@
 //
 // Composes the parts that know: PodClassifier (whose a pod is), NodeCache and PodCache (what is
 // there), CardAnnotations with Signatures and KubeletCards (which cards a pod has), PreAllocations
-// (what was promised to it), IgnoredPods. The order of the events is decided here. It has 36 methods
-// and 16 members: one method for all that can be seen, lost or told, and one member for each part.
+// (what was promised to it), IgnoredPods. The order of the events is decided here. It has 36
+// methods and 16 members: a method for all that can be seen, lost or told, a member for each part.
 //
 // One thread. A list of pods is bracketed; what it does not name is lost like what was deleted.
 #pragma once
