@@ -211,9 +211,7 @@ std::optional<std::size_t> card_named(const core::NodeSpec& node, const CardName
   if (by_id != node.cards.end()) return static_cast<std::size_t>(by_id - node.cards.begin());
   const auto by_index = card_at_index(node.cards, name.index);
   if (!by_index) return std::nullopt;
-  const std::string synthetic = synthetic_id(node.name, name.index);
-  const bool unknown =
-      name.id.empty() || name.id == synthetic || node.cards[*by_index].id == synthetic;
+  const bool unknown = name.id.empty() || name.id == synthetic_id(node.name, name.index);
   return unknown ? by_index : std::nullopt;
 }
 

@@ -88,8 +88,8 @@ inline constexpr std::int32_t kMaxNumaNode = 1 << 20U;
 // The position of the card with this index.
 [[nodiscard]] std::optional<std::size_t> card_at_index(const std::vector<core::Card>& cards,
                                                        std::int64_t index);
-// The position of a card that somebody named: by its id; by its index only where one of the two
-// sides did not know the id when it wrote.
+// The position of a card that somebody named: by its id; by its index only where the id was not
+// known then. A card with an id is none of those that the node only counts: nobody knows which.
 struct CardName {
   std::string_view id;
   std::int64_t index = -1;

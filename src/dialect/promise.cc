@@ -44,11 +44,15 @@ std::optional<std::int64_t> signed_at(const PodObject& object) {
   return signature->unix_nanos;
 }
 
+bool has_own_cards(const PodObject& object) {
+  return find(object.annotations, kGpusAnnotation) != nullptr;
+}
+
 // The cards as our own annotation names them, if it does.
 std::optional<core::Assignment> own_cards(const PromiseAsk& ask) {
   core::Assignment none;
   none.containers.resize(ask.pod.containers.size());
-  if (find(ask.object.annotations, kGpusAnnotation) == nullptr) return none;
+  if (!has_own_cards(ask.object)) return none;
   PodObject bound = ask.object;
   bound.node = ask.node.name;
   auto cards = read_answer(bound, ask.pod, &ask.node);
@@ -64,6 +68,14 @@ std::optional<Promise> read_own(const PromiseAsk& ask) {
                  .cards = *std::move(cards),
                  .made_unix_nanos = *at,
                  .broken = refused_since(ask.object, *at)};
+}
+
+// What we signed names cards by id. The dialect's own annotations may name an index alone, which
+// may be that of another card by now.
+std::optional<core::Assignment> promised_cards(const PromiseAsk& ask, const Dialect& dialect) {
+  if (ask.is_signed && has_own_cards(ask.object)) return own_cards(ask);
+  auto cards = dialect.read_answer(ask.object, ask.pod, ask.node);
+  return cards ? *std::move(cards) : std::nullopt;
 }
 
 bool failed(const PodObject& object, const Dialect& dialect) {
@@ -124,10 +136,10 @@ std::optional<Promise> read_promise(const PromiseAsk& ask) {
   const Dialect* dialect = promising(ask.object);
   const auto when = made(ask, *dialect);
   if (!when) return std::nullopt;
-  auto cards = dialect->read_answer(ask.object, ask.pod, ask.node);
-  if (!cards || !*cards) return std::nullopt;
+  auto cards = promised_cards(ask, *dialect);
+  if (!cards) return std::nullopt;
   return Promise{.node = *node,
-                 .cards = **std::move(cards),
+                 .cards = *std::move(cards),
                  .made_unix_nanos = when->at,
                  .broken = when->broken || failed(ask.object, *dialect)};
 }

@@ -176,6 +176,23 @@ TEST(Promise, OfVcudaIsReadInBothSpellings) {
   }
 }
 
+TEST(Promise, ThatWeSignedNamesItsCardById) {
+  auto object = pod({container("cont1", {{"tencent.com/vcuda-core", "100"}})});
+  object.annotations = {{"tencent.com/predicate-node", "n1"},
+                        {"tencent.com/predicate-gpu-idx-0", "0"},
+                        {"stowage.dev/gpus", R"({"version":1,"node":"n1","containers":{"cont1":[
+                            {"id":"G0","index":0,"milli":1000,"memoryMiB":2048}]}})"}};
+  auto node = two_cards();
+  std::swap(node.cards[0].index, node.cards[1].index);
+  const auto spec = to_spec(object, {.floor_whole_cards = true});
+  for (const bool is_signed : {true, false}) {
+    const auto promise = read_promise(
+        {.object = object, .pod = *spec, .node = node, .unix_nanos = kNow, .is_signed = is_signed});
+    ASSERT_TRUE(promise);
+    EXPECT_EQ(promise->cards.containers[0][0].card, is_signed ? 0U : 1U);
+  }
+}
+
 TEST(Promise, IsMadeOnlyByDialectsThatHaveThem) {
   for (const char* resource : {"nvidia.com/gpu", "stowage.dev/gpu", "elasticgpu.io/gpu-core"}) {
     auto object = pod({container("a", {{resource, "100"}})});

@@ -193,6 +193,25 @@ void Actors::apply_to_pod(const Step& step) {
   }
 }
 
+// The node only counts its cards for a while. When they have names again, these have other numbers,
+// and one card may be missing.
+void Actors::hide_inventory(const Step& step) {
+  const NodeShape shape = node_shape(plan_, step.subject);
+  // Those that are only counted may be shared by any number of pods.
+  if (!shape.inventory || shape.slots > 0) return;
+  NodeNow& node = nodes_[step.subject];
+  node.unlisted = true;
+  node.renumbered = true;
+  const auto cards = static_cast<std::uint32_t>(node.cards.size());
+  for (CardNow& card : node.cards) card.index = (card.index + step.more) % cards;
+  if (step.more % 4 == 0) node.cards[step.more % cards].lost = true;
+  side_.world().after(process_, step.lasts, [this, number = step.subject] {
+    nodes_[number].unlisted = false;
+    write_node(number);
+  });
+  write_node(step.subject);
+}
+
 void Actors::apply_to_node(const Step& step) {
   NodeNow& node = nodes_[step.subject];
   const auto card = [&]() -> CardNow& { return node.cards[step.more % node.cards.size()]; };
@@ -222,6 +241,7 @@ void Actors::apply_to_node(const Step& step) {
                   node.cards.end());
       if (step.more % 2 == 0) std::reverse(node.cards.begin(), node.cards.end());
       break;
+    case StepKind::hide_inventory: return hide_inventory(step);
     case StepKind::replace_card:
       if (!inventory) return;
       card().id = fmt::format("GPU-{}-new-{}", step.subject, ++node.replaced);

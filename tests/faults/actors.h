@@ -32,6 +32,7 @@ class Actors {
   void create_pod(std::uint32_t pod);
   void apply_to_pod(const Step& step);
   void apply_to_node(const Step& step);
+  void hide_inventory(const Step& step);
   void write_node(std::uint32_t node);
   void edit_cards(const Step& step);
   void set_quota(const Limits& limits);

@@ -310,6 +310,24 @@ void proxy(const Plan& plan, Author author) {
   }
 }
 
+// Cards are in use, the inventory goes and comes back, and others want cards.
+void unlisted(const Plan& plan, Author author) {
+  for (std::uint32_t story = 1 + author.below(3); story > 0; --story) {
+    const Duration begin = author.some_time();
+    author.pods(1 + author.below(2), {.cards = 1}, begin);
+    author.pods(author.below(3), author.share_pod(), begin);
+    const Duration goes = begin + author.between(2 * kSecond, 20 * kSecond);
+    const Duration lasts = author.between(500, 20 * kSecond);
+    author.step({.at = goes,
+                 .kind = StepKind::hide_inventory,
+                 .subject = author.below(plan.nodes),
+                 .more = 1 + author.below(1000),
+                 .lasts = lasts});
+    author.pods(author.below(3), author.share_pod(), goes, 10 * kSecond);
+    author.pods(1 + author.below(3), {.cards = 1}, goes + lasts, 10 * kSecond);
+  }
+}
+
 }  // namespace
 
 void add_chapters(Plan& plan) {
@@ -334,6 +352,7 @@ void add_chapters(Plan& plan) {
   if (on(Feature::hostile)) hostile(author(Feature::hostile));
   if (on(Feature::quota)) quota(plan, author(Feature::quota));
   if (on(Feature::proxy)) proxy(plan, author(Feature::proxy));
+  if (on(Feature::unlisted)) unlisted(plan, author(Feature::unlisted));
   for (Step& step : plan.steps) step.at = std::max(step.at, Duration::zero());
 }
 

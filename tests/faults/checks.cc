@@ -129,7 +129,9 @@ void Checks::check_indexes(const PodView& pod) {
   const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", pod.node});
   if (pod.indexes.empty() || object == nullptr) return;
   const std::string list = "," + pod.indexes + ",";
-  for (const CardView& card : view_of(plan_, *object).cards) {
+  const NodeView node = view_of(plan_, *object);
+  if (node.renumbered) return;  // it may have been promised before
+  for (const CardView& card : node.cards) {
     const bool by_id = std::any_of(pod.shares.begin(), pod.shares.end(),
                                    [&](const Share& share) { return share.card == card.id; });
     const bool by_index = list.find(fmt::format(",{},", card.index)) != std::string::npos;

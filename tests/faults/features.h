@@ -25,8 +25,9 @@ enum class Feature : std::uint8_t {
   hostile,      // pods with very many terms, constraints and resources
   quota,        // quotas in thousandths, in memory and by nodes; shares of memory alone
   proxy,        // something between us and the API server answers 404
+  unlisted,     // inventories are away for a while, and then give their cards other indexes
 };
-inline constexpr std::uint32_t kFeatures = 15;
+inline constexpr std::uint32_t kFeatures = 16;
 
 class Features {
  public:

@@ -14,6 +14,9 @@ namespace {
 constexpr std::string_view kInventory = "stowage.dev/gpu-inventory";
 constexpr std::string_view kDevices = "nvidia.com/gpu";
 constexpr std::int64_t kUnitMib = 256;  // of vcuda-memory
+// Nobody asks for these: they tell how many cards there are while the inventory is away.
+constexpr std::string_view kCores = "elasticgpu.io/gpu-core";
+constexpr std::string_view kMemory = "elasticgpu.io/gpu-memory";
 
 std::string inventory(const Plan& plan, std::uint32_t node, const NodeNow& now) {
   const NodeShape shape = node_shape(plan, node);
@@ -34,7 +37,11 @@ std::string node_name(std::uint32_t node) { return fmt::format("node-{}", node);
 
 std::string card_id(const Plan& plan, std::uint32_t node, std::uint32_t card) {
   return node_shape(plan, node).inventory ? fmt::format("GPU-{}-{}", node, card)
-                                          : fmt::format("{}/{}", node_name(node), card);
+                                          : counted_id(node, card);
+}
+
+std::string counted_id(std::uint32_t node, std::uint32_t card) {
+  return fmt::format("{}/{}", node_name(node), card);
 }
 
 std::uint32_t NodeNow::left() const {
@@ -56,8 +63,13 @@ json::object node_object(const Plan& plan, std::uint32_t node, const NodeNow& no
   const std::uint32_t left = now.left();
   json::object resources{{"cpu", "1000"}, {"memory", "4000Gi"}, {"pods", "110"}};
   json::object annotations;
+  if (now.renumbered) annotations["example.com/renumbered"] = "true";
   if (shape.inventory) {
-    annotations[kInventory] = inventory(plan, node, now);
+    if (!now.unlisted) annotations[kInventory] = inventory(plan, node, now);
+    if (plan.features.has(Feature::unlisted)) {
+      resources[kCores] = std::to_string(100 * left);
+      resources[kMemory] = std::to_string(shape.memory_mib * left);
+    }
   } else {
     resources[kDevices] = std::to_string(left);
   }

@@ -19,6 +19,8 @@ namespace json = local::json;
 
 [[nodiscard]] std::string node_name(std::uint32_t node);
 [[nodiscard]] std::string card_id(const Plan& plan, std::uint32_t node, std::uint32_t card);
+// Where only the number of cards is known.
+[[nodiscard]] std::string counted_id(std::uint32_t node, std::uint32_t card);
 
 struct CardNow {
   std::string id;
@@ -30,6 +32,8 @@ struct NodeNow {
   bool there = true;
   bool cordoned = false;
   bool plugin_away = false;    // a counted node offers no card
+  bool unlisted = false;       // its inventory is away
+  bool renumbered = false;     // its cards had other indexes once
   std::uint32_t replaced = 0;  // cards so far
   std::vector<CardNow> cards;  // as its inventory lists them
 
@@ -88,8 +92,9 @@ struct CardView {
 struct NodeView {
   std::string name;
   bool cordoned = false;
-  bool counted = false;  // no inventory
-  Amounts offers;        // allocatable, whole numbers of devices
+  bool counted = false;     // it never has an inventory
+  bool renumbered = false;  // its cards had other indexes once
+  Amounts offers;           // allocatable, whole numbers of devices
   std::vector<CardView> cards;
 };
 [[nodiscard]] NodeView view_of(const Plan& plan, const local::StoredObject& node);

@@ -20,7 +20,7 @@ constexpr std::array kStepWords{
     "stop",           "pause",         "jump clock",     "calls fail",    "server down",
     "cut watches",    "hang watches",  "expire watches", "delay watches", "resize node",
     "restart plugin", "reorder cards", "replace card",   "reload",        "delete lease",
-    "nominate",       "set limits",    "end one on"};
+    "nominate",       "set limits",    "end one on",     "hide inventory"};
 constexpr std::array kFaultWords{"none",      "refused",  "cut",         "conflict",
                                  "throttled", "internal", "unavailable", "reply lost",
                                  "slow",      "late",     "lease only",  "not found"};

@@ -46,6 +46,7 @@ enum class StepKind : std::uint8_t {
   nominate,        // another scheduler names a node for a pod; subject: the pod; more: the node
   set_limits,      // quotas of other kinds; more: which and how much
   end_one_on,      // a pod of nvidia.com/gpu on this node ends; subject: the node
+  hide_inventory,  // a node only counts its cards for `lasts`; more: what they are like then
 };
 
 enum class Fault : std::uint8_t {

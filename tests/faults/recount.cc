@@ -84,6 +84,12 @@ bool cards_known(const Truth& truth, const PodView& pod, const NodeView& node) {
   if (truth.edited.contains(pod.uid)) return false;
   if (pod.shares.empty() || pod.cards_node != node.name) return false;
   if (!is_what_it_asks(shape_of(truth.plan, pod.number), pod.shares)) return false;
+  // Given by its number while the inventory was away: which one that was is known to those alone
+  // who saw the inventory come back.
+  const bool by_number = std::any_of(pod.shares.begin(), pod.shares.end(), [](const Share& share) {
+    return !share.card.starts_with("GPU-");
+  });
+  if (by_number && !node.counted) return false;
   return std::all_of(pod.shares.begin(), pod.shares.end(),
                      [&](const Share& share) { return find_card(node, share.card) != nullptr; });
 }

@@ -13,6 +13,7 @@ constexpr std::string_view kGpus = "stowage.dev/gpus";
 constexpr std::string_view kPromise = "tencent.com/predicate-node";
 constexpr std::string_view kIndexes = "tencent.com/predicate-gpu-idx-0";
 constexpr std::string_view kDevices = "nvidia.com/gpu";
+constexpr std::string_view kCores = "elasticgpu.io/gpu-core";
 
 // Devices are asked for and offered in whole numbers; cpu and memory are not looked at.
 void read_amounts(const json::object& from, Amounts& into) {
@@ -119,16 +120,19 @@ NodeView view_of(const Plan& plan, const local::StoredObject& node) {
   if (const json::object* offered = local::object_at(tree, "status.allocatable")) {
     read_amounts(*offered, view.offers);
   }
-  if (view.counted) {
-    const std::int64_t count = view.offers[std::string(kDevices)];
+  const json::object* annotations = local::object_at(tree, "metadata.annotations");
+  const json::value* text = annotations == nullptr ? nullptr : annotations->if_contains(kInventory);
+  view.renumbered = annotations != nullptr && annotations->contains("example.com/renumbered");
+  if (text == nullptr) {
+    const std::int64_t count =
+        view.counted ? view.offers[std::string(kDevices)] : view.offers[std::string(kCores)] / 100;
     for (std::uint32_t card = 0; card < count; ++card) {
       view.cards.push_back(
-          {.id = card_id(plan, number, card), .index = card, .memory_mib = shape.memory_mib});
+          {.id = counted_id(number, card), .index = card, .memory_mib = shape.memory_mib});
     }
     return view;
   }
-  const json::object* annotations = local::object_at(tree, "metadata.annotations");
-  const auto said = local::parse_json(local::text_of(annotations->at(kInventory)));
+  const auto said = local::parse_json(local::text_of(*text));
   STOWAGE_CHECK(said.has_value());
   for (const json::value& each : *local::array_at(said->get_object(), "cards")) {
     const json::object& card = each.get_object();

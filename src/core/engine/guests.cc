@@ -175,11 +175,12 @@ std::string Engine::Body::settled_on(const std::string& uid) const {
   return pod.valid() ? ledger_.spec(ledger_.pod(pod).node).name : "";
 }
 
-// False if the node has lost cards since they were held.
+// False if the node has lost cards since they were held, or has other names for them.
 bool Engine::Body::still_there(const Guest& guest) const {
   const PodIndex pod = ledger_.find_pod(guest.pod.uid);
   if (!pod.valid() || !ledger_.present(ledger_.pod(pod).node)) return false;
-  return ledger_.pod(pod).orphans.empty();
+  return ledger_.pod(pod).orphans.empty() &&
+         positions_on(guest.place.node, guest.place.cards).absent.empty();
 }
 
 void Engine::Body::wake_after(NodeIndex left, const std::string& pod_name) {

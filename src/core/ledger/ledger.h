@@ -8,9 +8,9 @@
 // Exact integers. Nothing that others do can break it: a pod on a node we do not know, cards that
 // vanish under a pod, or more pods on a card than it holds (debt) are states, not errors. A charge
 // on a card that vanished waits for the card to return. Where cards are only counted
-// ("node/index"), nobody knows which of them vanished: until then the charge counts like that of a
-// pod whose cards nobody has named. Reservations of our own never exceed what is free: that is
-// checked on every call.
+// ("node/index"), nobody knows which of them vanished, nor which of them has the name that the
+// charge knows: until then the charge counts like that of a pod whose cards nobody has named.
+// Reservations of our own never exceed what is free: that is checked on every call.
 #pragma once
 
 #include <functional>

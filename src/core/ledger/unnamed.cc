@@ -33,7 +33,7 @@ bool counted(const std::string& node, const std::string& id, std::int32_t index)
 // Where cards are on a node, by all that a charge may know about its card.
 class CardFinder {
  public:
-  explicit CardFinder(const NodeSpec& node) : node_(node) {
+  explicit CardFinder(const NodeSpec& node) : name_(node.name) {
     for (std::size_t i = 0; i < node.cards.size(); ++i) {
       by_id_[node.cards[i].id] = static_cast<std::uint32_t>(i);
       by_index_[node.cards[i].index] = static_cast<std::uint32_t>(i);
@@ -42,17 +42,15 @@ class CardFinder {
 
   [[nodiscard]] std::optional<std::uint32_t> of(const LostCharge& lost) const {
     if (const auto found = by_id_.find(lost.id); found != by_id_.end()) return found->second;
-    // The node's cards were counted and have names now, or the reverse: their indexes stay.
+    // The node's cards were counted and have names now: their indexes stay. Not the reverse: a card
+    // whose name is known may have another index when the node's cards have names again.
+    if (!counted(name_, lost.id, lost.index)) return std::nullopt;
     const auto found = by_index_.find(lost.index);
-    if (found == by_index_.end()) return std::nullopt;
-    const Card& card = node_.cards[found->second];
-    const bool same =
-        counted(node_.name, lost.id, lost.index) || counted(node_.name, card.id, card.index);
-    return same ? std::optional(found->second) : std::nullopt;
+    return found == by_index_.end() ? std::nullopt : std::optional(found->second);
   }
 
  private:
-  const NodeSpec& node_;
+  const std::string& name_;
   std::map<std::string_view, std::uint32_t> by_id_;
   std::map<std::int32_t, std::uint32_t> by_index_;
 };
