@@ -153,6 +153,7 @@ class Roster {
   // long as its agent needs to look again.
   void hear_kubelet(const std::string& node, const std::string& pod, dialect::KubeletWord word);
   void kubelet_forgets(const std::string& node, const std::string& pod);
+  void kubelet_forgets(const std::string& node) { kubelets_.erase(node); }
 
   void begin_pods();
   // `check`: its signature was looked at already.
