@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "kube/small_file.h"
+#include "base/file.h"
 #include "net/address.h"
 #include "net/tls.h"
 
@@ -24,8 +24,8 @@ constexpr std::size_t kApiTokensKept = 2'000;
 constexpr std::size_t kConnectionsMax = 20'000;
 
 Result<std::shared_ptr<net::TlsContext>> tls_of(const Config::Agents& config) {
-  STOWAGE_TRY(certificate, kube::read_small_file(config.certificate_file));
-  STOWAGE_TRY(key, kube::read_small_file(config.key_file));
+  STOWAGE_TRY(certificate, base::read_file(config.certificate_file));
+  STOWAGE_TRY(key, base::read_file(config.key_file));
   return net::make_server_tls({.certificate_pem = certificate, .key_pem = key});
 }
 

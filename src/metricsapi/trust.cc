@@ -6,6 +6,7 @@
 
 #include "codec/config_map.h"
 #include "codec/fields.h"
+#include "kube/object_path.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -79,11 +80,10 @@ std::vector<net::ClientAuthority> authorities(const Trust& trust) {
 
 TrustSource::TrustSource(const Options& options, Ends ends)
     : ends_(std::move(ends)),
-      reflector_(
-          ends_.client,
-          {.path = fmt::format("/api/v1/namespaces/{}/configmaps", net::percent_encode(options.ns)),
-           .field_selector = "metadata.name=" + options.name},
-          *this) {}
+      reflector_(ends_.client,
+                 {.path = kube::core_path(options.ns, "configmaps"),
+                  .field_selector = "metadata.name=" + options.name},
+                 *this) {}
 
 void TrustSource::take(std::string_view json) {
   auto map = codec::read_config_map(parser_, json);
