@@ -23,8 +23,8 @@
 #include <fmt/format.h>
 
 #include "agent/uplink.h"
+#include "base/file.h"
 #include "base/log.h"
-#include "kube/small_file.h"
 #include "net/event_loop.h"
 #include "net/http_client.h"
 #include "net/tls.h"
@@ -182,7 +182,7 @@ class Agents {
   }
 
   Status watch(const net::Url& url) {
-    STOWAGE_TRY(ca, kube::read_small_file(settings_.ca));
+    STOWAGE_TRY(ca, base::read_file(settings_.ca));
     STOWAGE_TRY(tls, net::make_client_tls({.ca_pem = ca, .server_name = url.host}));
     client_ = std::make_unique<net::HttpClient>(
         loop_, net::HttpClientOptions{.server = url, .tls = std::move(tls)});

@@ -2,7 +2,7 @@
 // same list.
 #include <string>
 
-#include "base/json_check.h"
+#include "base/testing/json_check.h"
 #include "codec/kubernetes.h"
 #include "fuzz/fuzz.h"
 

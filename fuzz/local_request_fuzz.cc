@@ -2,7 +2,7 @@
 // the rest the body. The answer is JSON, or says 2xx; afterwards everything can still be listed.
 #include <string>
 
-#include "base/json_check.h"
+#include "base/testing/json_check.h"
 #include "fuzz/fuzz.h"
 #include "local/rest.h"
 #include "local/test_cluster.h"

@@ -1,6 +1,6 @@
 // A request to the metrics API: "METHOD target", and in the next lines values of Accept. Read twice
 // it is the same, and what is refused is refused with a Status that can be read.
-#include "base/json_check.h"
+#include "base/testing/json_check.h"
 #include "fuzz/fuzz.h"
 #include "metricsapi/request.h"
 

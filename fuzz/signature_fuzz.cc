@@ -5,6 +5,7 @@
 #include "fuzz/fuzz.h"
 #include "kube/key_keeper.h"
 #include "kube/seal.h"
+#include "kube/testing/fixed_keys.h"
 
 namespace stowage::fuzz {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using Result = kube::SealCheck::Result;
 
 const kube::Keys& keys() {
-  static const kube::Keys made = kube::keys_from_seed("fuzz");
+  static const kube::Keys made = kube::testing::keys_from_seed("fuzz");
   return made;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/json_check.h"
+#include "base/testing/json_check.h"
 #include "codec/kubernetes.h"
 #include "fuzz/fuzz.h"
 

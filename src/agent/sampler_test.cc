@@ -61,7 +61,6 @@ class ScriptedSource final : public gpu::Source {
     return driver_->stale;
   }
   std::string trouble() const override { return {}; }
-  void release() override {}
 
  private:
   std::shared_ptr<Driver> driver_;

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/text.h"
-#include "kube/small_file.h"
 #include "net/address.h"
 #include "net/tls.h"
 
@@ -66,7 +66,7 @@ Result<net::HttpRequest> Uplink::request() const {
   net::HttpRequest request{.target = codec::kReportsPath,
                            .headers = {{"Upgrade", codec::kReportsProtocol}}};
   if (options_.token_file.empty()) return request;
-  STOWAGE_TRY(token, kube::read_small_file(options_.token_file));
+  STOWAGE_TRY(token, base::read_file(options_.token_file));
   request.headers.emplace_back("Authorization", fmt::format("Bearer {}", base::trim(token)));
   return request;
 }
@@ -75,7 +75,7 @@ Result<std::shared_ptr<net::TlsContext>> Uplink::tls() const {
   net::ClientTls tls{.server_name = options_.server_name.empty() ? options_.controller.host
                                                                  : options_.server_name};
   if (!options_.ca_file.empty()) {
-    STOWAGE_TRY(ca, kube::read_small_file(options_.ca_file));
+    STOWAGE_TRY(ca, base::read_file(options_.ca_file));
     tls.ca_pem = std::move(ca);
   }
   return net::make_client_tls(tls);

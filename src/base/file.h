@@ -23,8 +23,11 @@ using FileText = tl::expected<std::string, FileError>;
 [[nodiscard]] FileText try_read_stream(std::FILE* in, std::size_t bytes_max);
 [[nodiscard]] FileText try_read_file(const std::string& path, std::size_t bytes_max);
 
+// No configuration, token or certificate is larger.
+inline constexpr std::size_t kSmallFileBytes = std::size_t{4} << 20U;
 // The file's bytes, or "cannot read PATH: No such file or directory", "PATH is larger than 4 MiB".
-[[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
+[[nodiscard]] Result<std::string> read_file(const std::string& path,
+                                            std::size_t bytes_max = kSmallFileBytes);
 
 // Creates or replaces the file. A full disk is an error like any other.
 [[nodiscard]] Status write_file(const std::string& path, const std::string& text);

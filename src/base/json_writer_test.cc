@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/json_check.h"
+#include "base/testing/json_check.h"
 
 namespace stowage::base {
 namespace {

@@ -1,6 +1,7 @@
 #include "codec/config_map.h"
 
 #include "base/json_writer.h"
+#include "codec/object_out.h"
 
 namespace stowage::codec {
 namespace {
@@ -16,12 +17,6 @@ Status read_metadata(JsonValue& value, ConfigMap& out) {
     if (key == "uid") return read(field, out.uid);
     return {};
   });
-}
-
-void put_data(JsonWriter& json, const std::map<std::string, std::string>& data) {
-  json.key("data").begin_object();
-  for (const auto& [key, text] : data) json.key(key).value(text);
-  json.end_object();
 }
 
 }  // namespace
@@ -42,12 +37,9 @@ Result<ConfigMap> read_config_map(JsonText& parser, std::string_view json) {
 
 std::string config_map(const ConfigMap& map) {
   JsonWriter json(JsonWriter::Style::compact);
-  json.begin_object();
-  json.key("apiVersion").value("v1").key("kind").value("ConfigMap");
-  json.key("metadata").begin_object();
-  json.key("name").value(map.name).key("namespace").value(map.ns);
+  begin_object(json, {.api_version = "v1", .kind = "ConfigMap", .ns = map.ns, .name = map.name});
   json.end_object();
-  put_data(json, map.data);
+  put_texts(json, "data", map.data);
   json.end_object();
   return json.take();
 }
@@ -55,16 +47,8 @@ std::string config_map(const ConfigMap& map) {
 std::string config_map_patch(const std::map<std::string, std::string>& data) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
-  json.key("data").begin_object();
-  for (const auto& [key, text] : data) {
-    json.key(key);
-    if (text.empty()) {
-      json.null();
-    } else {
-      json.value(text);
-    }
-  }
-  json.end_object().end_object();
+  put_changes(json, "data", data);
+  json.end_object();
   return json.take();
 }
 

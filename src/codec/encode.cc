@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "base/rfc3339.h"
+#include "codec/object_out.h"
 
 namespace stowage::codec {
 namespace {
@@ -34,16 +35,9 @@ std::string time_text(std::int64_t unix_seconds) {
 
 std::string binding(const BindingAsk& ask) {
   JsonWriter json(JsonWriter::Style::compact);
-  json.begin_object();
-  json.key("apiVersion").value("v1").key("kind").value("Binding");
-  json.key("metadata").begin_object();
-  json.key("name").value(ask.name).key("namespace").value(ask.ns);
+  begin_object(json, {.api_version = "v1", .kind = "Binding", .ns = ask.ns, .name = ask.name});
   if (!ask.uid.empty()) json.key("uid").value(ask.uid);
-  if (!ask.annotations.empty()) {
-    json.key("annotations").begin_object();
-    for (const auto& [key, value] : ask.annotations) json.key(key).value(value);
-    json.end_object();
-  }
+  if (!ask.annotations.empty()) put_texts(json, "annotations", ask.annotations);
   json.end_object();
   json.key("target").begin_object();
   json.key("apiVersion").value("v1").key("kind").value("Node").key("name").value(ask.node);
@@ -62,10 +56,8 @@ std::string event_name(std::string_view object, std::int64_t unix_nanos) {
 std::string event(const EventRecord& record) {
   const std::string ns = record.ns.empty() ? "default" : record.ns;
   JsonWriter json(JsonWriter::Style::compact);
-  json.begin_object();
-  json.key("apiVersion").value("events.k8s.io/v1").key("kind").value("Event");
-  json.key("metadata").begin_object();
-  json.key("name").value(record.name).key("namespace").value(ns);
+  begin_object(json,
+               {.api_version = "events.k8s.io/v1", .kind = "Event", .ns = ns, .name = record.name});
   json.end_object();
   json.key("eventTime").value(base::format_rfc3339_micros(record.unix_micros));
   json.key("type").value(record.type == EventRecord::Type::normal ? "Normal" : "Warning");

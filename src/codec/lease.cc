@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "base/rfc3339.h"
 #include "codec/fields.h"
+#include "codec/object_out.h"
 
 namespace stowage::codec {
 namespace {
@@ -18,13 +19,6 @@ Status read_spec(JsonValue& value, Lease& lease) {
     if (key == "leaseTransitions") return read(field, lease.transitions);
     return {};
   });
-}
-
-void put_annotations(JsonWriter& json, const LeaseAsk& ask) {
-  if (ask.annotations.empty()) return;
-  json.key("annotations").begin_object();
-  for (const auto& [key, value] : ask.annotations) json.key(key).value(value);
-  json.end_object();
 }
 
 void put_spec(JsonWriter& json, const LeaseAsk& ask) {
@@ -59,11 +53,10 @@ Result<Lease> read_lease(std::string_view json) {
 
 std::string lease(const LeaseAsk& ask) {
   JsonWriter json(JsonWriter::Style::compact);
-  json.begin_object();
-  json.key("apiVersion").value("coordination.k8s.io/v1").key("kind").value("Lease");
-  json.key("metadata").begin_object();
-  json.key("name").value(ask.name).key("namespace").value(ask.ns);
-  put_annotations(json, ask);
+  begin_object(
+      json,
+      {.api_version = "coordination.k8s.io/v1", .kind = "Lease", .ns = ask.ns, .name = ask.name});
+  if (!ask.annotations.empty()) put_texts(json, "annotations", ask.annotations);
   json.end_object();
   put_spec(json, ask);
   json.end_object();
@@ -75,7 +68,7 @@ std::string lease_patch(const LeaseAsk& ask) {
   json.begin_object();
   json.key("metadata").begin_object();
   json.key("resourceVersion").value(ask.resource_version);
-  put_annotations(json, ask);
+  if (!ask.annotations.empty()) put_texts(json, "annotations", ask.annotations);
   json.end_object();
   put_spec(json, ask);
   json.end_object();

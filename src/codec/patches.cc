@@ -2,6 +2,7 @@
 
 #include "base/json_writer.h"
 #include "codec/encode.h"
+#include "codec/object_out.h"
 
 namespace stowage::codec {
 namespace {
@@ -15,14 +16,6 @@ constexpr const char* kBoundByController = "pv.kubernetes.io/bound-by-controller
 void put_uid(JsonWriter& json, std::string_view uid) {
   if (uid.empty()) return;
   json.key("metadata").begin_object().key("uid").value(uid).end_object();
-}
-
-void put_or_remove(JsonWriter& json, std::string_view text) {
-  if (text.empty()) {
-    json.null();
-  } else {
-    json.value(text);
-  }
 }
 
 Status read_metadata(JsonValue& value, VolumeOwner& owner) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json_check.h"
+#include "base/testing/json_check.h"
 
 namespace stowage::codec {
 namespace {

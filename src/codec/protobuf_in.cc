@@ -14,6 +14,15 @@ std::uint64_t ProtobufFields::long_varint() {
   return 0;
 }
 
+std::uint64_t ProtobufFields::fixed(std::size_t size) {
+  const std::string_view bytes = run(size);
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  }
+  return value;
+}
+
 std::string_view protobuf_bytes(std::string_view message, std::uint32_t number) {
   std::string_view found;
   ProtobufFields fields(message);

@@ -12,7 +12,7 @@ struct ProtobufField {
   enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
   std::uint32_t number = 0;
   Wire wire = Wire::varint;
-  std::uint64_t integer = 0;  // of a varint; the fixed ones are passed over
+  std::uint64_t integer = 0;  // of a varint, or the bits of a fixed one
   std::string_view bytes;     // a string, bytes or a message
 };
 
@@ -32,8 +32,8 @@ class ProtobufFields {
     switch (field.wire) {
       case ProtobufField::Wire::bytes: field.bytes = run(varint()); break;
       case ProtobufField::Wire::varint: field.integer = varint(); break;
-      case ProtobufField::Wire::fixed64: static_cast<void>(run(8)); break;
-      case ProtobufField::Wire::fixed32: static_cast<void>(run(4)); break;
+      case ProtobufField::Wire::fixed64: field.integer = fixed(8); break;
+      case ProtobufField::Wire::fixed32: field.integer = fixed(4); break;
       default: broken_ = true;
     }
     if (field.number == 0 || tag > kTagMax) broken_ = true;
@@ -41,9 +41,7 @@ class ProtobufFields {
   }
   [[nodiscard]] bool broken() const { return broken_; }
 
- private:
-  static constexpr std::uint64_t kTagMax = 0xffffffff;
-
+  // The next number of a packed list, which has no tags.
   [[nodiscard]] std::uint64_t varint() {
     if (!rest_.empty() && static_cast<unsigned char>(rest_.front()) < 0x80) {
       const auto value = static_cast<unsigned char>(rest_.front());
@@ -52,7 +50,12 @@ class ProtobufFields {
     }
     return long_varint();
   }
+
+ private:
+  static constexpr std::uint64_t kTagMax = 0xffffffff;
+
   [[nodiscard]] std::uint64_t long_varint();
+  [[nodiscard]] std::uint64_t fixed(std::size_t size);
   [[nodiscard]] std::string_view run(std::uint64_t size) {
     if (size > rest_.size()) {
       broken_ = true;

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/json_check.h"
 #include "base/json_writer.h"
 #include "base/rng.h"
+#include "base/testing/json_check.h"
 #include "codec/kubernetes.h"
 #include "codec/protobuf_objects.h"
 #include "codec/testing/protobuf_out.h"

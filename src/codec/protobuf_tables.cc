@@ -1,5 +1,6 @@
 // The fields of Kubernetes messages that our decoders look at, by their numbers in protobuf. A
-// field that a decoder begins to read has to be added here.
+// field that a decoder begins to read has to be added here. Others are skipped unread, so this is
+// not the whole schema that local/schema_table.cc has; local/protobuf_test.cc compares the two.
 #include "codec/protobuf_json.h"
 
 namespace stowage::codec {

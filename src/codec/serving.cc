@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "codec/fields.h"
 #include "codec/json_in.h"
+#include "codec/object_out.h"
 
 namespace stowage::codec {
 namespace {
@@ -52,10 +53,7 @@ Result<Secret> read_secret(std::string_view json) {
 
 std::string secret(const SecretAsk& ask) {
   JsonWriter json(JsonWriter::Style::compact);
-  json.begin_object();
-  json.key("apiVersion").value("v1").key("kind").value("Secret");
-  json.key("metadata").begin_object();
-  json.key("name").value(ask.name).key("namespace").value(ask.ns);
+  begin_object(json, {.api_version = "v1", .kind = "Secret", .ns = ask.ns, .name = ask.name});
   json.end_object();
   json.key("type").value(ask.type);
   json.key("data").begin_object();
@@ -71,16 +69,8 @@ std::string secret_patch(const SecretAsk& ask) {
   json.begin_object();
   json.key("metadata").begin_object();
   json.key("resourceVersion").value(ask.resource_version).end_object();
-  json.key("data").begin_object();
-  for (const auto& [key, text] : ask.data) {
-    json.key(key);
-    if (text.empty()) {
-      json.null();
-    } else {
-      json.value(text);
-    }
-  }
-  json.end_object().end_object();
+  put_changes(json, "data", ask.data);
+  json.end_object();
   return json.take();
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/version.h"
+#include "controller/apply_reports.h"
 
 namespace stowage::controller {
 namespace {
@@ -22,6 +23,11 @@ constexpr std::chrono::seconds kLastWords{3};  // the same, when the process end
 std::string identity() {
   std::random_device random;
   return fmt::format("{}_{:08x}{:08x}", host_name(), random(), random());
+}
+
+ReportTarget report_target(Generation& generation) {
+  const auto shared = generation.scheduler().shared();
+  return {.roster = shared.roster, .mailbox = shared.mailbox};
 }
 
 bool has_to_write(const Generation& generation) {
@@ -177,13 +183,17 @@ void Controller::make_leadership() {
 Status Controller::make_hub() {
   const Config::Agents& agents = options_.config.agents;
   if (agents.listen.empty()) return {};
-  witness_ =
-      std::make_unique<Witness>(loop_, WitnessOptions{.load_counts = agents.load_counts},
-                                [this]() -> scheduler::Scheduler& { return now_->scheduler(); });
   const Config& config = options_.config;
   Hub::Ends ends{.loop = loop_,
                  .log = log_,
-                 .take = [this](const auto& parcel) { witness_->take(parcel); },
+                 .take =
+                     [this](const auto& batch) {
+                       apply_reports(batch,
+                                     {.engine_now = scheduler::engine_time(loop_),
+                                      .now = loop_.now(),
+                                      .load_counts = options_.config.agents.load_counts},
+                                     report_target(*now_));
+                     },
                  .ask =
                      [this](extender::Verb verb, std::string body, extender::Answer answer) {
                        ask_extender(verb, std::move(body), std::move(answer));
@@ -210,13 +220,13 @@ void Controller::ask_extender(extender::Verb verb, std::string body, extender::A
 
 void Controller::watch_nodes(Generation& generation) {
   if (!hub_) return;
-  const scheduler::Roster::OnCards tell = [this](const std::string& node,
-                                                 const std::vector<core::Card>* cards) {
-    hub_->see_cards(node, cards);
-  };
-  auto& roster = generation.scheduler().shared().roster;
-  hub_->see_all(roster.nodes().all_cards());
-  roster.on_cards(tell);
+  const ReportTarget to = report_target(generation);
+  hub_->see_all(to.roster.nodes().all_cards());
+  to.roster.on_cards([this, to](const std::string& node, const Hub::Cards* cards) {
+    if (cards != nullptr) return hub_->see_cards(node, *cards);
+    hub_->forget(node);
+    forget_reports(node, to);
+  });
 }
 
 void Controller::tell_hub() {
@@ -409,7 +419,6 @@ void Controller::take_over() {
   options_.config.metrics_api = old.metrics_api;
   options_.config.signing = old.signing;
   watch_nodes(*now_);
-  if (hub_) hub_->tell_all();
   tell_leader(leader_);
   if (leadership_) leadership_->set_note(leader_note());
   if (leads()) now_->scheduler().lead();

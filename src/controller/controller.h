@@ -23,7 +23,6 @@
 #include "controller/leadership.h"
 #include "controller/metrics.h"
 #include "controller/status_server.h"
-#include "controller/witness.h"
 #include "kube/api_client.h"
 #include "kube/key_keeper.h"
 #include "kube/kubeconfig.h"
@@ -112,7 +111,6 @@ class Controller {
   std::unique_ptr<Generation> past_;        // its calls end
   std::unique_ptr<Leadership> leadership_;  // null: we are alone
   std::unique_ptr<StatusServer> status_;
-  std::unique_ptr<Witness> witness_;
   std::unique_ptr<Hub> hub_;  // null: agents report nowhere
   std::unique_ptr<ConfigWatch> watch_;
   LeaderPlace leader_;

@@ -1,19 +1,13 @@
 #include "controller/hub.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "kube/api_client.h"
-#include "kube/gatekeeper.h"
-#include "kube/small_file.h"
+#include "base/file.h"
 #include "net/address.h"
-#include "net/http_server.h"
 #include "net/tls.h"
 
 namespace stowage::controller {
@@ -30,8 +24,8 @@ constexpr std::size_t kApiTokensKept = 2'000;
 constexpr std::size_t kConnectionsMax = 20'000;
 
 Result<std::shared_ptr<net::TlsContext>> tls_of(const Config::Agents& config) {
-  STOWAGE_TRY(certificate, kube::read_small_file(config.certificate_file));
-  STOWAGE_TRY(key, kube::read_small_file(config.key_file));
+  STOWAGE_TRY(certificate, base::read_file(config.certificate_file));
+  STOWAGE_TRY(key, base::read_file(config.key_file));
   return net::make_server_tls({.certificate_pem = certificate, .key_pem = key});
 }
 
@@ -58,88 +52,45 @@ metricsapi::OtherNode other_node(const std::string& node, const std::vector<core
 
 }  // namespace
 
-struct Hub::Body {
-  explicit Body(Ends given) : ends(std::move(given)), picture_timer(loop) {}
-
-  Status open(const Options& options);
-  Status listen_plainly(const Config::Agents& config);
-  Status serve_api(const Options& options);
-  void serve(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
-  void send(std::vector<reports::NodeNews> parcel);
-  void ask(metricsapi::ScheduleVerb verb, std::string question, extender::Answer answer);
-  void publish();
-  // Its agent tells everything anew, should the node come back.
-  void forget(const std::string& node) {
-    book->forget(node);
-    door->send_away(node);
-  }
-
-  Ends ends;
-  net::EventLoop loop;  // what follows lives on it
-  std::unique_ptr<kube::ApiClient> client;
-  std::unique_ptr<kube::Gatekeeper> agents_gate;
-  std::unique_ptr<kube::Gatekeeper> api_gate;
-  std::unique_ptr<reports::Book> book;
-  std::unique_ptr<reports::Digest> digest;
-  std::unique_ptr<reports::Door> door;
-  std::unique_ptr<net::HttpServer> server;  // one of these two
-  std::unique_ptr<metricsapi::Server> api;
-  reports::Place place{.here = false};
-  std::map<std::string, metricsapi::OtherNode> others;  // by name
-  bool others_changed = false;
-  // Questions on their way to the extender: what waits for an answer stays on this thread.
-  std::map<std::uint64_t, extender::Answer> asked;
-  std::uint64_t questions = 0;
-  net::Timer picture_timer;
-
-  std::string host;
-  bool tls = false;
-  std::weak_ptr<Body> self;
-  std::thread thread;
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // on the controller's loop
-  mutable std::mutex mutex;
-  Picture picture;
-};
-
 // ---- construction
 
-Hub::Hub(std::shared_ptr<Body> body) : body_(std::move(body)) {}
-
 Result<std::unique_ptr<Hub>> Hub::create(const Options& options, Ends ends) {
-  auto body = std::make_shared<Body>(std::move(ends));
-  body->self = body;
-  STOWAGE_TRY_VOID(body->open(options));
-  return std::unique_ptr<Hub>(new Hub(std::move(body)));
+  std::unique_ptr<Hub> hub(new Hub(std::move(ends)));
+  STOWAGE_TRY_VOID(hub->open(options));
+  return hub;
 }
 
-Status Hub::Body::open(const Options& options) {
-  auto made = kube::ApiClient::create(loop, options.cluster,
+Status Hub::open(const Options& options) {
+  auto made = kube::ApiClient::create(loop_, options.cluster,
                                       {.in_flight_max = kReviewsMax + kApiReviewsMax});
   if (!made) return fail(made.error().message);
-  client = std::move(*made);
-  agents_gate = std::make_unique<kube::Gatekeeper>(
-      *client, kube::GatekeeperOptions{.kept_max = kTokensKept, .under_way_max = kReviewsMax});
-  api_gate = std::make_unique<kube::Gatekeeper>(
-      *client,
+  client_ = std::move(*made);
+  agents_gate_ = std::make_unique<kube::Gatekeeper>(
+      *client_, kube::GatekeeperOptions{.kept_max = kTokensKept, .under_way_max = kReviewsMax});
+  api_gate_ = std::make_unique<kube::Gatekeeper>(
+      *client_,
       kube::GatekeeperOptions{.kept_max = kApiTokensKept, .under_way_max = kApiReviewsMax});
-  book =
+  book_ =
       std::make_unique<reports::Book>(reports::BookOptions{.silence = options.agents.silent_after});
-  digest = std::make_unique<reports::Digest>(
-      loop, *book, reports::DigestOptions{},
-      [this](std::vector<reports::NodeNews> parcel) { send(std::move(parcel)); });
-  door = std::make_unique<reports::Door>(
+  digest_ = std::make_unique<reports::Digest>(
+      loop_, *book_, reports::DigestOptions{}, [this](std::vector<reports::NodeNews> parcel) {
+        ends_.loop.post([weak = std::weak_ptr<bool>(alive_), this, parcel = std::move(parcel)] {
+          if (!weak.expired()) ends_.take(parcel);
+        });
+      });
+  door_ = std::make_unique<reports::Door>(
       reports::DoorOptions{.accounts = options.agents.accounts},
       reports::Door::Ends{
-          .gate = *agents_gate, .book = *book, .loop = loop, .log = ends.log, .place = [this] {
-            return place;
+          .gate = *agents_gate_, .book = *book_, .loop = loop_, .log = ends_.log, .place = [this] {
+            return place_;
           }});
   return options.api.enabled ? serve_api(options) : listen_plainly(options.agents);
 }
 
-Status Hub::Body::listen_plainly(const Config::Agents& config) {
+Status Hub::listen_plainly(const Config::Agents& config) {
   STOWAGE_TRY(address, net::parse_listen(config.listen));
   net::HttpServerOptions http;
-  http.address = host = address.host;
+  http.address = host_ = address.host;
   http.port = address.port;
   http.connections_max = kConnectionsMax;
   http.body_bytes_max = std::size_t{64} << 10U;
@@ -147,18 +98,18 @@ Status Hub::Body::listen_plainly(const Config::Agents& config) {
   if (!config.certificate_file.empty()) {
     STOWAGE_TRY(context, tls_of(config));
     http.tls = std::move(context);
-    tls = true;
+    tls_ = true;
   }
-  STOWAGE_TRY(listening, net::HttpServer::listen(loop, http,
+  STOWAGE_TRY(listening, net::HttpServer::listen(loop_, http,
                                                  [this](const net::ServerRequest& request,
                                                         std::shared_ptr<net::Responder> responder) {
                                                    serve(request, std::move(responder));
                                                  }));
-  server = std::move(listening);
+  server_ = std::move(listening);
   return {};
 }
 
-Status Hub::Body::serve_api(const Options& options) {
+Status Hub::serve_api(const Options& options) {
   const Config::Agents& agents = options.agents;
   metricsapi::ServerOptions with;
   with.listen = agents.listen;
@@ -177,147 +128,143 @@ Status Hub::Body::serve_api(const Options& options) {
         .certificate = agents.certificate_file, .key = agents.key_file, .ca = agents.ca_file};
   }
   metricsapi::Server::Ends to{
-      .loop = loop,
-      .client = *client,
-      .gate = *api_gate,
-      .book = *book,
-      .log = ends.log,
+      .loop = loop_,
+      .client = *client_,
+      .gate = *api_gate_,
+      .book = *book_,
+      .log = ends_.log,
       .agents =
           [this](const net::ServerRequest& request, std::shared_ptr<net::Responder> responder) {
             serve(request, std::move(responder));
           },
       .schedule = {},
-      .place = [this] { return place; },
-      .authorization = [this] { return client->authorization(); },
-      .not_ready = [this] { return api->trouble(); }};
+      .place = [this] { return place_; },
+      .authorization = [this] { return client_->authorization(); },
+      .not_ready = [this] { return api_->trouble(); }};
   to.schedule.ask = [this](metricsapi::ScheduleVerb verb, std::string question,
                            extender::Answer answer) {
     ask(verb, std::move(question), std::move(answer));
   };
   STOWAGE_TRY(made, metricsapi::Server::listen(std::move(with), std::move(to)));
-  api = std::move(made);
-  host = api->host();
-  tls = true;
+  api_ = std::move(made);
+  host_ = api_->host();
+  tls_ = true;
   return {};
 }
 
 // ---- on its own thread
 
-void Hub::Body::serve(const net::ServerRequest& request,
-                      std::shared_ptr<net::Responder> responder) {
+void Hub::serve(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder) {
   const std::string path = request.http.target.substr(0, request.http.target.find('?'));
-  if (path == codec::kReportsPath) return door->serve(request, std::move(responder));
+  if (path == codec::kReportsPath) return door_->serve(request, std::move(responder));
   const bool health = path == "/healthz" || path == "/readyz";
   responder->send({.status = health ? 200 : 404,
                    .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
                    .body = health ? "ok\n" : "not found; agents report here\n"});
 }
 
-void Hub::Body::send(std::vector<reports::NodeNews> parcel) {
-  ends.loop.post([weak = std::weak_ptr<bool>(alive), take = ends.take, parcel = std::move(parcel)] {
-    if (!weak.expired()) take(parcel);
-  });
-}
-
 // The extender lives on the controller's loop. What comes back may come when the hub has gone.
-void Hub::Body::ask(metricsapi::ScheduleVerb verb, std::string question, extender::Answer answer) {
-  const std::uint64_t number = ++questions;
-  asked.emplace(number, std::move(answer));
-  const auto back = [weak = self, number](net::HttpResponse response) {
-    const std::shared_ptr<Body> body = weak.lock();
-    if (!body) return;
-    body->loop.post([at = body.get(), number, response = std::move(response)]() mutable {
-      const auto waiting = at->asked.extract(number);
+void Hub::ask(metricsapi::ScheduleVerb verb, std::string question, extender::Answer answer) {
+  const std::uint64_t number = ++questions_;
+  asked_.emplace(number, std::move(answer));
+  const auto back = [weak = std::weak_ptr<bool>(alive_), this, number](net::HttpResponse response) {
+    if (weak.expired()) return;
+    loop_.post([this, number, response = std::move(response)]() mutable {
+      const auto waiting = asked_.extract(number);
       if (!waiting.empty()) waiting.mapped()(std::move(response));
     });
   };
-  ends.loop.post([weak = std::weak_ptr<bool>(alive), to = ends.ask, verb = verb_of(verb),
-                  question = std::move(question), back]() mutable {
+  ends_.loop.post([weak = std::weak_ptr<bool>(alive_), to = ends_.ask, verb = verb_of(verb),
+                   question = std::move(question), back]() mutable {
     if (!weak.expired()) to(verb, std::move(question), back);
   });
 }
 
-void Hub::Body::publish() {
-  if (api && std::exchange(others_changed, false)) {
-    std::vector<metricsapi::OtherNode> nodes;
-    for (const auto& [name, node] : others) nodes.push_back(node);
-    api->set_other_nodes(std::move(nodes));
+void Hub::drop(const std::string& node) {
+  book_->forget(node);
+  door_->send_away(node);
+}
+
+void Hub::publish() {
+  if (api_ && std::exchange(nodes_changed_, false)) {
+    std::vector<metricsapi::OtherNode> with_cards;
+    for (const auto& [name, node] : nodes_) {
+      if (!node.cards.empty()) with_cards.push_back(node);
+    }
+    api_->set_other_nodes(std::move(with_cards));
   }
-  const std::scoped_lock lock(mutex);
-  picture = {.book = book->counters(),
-             .door = door->counters(),
-             .digest_waiting = digest->waiting(),
-             .api = api ? std::optional(api->counters()) : std::nullopt,
-             .trouble = api ? api->trouble() : ""};
-  picture_timer.start(kPictureEvery, [this] { publish(); });
+  const std::scoped_lock lock(mutex_);
+  picture_ = {.book = book_->counters(),
+              .door = door_->counters(),
+              .digest_waiting = digest_->waiting(),
+              .api = api_ ? std::optional(api_->counters()) : std::nullopt,
+              .trouble = api_ ? api_->trouble() : ""};
+  picture_timer_.start(kPictureEvery, [this] { publish(); });
 }
 
 // ---- from outside
 
 Hub::~Hub() {
-  body_->loop.stop();
-  if (body_->thread.joinable()) body_->thread.join();
-  body_->alive.reset();  // what its thread has posted finds nobody
-  body_->asked.clear();
-  body_->server.reset();
-  body_->api.reset();
-  body_->door.reset();
+  loop_.stop();
+  if (thread_.joinable()) thread_.join();
+  alive_.reset();  // what its thread has posted finds nobody
+  asked_.clear();
+  server_.reset();
+  api_.reset();
+  door_.reset();
 }
 
 void Hub::start() {
-  body_->api ? body_->api->accept() : body_->server->accept();
-  body_->publish();
-  body_->thread = std::thread([body = body_.get()] { body->loop.run(); });
+  api_ ? api_->accept() : server_->accept();
+  publish();
+  thread_ = std::thread([this] { loop_.run(); });
 }
 
 void Hub::set_place(reports::Place place) {
-  body_->loop.post([body = body_.get(), place = std::move(place)] {
-    const bool was_here = body->place.here;
-    body->place = place;
-    if (was_here && !place.here) body->door->send_away();
+  loop_.post([this, place = std::move(place)] {
+    const bool was_here = place_.here;
+    place_ = place;
+    if (was_here && !place.here) door_->send_away();
   });
 }
 
-void Hub::tell_all() {
-  body_->loop.post([body = body_.get()] { body->digest->tell_all(); });
+void Hub::see_cards(const std::string& node, const Cards& cards) {
+  loop_.post([this, seen = other_node(node, cards)] {
+    if (nodes_.insert_or_assign(seen.node, seen).second) digest_->tell(seen.node);
+    nodes_changed_ = true;
+  });
 }
 
-void Hub::see_cards(const std::string& node, const std::vector<core::Card>* cards) {
-  body_->loop.post([body = body_.get(), gone = cards == nullptr,
-                    other = other_node(node, cards == nullptr ? Cards{} : *cards)] {
-    if (gone) body->forget(other.node);
-    body->others_changed = true;
-    if (other.cards.empty()) {
-      body->others.erase(other.node);
-    } else {
-      body->others.insert_or_assign(other.node, other);
-    }
+void Hub::forget(const std::string& node) {
+  loop_.post([this, node] {
+    drop(node);
+    nodes_.erase(node);
+    nodes_changed_ = true;
   });
 }
 
 void Hub::see_all(const std::map<std::string, Cards>& nodes) {
-  std::map<std::string, metricsapi::OtherNode> others;
-  for (const auto& [name, cards] : nodes) others.emplace(name, other_node(name, cards));
-  body_->loop.post([body = body_.get(), others = std::move(others)]() mutable {
-    for (const reports::NodePage* page : body->book->pages()) {
-      if (others.count(page->node) == 0) body->forget(std::string(page->node));
+  std::map<std::string, metricsapi::OtherNode> all;
+  for (const auto& [name, cards] : nodes) all.emplace(name, other_node(name, cards));
+  loop_.post([this, all = std::move(all)]() mutable {
+    for (const reports::NodePage* page : book_->pages()) {
+      if (!all.contains(page->node)) drop(std::string(page->node));
     }
-    std::erase_if(others, [](const auto& each) { return each.second.cards.empty(); });
-    body->others = std::move(others);
-    body->others_changed = true;
+    nodes_ = std::move(all);
+    nodes_changed_ = true;
+    digest_->tell_all();
   });
 }
 
-std::string Hub::host() const { return body_->host; }
-std::uint16_t Hub::port() const { return body_->api ? body_->api->port() : body_->server->port(); }
+std::uint16_t Hub::port() const { return api_ ? api_->port() : server_->port(); }
 
 std::string Hub::url(const std::string& host) const {
-  return fmt::format("{}://{}", body_->tls ? "https" : "http", net::host_and_port(host, port()));
+  return fmt::format("{}://{}", tls_ ? "https" : "http", net::host_and_port(host, port()));
 }
 
 Hub::Picture Hub::picture() const {
-  const std::scoped_lock lock(body_->mutex);
-  return body_->picture;
+  const std::scoped_lock lock(mutex_);
+  return picture_;
 }
 
 }  // namespace stowage::controller

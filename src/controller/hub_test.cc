@@ -129,10 +129,9 @@ TEST(Hub, AgentsReportWhileLeadersAndNodesChange) {
       log.info("round");
       (*hub)->set_place({.here = round % 50 != 49, .url = "http://127.0.0.1:1"});
       const std::vector<core::Card> cards{{.id = "GPU-0", .index = 0}};
-      (*hub)->see_cards(fmt::format("n{}", round % (kAgents + 2)),
-                        round % 7 == 0 ? nullptr : &cards);
+      const std::string node = fmt::format("n{}", round % (kAgents + 2));
+      round % 7 == 0 ? (*hub)->forget(node) : (*hub)->see_cards(node, cards);
       if (round % 40 == 0) (*hub)->see_all({{"n0", cards}, {"n1", cards}});
-      if (round % 10 == 0) (*hub)->tell_all();
       here_once = here_once || (*hub)->picture().book.nodes > 0;
       timer.start(2ms, act);
     };

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/json_check.h"
+#include "base/testing/json_check.h"
 #include "dialect/dialect.h"
 #include "dialect/testing.h"
 

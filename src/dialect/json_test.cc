@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/json_check.h"
 #include "base/json_writer.h"
+#include "base/testing/json_check.h"
 
 namespace stowage::dialect {
 namespace {

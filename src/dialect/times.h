@@ -1,4 +1,4 @@
-// Moments and durations as others write them, in nanoseconds. Whatever is not written so is unset.
+// Moments as others write them, in nanoseconds. Whatever is not written so is unset.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,6 @@ using base::kNanosPerSecond;
 
 // As base/rfc3339.h reads it, for the years 1700 to 2249: since 1970.
 [[nodiscard]] std::optional<std::int64_t> parse_moment(std::string_view text);
-
-// "300s", "1h30m", "1.5s", "500ms"; not negative. More than ten years are ten years.
-[[nodiscard]] std::optional<std::int64_t> parse_duration(std::string_view text);
 
 // A decimal number of nanoseconds since 1970.
 [[nodiscard]] std::optional<std::int64_t> parse_nanos(std::string_view text);

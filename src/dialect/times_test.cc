@@ -29,34 +29,5 @@ TEST(Times, ReadMoments) {
   for (const auto& row : rows) EXPECT_EQ(parse_moment(row.text), row.nanos) << row.text;
 }
 
-TEST(Times, ReadDurations) {
-  constexpr std::int64_t kSecond = kNanosPerSecond;
-  const struct {
-    const char* text;
-    std::optional<std::int64_t> nanos;
-  } rows[] = {
-      {"300s", 300 * kSecond},
-      {"5m0s", 300 * kSecond},
-      {"1h30m", 5400 * kSecond},
-      {"500ms", kSecond / 2},
-      {"1.5s", kSecond * 3 / 2},
-      {".5s", kSecond / 2},
-      {"1us", 1000},
-      {"1\xC2\xB5s", 1000},
-      {"7ns", 7},
-      {"0", 0},
-      {"99999999999999999999h", std::int64_t{10} * 365 * 24 * 3600 * kSecond},
-      {"", std::nullopt},
-      {"30", std::nullopt},
-      {"s", std::nullopt},
-      {".s", std::nullopt},
-      {"-1s", std::nullopt},
-      {"1 s", std::nullopt},
-      {"1d", std::nullopt},
-      {"not-a-duration", std::nullopt},
-  };
-  for (const auto& row : rows) EXPECT_EQ(parse_duration(row.text), row.nanos) << row.text;
-}
-
 }  // namespace
 }  // namespace stowage::dialect

@@ -29,7 +29,6 @@ class FakeSource final : public Source {
   [[nodiscard]] std::vector<Fault> faults() override;
   [[nodiscard]] bool stale() const override { return stale_; }
   [[nodiscard]] std::string trouble() const override { return trouble_; }
-  void release() override {}
 
  private:
   void look();

@@ -113,8 +113,6 @@ void NvmlSource::close() {
   nvml_.reset();
 }
 
-void NvmlSource::release() { close(); }
-
 tl::unexpected<Error> NvmlSource::end_session(Return code) {
   std::string why = fmt::format("the driver does not answer: {}", nvml_->words(code));
   // That the library is not started any more says nothing about the driver.

@@ -1,8 +1,8 @@
 // The cards as the driver has them, by NVML.
 //
 //   closed --NVML loads and starts--> open --it says that it is not started, that there is no
-//     ^                                 |    driver, or that there is another than it is made for,
-//     '-- after a pause, which doubles -'    or release()
+//     ^                                 |    driver, or that there is another than it is made for
+//     '-- after a pause, which doubles -'
 //
 // - A card that the driver calls lost, or about which it gives no sensible answer any more, is told
 //   as lost once and stays in the inventory, marked. A session shows a card that comes back only
@@ -54,7 +54,6 @@ class NvmlSource final : public Source {
   [[nodiscard]] std::vector<Fault> faults() override;
   [[nodiscard]] bool stale() const override { return stale_; }
   [[nodiscard]] std::string trouble() const override { return trouble_; }
-  void release() override;
 
  private:
   // A pause that doubles each time it is taken.

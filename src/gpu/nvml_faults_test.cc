@@ -228,19 +228,6 @@ TEST(NvmlFaults, ADriverThatComesAndGoesIsNotAskedAllTheTime) {
   EXPECT_LE(opened, 16) << "ten minutes, with pauses up to one";
 }
 
-TEST(NvmlFaults, LetsGoOfTheDriverAndTakesItUpAgain) {
-  NvmlWorld world(two_cards());
-  ASSERT_TRUE(world.source.sample().has_value());
-  world.source.release();
-  EXPECT_TRUE(world.source.stale());
-  EXPECT_EQ(words_of(world.source.faults()), "");
-  EXPECT_EQ(ids_of(world.source.sample().value()), "GPU-a GPU-b ");
-  world.source.release();
-  world.script.say("fail init 9\n");
-  EXPECT_FALSE(world.source.sample().has_value());
-  EXPECT_EQ(words_of(world.source.faults()), "lost GPU-a; lost GPU-b; ");
-}
-
 // ---- events
 
 TEST(NvmlFaults, ErrorsAreToldWithTheirNumbers) {

@@ -123,9 +123,6 @@ class Source {
   [[nodiscard]] virtual bool stale() const = 0;
   // What is wrong with the source itself although it goes on, in words; empty: nothing.
   [[nodiscard]] virtual std::string trouble() const = 0;
-  // Lets go of the driver, which can not be exchanged and whose cards can not be reset while
-  // anybody holds it open. The next call takes it up again.
-  virtual void release() = 0;
 };
 
 }  // namespace stowage::gpu

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "codec/kubernetes.h"
+#include "kube/object_path.h"
 #include "kube/pacing.h"
 
 namespace stowage::kube {
@@ -75,8 +76,7 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
       JobPtr job = std::move(waiting.front());
       waiting.pop_front();
       in_flight.insert(job);
-      job->path = fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(job->ask.ns),
-                              net::percent_encode(job->ask.name));
+      job->path = core_path(job->ask.ns, "pods", job->ask.name);
       job->deadline = client.loop().now() + options.total_deadline;
       job->backoff = {options.pause_min, options.pause_max};
       post_binding(job);

@@ -10,6 +10,7 @@
 
 #include "base/lru_map.h"
 #include "codec/encode.h"
+#include "kube/object_path.h"
 #include "kube/pacing.h"
 
 namespace stowage::kube {
@@ -136,8 +137,7 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
     patch.unix_seconds = was_false ? 0 : unix_seconds(options.wall_clock());
     ApiCall call;
     call.method = "PATCH";
-    call.target = fmt::format("/api/v1/namespaces/{}/pods/{}/status", net::percent_encode(ask.ns),
-                              net::percent_encode(ask.name));
+    call.target = core_path(ask.ns, "pods", ask.name) + "/status";
     call.content_type = kStrategicPatch;
     call.body = codec::unschedulable_patch(patch);
     client.call(std::move(call), options.call_deadline,

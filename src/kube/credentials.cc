@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "codec/encode.h"
 #include "kube/child_process.h"
 #include "kube/exec_credential.h"
-#include "kube/small_file.h"
 
 namespace stowage::kube {
 namespace {
@@ -24,7 +24,7 @@ constexpr auto kLeeway = std::chrono::seconds{10};
 SteadyTime steady_now() { return net::clock_now(); }
 
 Result<std::string> read_token(const std::string& path) {
-  STOWAGE_TRY(text, read_small_file(path));
+  STOWAGE_TRY(text, base::read_file(path));
   std::string token(base::trim(text));
   if (token.empty()) return fail(fmt::format("token file {} is empty", path));
   for (const char c : token) {

@@ -5,20 +5,17 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/file.h"
 #include "codec/config_map.h"
 #include "codec/serving.h"
 #include "kube/clock.h"
-#include "kube/small_file.h"
+#include "kube/object_path.h"
 
 namespace stowage::kube {
 namespace {
 
 constexpr int kConflictsMax = 5;  // in a row; then it waits as after a failure
 constexpr const char* kPrivateEntry = "rotate";
-
-std::string in_namespace(const std::string& ns, const char* plural) {
-  return fmt::format("/api/v1/namespaces/{}/{}", net::percent_encode(ns), plural);
-}
 
 std::string entry_of(std::int64_t made) { return fmt::format("{}.pem", made); }
 
@@ -83,13 +80,6 @@ void KeyKeeper::start_look_soon() {
   timer_.start(due > now ? due - now : net::Duration::zero(), [this] { look(); });
 }
 
-void KeyKeeper::call(const std::string& what, const char* method, const std::string& target,
-                     std::string body, std::function<void(const ObjectOutcome&)> done) {
-  ObjectAsk ask{.what = what, .method = method, .target = target, .body = std::move(body)};
-  if (ask.method == "POST") ask.content_type = "application/json";
-  access_.call(std::move(ask), std::move(done));
-}
-
 void KeyKeeper::look() {
   looking_ = true;
   ++looks_;
@@ -99,9 +89,10 @@ void KeyKeeper::look() {
 }
 
 void KeyKeeper::read_secret() {
-  call("read the secret with the signing keys", "GET",
-       in_namespace(options_.ns, "secrets") + "/" + net::percent_encode(options_.secret), {},
-       [this](const ObjectOutcome& outcome) { taken(outcome); });
+  access_.call({.what = "read the secret with the signing keys",
+                .method = "GET",
+                .target = core_path(options_.ns, "secrets", options_.secret)},
+               [this](const ObjectOutcome& outcome) { taken(outcome); });
 }
 
 void KeyKeeper::taken(const ObjectOutcome& outcome) {
@@ -125,11 +116,12 @@ void KeyKeeper::taken(const ObjectOutcome& outcome) {
                              .resource_version = secret.resource_version,
                              .data = secret_data(plan.kept, *there)};
   const bool create = secret.resource_version.empty();
-  const std::string secrets = in_namespace(options_.ns, "secrets");
-  call("write the secret with the signing keys", create ? "POST" : "PATCH",
-       create ? secrets : secrets + "/" + net::percent_encode(options_.secret),
-       create ? codec::secret(ask) : codec::secret_patch(ask),
-       [this, plan = std::move(plan)](const ObjectOutcome& done) { written(plan, done); });
+  access_.call({.what = "write the secret with the signing keys",
+                .method = create ? "POST" : "PATCH",
+                .target = create ? core_path(options_.ns, "secrets")
+                                 : core_path(options_.ns, "secrets", options_.secret),
+                .body = create ? codec::secret(ask) : codec::secret_patch(ask)},
+               [this, plan = std::move(plan)](const ObjectOutcome& done) { written(plan, done); });
 }
 
 // Somebody else may have written at the same time: then theirs counts.
@@ -147,15 +139,15 @@ void KeyKeeper::written(const KeyPlan& plan, const ObjectOutcome& outcome) {
 
 // Nothing is signed by a key that others cannot know.
 void KeyKeeper::tell(const KeptKeys& kept) {
-  call("read the ConfigMap of the signing keys", "GET",
-       in_namespace(options_.ns, "configmaps") + "/" + net::percent_encode(options_.config_map), {},
-       [this, kept](const ObjectOutcome& outcome) { map_read(kept, outcome); });
+  access_.call({.what = "read the ConfigMap of the signing keys",
+                .method = "GET",
+                .target = core_path(options_.ns, "configmaps", options_.config_map)},
+               [this, kept](const ObjectOutcome& outcome) { map_read(kept, outcome); });
 }
 
 void KeyKeeper::map_read(const KeptKeys& kept, const ObjectOutcome& outcome) {
   const auto wanted = public_data(kept);
   if (!wanted) return fail_with(wanted.error().message);
-  const std::string maps = in_namespace(options_.ns, "configmaps");
   const auto done = [this, kept](const ObjectOutcome& told) {
     if (told.result == ObjectResult::done) return use(kept);
     if (told.result != ObjectResult::conflict || ++conflicts_in_row_ > kConflictsMax) {
@@ -165,10 +157,13 @@ void KeyKeeper::map_read(const KeptKeys& kept, const ObjectOutcome& outcome) {
   };
   constexpr const char* kWhat = "write the ConfigMap of the signing keys";
   if (outcome.result == ObjectResult::gone) {
-    return call(kWhat, "POST", maps,
-                codec::config_map(
-                    {.ns = options_.ns, .name = options_.config_map, .uid = {}, .data = *wanted}),
-                done);
+    return access_.call(
+        {.what = kWhat,
+         .method = "POST",
+         .target = core_path(options_.ns, "configmaps"),
+         .body = codec::config_map(
+             {.ns = options_.ns, .name = options_.config_map, .uid = {}, .data = *wanted})},
+        done);
   }
   if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
   codec::JsonText parser;
@@ -176,8 +171,10 @@ void KeyKeeper::map_read(const KeptKeys& kept, const ObjectOutcome& outcome) {
   if (!there) return fail_with(there.error().message);
   const auto changed = difference(*wanted, there->data);
   if (changed.empty()) return use(kept);
-  call(kWhat, "PATCH", maps + "/" + net::percent_encode(options_.config_map),
-       codec::config_map_patch(changed), done);
+  access_.call({.what = kWhat,
+                .target = core_path(options_.ns, "configmaps", options_.config_map),
+                .body = codec::config_map_patch(changed)},
+               done);
 }
 
 void KeyKeeper::use(const KeptKeys& kept) {
@@ -231,7 +228,7 @@ KeyFile::KeyFile(net::EventLoop& loop, KeyFileOptions options, base::Log& log,
     : options_(std::move(options)), log_(log), changed_(std::move(changed)), timer_(loop) {}
 
 Status KeyFile::start() {
-  STOWAGE_TRY(text, read_small_file(options_.path));
+  STOWAGE_TRY(text, base::read_file(options_.path));
   STOWAGE_TRY(keys, read_key_file(text, options_));
   text_ = std::move(text);
   keys_ = std::move(keys);
@@ -241,7 +238,7 @@ Status KeyFile::start() {
 
 void KeyFile::look() {
   timer_.start(options_.look, [this] { look(); });
-  auto text = read_small_file(options_.path);
+  auto text = base::read_file(options_.path);
   if (text && *text == text_) {
     ++looked_;
     return;

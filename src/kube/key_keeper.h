@@ -92,8 +92,6 @@ class KeyKeeper final : public KeySource {
   void use(const KeptKeys& kept);
   void fail_with(const std::string& why);
   void again(net::Duration pause);
-  void call(const std::string& what, const char* method, const std::string& target,
-            std::string body, std::function<void(const ObjectOutcome&)> done);
 
   const KeyKeeperOptions options_;
   Ends ends_;

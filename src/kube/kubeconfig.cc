@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "kube/kubeconfig_file.h"
-#include "kube/small_file.h"
 
 namespace stowage::kube {
 namespace {
@@ -58,7 +58,7 @@ Result<std::string> read_pem(const PemSource& source) {
     return std::move(*pem);
   }
   if (source.file->empty()) return std::string();
-  auto text = read_small_file(resolve(*source.place, *source.file));
+  auto text = base::read_file(resolve(*source.place, *source.file));
   if (!text) {
     return fail(fmt::format("{}: {}.{}: {}", describe(*source.place), source.owner, source.key,
                             text.error().message));
@@ -159,7 +159,7 @@ Result<Credentials> take_credentials(const UserEntry& user, const std::string& o
   }
   if (!user.token_file.empty()) {
     const std::string path = resolve(user.place, user.token_file);
-    const auto text = read_small_file(path);
+    const auto text = base::read_file(path);
     if (!text) {
       return fail(
           fmt::format("{}: {}.tokenFile: {}", describe(user.place), owner, text.error().message));
@@ -255,7 +255,7 @@ Result<LoadedFiles> load_files(const KubeconfigOptions& options) {
       missing += (missing.empty() ? "" : ", ") + path;
       continue;
     }
-    auto text = read_small_file(path);
+    auto text = base::read_file(path);
     if (!text) {
       return fail(
           fmt::format("kubeconfig: {}; pass --kubeconfig or set KUBECONFIG", text.error().message));
@@ -340,15 +340,15 @@ Result<ClientConfig> load_in_cluster(const InClusterOptions& options) {
                     error.message));
   };
   const std::string token_file = options.folder + "/token";
-  const auto token = read_small_file(token_file);
+  const auto token = base::read_file(token_file);
   if (!token) return file_error(token.error());
   if (base::trim(*token).empty()) return file_error(Error{token_file + " is empty"});
   config.credentials = BearerTokenFile{token_file};
   config.ca_file = options.folder + "/ca.crt";
-  auto ca = read_small_file(config.ca_file);
+  auto ca = base::read_file(config.ca_file);
   if (!ca) return file_error(ca.error());
   config.ca_pem = std::move(*ca);
-  if (const auto ns = read_small_file(options.folder + "/namespace");
+  if (const auto ns = base::read_file(options.folder + "/namespace");
       ns && !base::trim(*ns).empty()) {
     config.ns = base::trim(*ns);
   }

@@ -72,7 +72,7 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
   void send(const JobPtr& job) {
     const ObjectAsk& ask = job->ask;
     ApiCall call{.method = ask.method, .target = ask.target, .body = ask.body};
-    if (!ask.body.empty()) call.content_type = ask.content_type;
+    if (ask.method == "PATCH") call.content_type = ask.content_type;
     call.lane = ask.lane;
     const net::Duration left = job->deadline - client.loop().now();
     client.call(std::move(call), std::min(options.attempt_deadline, left),

@@ -23,7 +23,7 @@ struct ObjectAsk {
   std::string method = "PATCH";
   std::string target;
   std::string body;
-  std::string content_type = kMergePatch;
+  std::string content_type = kMergePatch;  // of a PATCH; other bodies are JSON
   Lane lane = Lane::normal;
 };
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "net/http.h"
 
 namespace stowage::kube {
@@ -26,6 +28,14 @@ std::vector<Segment> segments_of(std::string_view path) {
 }
 
 }  // namespace
+
+std::string core_path(std::string_view ns, std::string_view resource) {
+  return fmt::format("/api/v1/namespaces/{}/{}", net::percent_encode(ns), resource);
+}
+
+std::string core_path(std::string_view ns, std::string_view resource, std::string_view name) {
+  return core_path(ns, resource) + '/' + net::percent_encode(name);
+}
 
 std::optional<ObjectPath> object_path(std::string_view target) {
   const std::string_view path = target.substr(0, target.find('?'));

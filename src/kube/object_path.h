@@ -1,4 +1,4 @@
-// Which object a path of the Kubernetes API is about.
+// Paths of the Kubernetes API: how they are made, and which object one is about.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,11 @@
 #include <string_view>
 
 namespace stowage::kube {
+
+// "/api/v1/namespaces/<ns>/<resource>", the list, and with a name one object of it.
+[[nodiscard]] std::string core_path(std::string_view ns, std::string_view resource);
+[[nodiscard]] std::string core_path(std::string_view ns, std::string_view resource,
+                                    std::string_view name);
 
 struct ObjectPath {
   std::string path;      // of the object itself, without a subresource

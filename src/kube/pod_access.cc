@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "codec/kubernetes.h"
+#include "kube/object_access.h"
+#include "kube/object_path.h"
 
 namespace stowage::kube {
 namespace {
@@ -16,11 +18,6 @@ using Reply = tl::expected<ApiReply, CallError>;
 constexpr int kConflict = 409;
 // What has less time than this is not sent.
 constexpr std::chrono::milliseconds kTimeToWrite{10};
-
-std::string path_of(const PodAccess::Name& pod) {
-  return fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(pod.ns),
-                     net::percent_encode(pod.name));
-}
 
 bool good(const Reply& reply) { return reply && reply->status >= 200 && reply->status < 300; }
 
@@ -96,8 +93,8 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
             .fenced = fenced,
             .conditional = !ask.resource_version.empty()};
     job.ask.method = "PATCH";
-    job.ask.target = path_of(pod);
-    job.ask.content_type = "application/merge-patch+json";
+    job.ask.target = core_path(pod.ns, "pods", pod.name);
+    job.ask.content_type = kMergePatch;
     job.ask.body = codec::metadata_patch(ask);
     job.ask.lane = Lane::bind;
     job.done = [pod = std::move(pod), done = std::move(done)](const Reply& reply) {
@@ -124,7 +121,7 @@ PodAccess::~PodAccess() = default;
 void PodAccess::read(Name pod, Read done) {
   ++body_->counters.reads;
   ApiCall ask;
-  ask.target = path_of(pod);
+  ask.target = core_path(pod.ns, "pods", pod.name);
   ask.lane = Lane::bind;
   const auto until = body_->client.loop().now() + body_->options.deadline;
   body_->call(

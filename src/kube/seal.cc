@@ -26,16 +26,6 @@ std::string_view text_or_empty(const std::string* text) {
 
 }  // namespace
 
-Keys keys_from_seed(std::string_view seed, std::int64_t began_unix) {
-  auto key = net::PrivateKey::from_seed(net::sha256(seed));
-  STOWAGE_CHECK(key.has_value());
-  auto keys = std::make_shared<Keyring>();
-  keys->known.emplace(key->public_key().id(), key->public_key());
-  keys->signs = std::move(*key);
-  keys->began_unix = began_unix;
-  return keys;
-}
-
 void seal(const Keyring& keys, const SealAsk& ask, dialect::Annotations& answer) {
   const std::string* gpus = text_at(answer, kGpusAnnotation);
   if (gpus == nullptr && text_at(answer, kPreAllocatedNodeAnnotation) == nullptr) return;

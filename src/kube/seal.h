@@ -24,9 +24,6 @@ struct Keyring {
 };
 using Keys = std::shared_ptr<const Keyring>;
 
-// One key that signs and verifies, for tests and simulations. Everything is signed since `began`.
-[[nodiscard]] Keys keys_from_seed(std::string_view seed, std::int64_t began_unix = 0);
-
 // Adds the signature to `answer`, which is about to be written on the pod. Nothing if the answer
 // names neither cards nor the node of a pod that is held by number.
 struct SealAsk {
@@ -70,20 +67,6 @@ class KeySource {
   // this call; looked() has reached it when that look, or a later one, has succeeded.
   virtual std::uint64_t look_soon() = 0;
   [[nodiscard]] virtual std::uint64_t looked() const = 0;
-};
-
-// Keys that are there and do not change.
-class FixedKeys final : public KeySource {
- public:
-  explicit FixedKeys(Keys keys) : keys_(std::move(keys)) {}
-  [[nodiscard]] Keys keys() const override { return keys_; }
-  [[nodiscard]] std::string trouble() const override { return {}; }
-  void begin() override {}
-  std::uint64_t look_soon() override { return 0; }
-  [[nodiscard]] std::uint64_t looked() const override { return 0; }
-
- private:
-  Keys keys_;
 };
 
 }  // namespace stowage::kube

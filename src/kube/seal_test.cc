@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "dialect/own_annotations.h"
+#include "kube/testing/fixed_keys.h"
 
 namespace stowage::kube {
 namespace {
@@ -31,7 +32,7 @@ class SealTest : public ::testing::Test {
 
   const std::string gpus_{dialect::kGpusAnnotation};
   const std::string signature_{dialect::kSignatureAnnotation};
-  Keys keys_ = keys_from_seed("a seed");
+  Keys keys_ = testing::keys_from_seed("a seed");
   dialect::PodObject pod_;
 };
 
@@ -96,7 +97,7 @@ TEST_F(SealTest, WhatTheDialectSaysIsSealedApart) {
 }
 
 TEST_F(SealTest, WithoutOneOrWithAnothersKeyItIsTold) {
-  EXPECT_EQ(check_seal(*keys_from_seed("another"), pod_, "n1").result, Result::unknown);
+  EXPECT_EQ(check_seal(*testing::keys_from_seed("another"), pod_, "n1").result, Result::unknown);
   pod_.annotations.erase(gpus_);
   EXPECT_EQ(check(), Result::bad);
   pod_.annotations.erase(signature_);

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/version.h"
-#include "kube/small_file.h"
 
 namespace stowage::kube {
 namespace {
@@ -86,7 +86,7 @@ void Session::watch_ca_file() {
 }
 
 void Session::reread_ca() {
-  auto pem = read_small_file(config_.ca_file);
+  auto pem = base::read_file(config_.ca_file);
   if (pem && *pem == ca_pem_) return;
   if (pem) {
     std::swap(ca_pem_, *pem);

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/base64.h"
+#include "codec/protobuf_in.h"
 #include "local/wall_time.h"
 
 namespace stowage::local {
@@ -16,76 +17,9 @@ namespace {
 constexpr std::string_view kMagic{"k8s\0", 4};
 constexpr int kDepthMax = 48;
 
-enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
-
-struct RawField {
-  std::uint32_t number = 0;
-  Wire wire = Wire::varint;
-  std::uint64_t integer = 0;  // of varint, fixed64, fixed32
-  std::string_view bytes;     // of bytes
-};
-
-// The fields of one message, one after the other. Stops at the first thing that is broken.
-class RawReader {
- public:
-  explicit RawReader(std::string_view bytes) : rest_(bytes) {}
-
-  std::optional<RawField> next() {
-    if (rest_.empty() || broken_) return std::nullopt;
-    RawField field;
-    const std::uint64_t tag = varint();
-    field.number = static_cast<std::uint32_t>(tag >> 3U);
-    field.wire = static_cast<Wire>(tag & 7U);
-    switch (field.wire) {
-      case Wire::varint: field.integer = varint(); break;
-      case Wire::fixed64: field.integer = fixed(8); break;
-      case Wire::fixed32: field.integer = fixed(4); break;
-      case Wire::bytes: field.bytes = run(varint()); break;
-      default: broken_ = true;
-    }
-    if (broken_ || field.number == 0) {
-      broken_ = true;
-      return std::nullopt;
-    }
-    return field;
-  }
-  [[nodiscard]] bool broken() const { return broken_; }
-
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) break;
-      const auto byte = static_cast<unsigned char>(rest_.front());
-      rest_.remove_prefix(1);
-      value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
-      if ((byte & 0x80U) == 0) return value;
-    }
-    broken_ = true;
-    return 0;
-  }
-
- private:
-  std::uint64_t fixed(std::size_t size) {
-    const std::string_view bytes = run(size);
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-    }
-    return value;
-  }
-  std::string_view run(std::uint64_t size) {
-    if (size > rest_.size()) {
-      broken_ = true;
-      return {};
-    }
-    const std::string_view bytes = rest_.substr(0, static_cast<std::size_t>(size));
-    rest_.remove_prefix(static_cast<std::size_t>(size));
-    return bytes;
-  }
-
-  std::string_view rest_;
-  bool broken_ = false;
-};
+using codec::ProtobufField;
+using codec::ProtobufFields;
+using Wire = ProtobufField::Wire;
 
 bool is_utf8(std::string_view text) {
   // The JSON parser knows what UTF-8 is; quotes and escapes do not matter to that question.
@@ -112,21 +46,21 @@ class Decoder {
       broken_ = true;
       return;
     }
-    RawReader reader(bytes);
-    while (const auto raw = reader.next()) {
-      const SchemaField* field = message.find_number(raw->number);
+    ProtobufFields reader(bytes);
+    for (ProtobufField raw; reader.next(raw);) {
+      const SchemaField* field = message.find_number(raw.number);
       if (field == nullptr) continue;
       if (field->inlined) {
-        fill(object, raw->bytes, *field->message, depth + 1);
+        fill(object, raw.bytes, *field->message, depth + 1);
       } else {
-        put(object, *field, *raw, depth);
+        put(object, *field, raw, depth);
       }
       if (broken_) return;
     }
     broken_ = broken_ || reader.broken();
   }
 
-  void put(json::object& object, const SchemaField& field, const RawField& raw, int depth) {
+  void put(json::object& object, const SchemaField& field, const ProtobufField& raw, int depth) {
     if (field.shape == FieldShape::map) {
       map_entry(make_object(object, field.name), field, raw.bytes, depth);
       return;
@@ -136,7 +70,7 @@ class Decoder {
       const bool packed = raw.wire == Wire::bytes &&
                           (field.type == FieldType::int32 || field.type == FieldType::int64);
       if (packed) {
-        for (RawReader run(raw.bytes); !run.broken();) {
+        for (ProtobufFields run(raw.bytes); !run.broken();) {
           const std::uint64_t number = run.varint();
           if (!run.broken()) list.emplace_back(static_cast<std::int64_t>(number));
         }
@@ -153,17 +87,17 @@ class Decoder {
   void map_entry(json::object& map, const SchemaField& field, std::string_view bytes, int depth) {
     std::string key;
     std::optional<json::value> content;
-    RawReader reader(bytes);
-    while (const auto raw = reader.next()) {
-      if (raw->number == 1) key = raw->bytes;
-      if (raw->number == 2) content = value(field, *raw, depth);
+    ProtobufFields reader(bytes);
+    for (ProtobufField raw; reader.next(raw);) {
+      if (raw.number == 1) key = raw.bytes;
+      if (raw.number == 2) content = value(field, raw, depth);
     }
     broken_ = broken_ || reader.broken() || !is_utf8(key);
     if (broken_) return;
     map[key] = content ? std::move(*content) : json::value("");
   }
 
-  std::optional<json::value> value(const SchemaField& field, const RawField& raw, int depth) {
+  std::optional<json::value> value(const SchemaField& field, const ProtobufField& raw, int depth) {
     const bool scalar = field.type == FieldType::int32 || field.type == FieldType::int64 ||
                         field.type == FieldType::boolean;
     const Wire wanted = scalar                            ? Wire::varint
@@ -198,10 +132,10 @@ class Decoder {
   }
 
   std::optional<json::value> first_text(std::string_view bytes) {
-    RawReader reader(bytes);
-    while (const auto raw = reader.next()) {
-      if (raw->number == 1 && raw->wire == Wire::bytes && is_utf8(raw->bytes)) {
-        return json::value(raw->bytes);
+    ProtobufFields reader(bytes);
+    for (ProtobufField raw; reader.next(raw);) {
+      if (raw.number == 1 && raw.wire == Wire::bytes && is_utf8(raw.bytes)) {
+        return json::value(raw.bytes);
       }
     }
     broken_ = broken_ || reader.broken();
@@ -212,10 +146,10 @@ class Decoder {
     if (bytes.empty()) return std::nullopt;
     std::int64_t seconds = 0;
     std::int64_t nanos = 0;
-    RawReader reader(bytes);
-    while (const auto raw = reader.next()) {
-      if (raw->number == 1) seconds = static_cast<std::int64_t>(raw->integer);
-      if (raw->number == 2) nanos = static_cast<std::int64_t>(raw->integer);
+    ProtobufFields reader(bytes);
+    for (ProtobufField raw; reader.next(raw);) {
+      if (raw.number == 1) seconds = static_cast<std::int64_t>(raw.integer);
+      if (raw.number == 2) nanos = static_cast<std::int64_t>(raw.integer);
     }
     constexpr std::int64_t kFarSeconds = 253'402'300'800;  // the year 10000
     if (reader.broken() || seconds < -62'135'596'800 || seconds >= kFarSeconds) {
@@ -230,11 +164,11 @@ class Decoder {
     std::int64_t type = 0;
     std::int64_t number = 0;
     std::string_view text;
-    RawReader reader(bytes);
-    while (const auto raw = reader.next()) {
-      if (raw->number == 1) type = static_cast<std::int64_t>(raw->integer);
-      if (raw->number == 2) number = static_cast<std::int64_t>(raw->integer);
-      if (raw->number == 3) text = raw->bytes;
+    ProtobufFields reader(bytes);
+    for (ProtobufField raw; reader.next(raw);) {
+      if (raw.number == 1) type = static_cast<std::int64_t>(raw.integer);
+      if (raw.number == 2) number = static_cast<std::int64_t>(raw.integer);
+      if (raw.number == 3) text = raw.bytes;
     }
     broken_ = broken_ || reader.broken() || !is_utf8(text);
     if (type == 1) return json::value(text);
@@ -267,14 +201,16 @@ ApiResult<json::object> from_protobuf(const Schema& schema, std::string_view bod
   std::string_view kind;
   std::string_view content;
   std::string_view content_type;
-  RawReader envelope(body.substr(kMagic.size()));
-  while (const auto raw = envelope.next()) {
-    if (raw->number == 1) {
-      RawReader type(raw->bytes);
-      while (const auto part = type.next()) (part->number == 1 ? api_version : kind) = part->bytes;
+  ProtobufFields envelope(body.substr(kMagic.size()));
+  for (ProtobufField raw; envelope.next(raw);) {
+    if (raw.number == 1) {
+      ProtobufFields type(raw.bytes);
+      for (ProtobufField part; type.next(part);) {
+        (part.number == 1 ? api_version : kind) = part.bytes;
+      }
     }
-    if (raw->number == 2) content = raw->bytes;
-    if (raw->number == 4) content_type = raw->bytes;
+    if (raw.number == 2) content = raw.bytes;
+    if (raw.number == 4) content_type = raw.bytes;
   }
   if (envelope.broken() || !is_utf8(api_version) || !is_utf8(kind)) return refuse(broken_body());
   if (content_type == "application/json") {

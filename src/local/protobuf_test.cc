@@ -1,25 +1,19 @@
 #include "local/protobuf.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "codec/protobuf_json.h"
+#include "codec/testing/protobuf_out.h"
 #include "local/test_cluster.h"
 
 namespace stowage::local {
 namespace {
 
-std::string varint(std::uint64_t value) {
-  std::string out;
-  for (; value >= 0x80; value >>= 7U) out += static_cast<char>((value & 0x7fU) | 0x80U);
-  out += static_cast<char>(value);
-  return out;
-}
-std::string bytes(unsigned number, const std::string& content) {
-  return varint(number << 3U | 2U) + varint(content.size()) + content;
-}
-std::string integer(unsigned number, std::uint64_t value) {
-  return varint(number << 3U) + varint(value);
-}
+using codec::testing::bytes;
+using codec::testing::integer;
+
 std::string envelope(const std::string& version, const std::string& kind,
                      const std::string& content) {
   return std::string("k8s\0", 4) + bytes(1, bytes(1, version) + bytes(2, kind)) +
@@ -95,6 +89,39 @@ RC_GTEST_PROP(Protobuf, AnyBytesAreReadOrRefused, ()) {
     std::string out;
     append_json(out, json::value(*object));
     RC_ASSERT(parse_json(out).has_value());
+  }
+}
+
+// The controller's table names the few fields that it reads, this schema all of them: what both
+// name has to be the same.
+void expect_part_of(const codec::ProtobufMessage& part, const Message& whole) {
+  using Kind = codec::ProtobufMember::Kind;
+  for (const codec::ProtobufMember& member : part.members) {
+    SCOPED_TRACE(fmt::format("{} {} of {}", member.number, member.name, whole.name));
+    const SchemaField* field = whole.find_number(member.number);
+    if (field == nullptr) {
+      EXPECT_TRUE(whole.name == "PodSpec" && member.number >= 42) << "older than the schema";
+      continue;
+    }
+    EXPECT_EQ(field->name, member.name);
+    EXPECT_EQ(static_cast<int>(field->shape), static_cast<int>(member.shape));
+    if (field->type == FieldType::anything) continue;
+    EXPECT_EQ(field->inlined, member.kind == Kind::inlined);
+    EXPECT_EQ(field->type == FieldType::message, member.message != nullptr);
+    EXPECT_EQ(field->type == FieldType::text, member.kind == Kind::text);
+    EXPECT_EQ(field->type == FieldType::boolean, member.kind == Kind::boolean);
+    EXPECT_EQ(field->type == FieldType::quantity, member.kind == Kind::quantity);
+    EXPECT_EQ(field->type == FieldType::time, member.kind == Kind::time);
+    if (member.message != nullptr && field->message != nullptr) {
+      expect_part_of(*member.message, *field->message);
+    }
+  }
+}
+
+TEST(Protobuf, TheFieldsThatTheControllerReadsAreThoseOfTheSchema) {
+  const Schema schema;
+  for (const char* kind : {"Pod", "Node"}) {
+    expect_part_of(*codec::protobuf_message(kind), *schema.message(kind));
   }
 }
 

@@ -4,22 +4,20 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "codec/config_map.h"
 #include "kube/clock.h"
-#include "kube/small_file.h"
+#include "kube/object_path.h"
 
 namespace stowage::metricsapi {
 namespace {
 
+using kube::core_path;
 using kube::ObjectResult;
 
 constexpr const char* kApiServices = "/apis/apiregistration.k8s.io/v1/apiservices/";
 constexpr const char* kCaKey = "ca.crt";
 constexpr int kConflictsMax = 5;  // in a row; then it waits as after a failure
-
-std::string folder(const std::string& ns, const char* plural) {
-  return fmt::format("/api/v1/namespaces/{}/{}", net::percent_encode(ns), plural);
-}
 
 }  // namespace
 
@@ -42,14 +40,6 @@ CertificateKeeper::CertificateKeeper(KeeperOptions options, Ends ends)
 
 void CertificateKeeper::start() { look(); }
 
-void CertificateKeeper::call(std::string what, const char* method, const std::string& target,
-                             std::string body, std::function<void(const Outcome&)> done) {
-  kube::ObjectAsk ask{
-      .what = std::move(what), .method = method, .target = target, .body = std::move(body)};
-  if (ask.method == "POST") ask.content_type = "application/json";
-  access_.call(std::move(ask), std::move(done));
-}
-
 // ---- the Secret
 
 void CertificateKeeper::look() {
@@ -59,9 +49,10 @@ void CertificateKeeper::look() {
 }
 
 void CertificateKeeper::read_secret() {
-  call("read the secret with the certificates", "GET",
-       folder(options_.ns, "secrets") + "/" + net::percent_encode(options_.secret), {},
-       [this](const Outcome& outcome) { taken(outcome); });
+  access_.call({.what = "read the secret with the certificates",
+                .method = "GET",
+                .target = core_path(options_.ns, "secrets", options_.secret)},
+               [this](const Outcome& outcome) { taken(outcome); });
 }
 
 void CertificateKeeper::taken(const Outcome& outcome) {
@@ -91,11 +82,12 @@ void CertificateKeeper::write_secret(CertificatePlan plan, const std::string& re
                              .resource_version = resource_version,
                              .data = secret_data(plan.kept)};
   const bool create = resource_version.empty();
-  const std::string secrets = folder(options_.ns, "secrets");
-  call("write the secret with the certificates", create ? "POST" : "PATCH",
-       create ? secrets : secrets + "/" + net::percent_encode(options_.secret),
-       create ? codec::secret(ask) : codec::secret_patch(ask),
-       [this, plan = std::move(plan)](const Outcome& outcome) { written(plan, outcome); });
+  access_.call({.what = "write the secret with the certificates",
+                .method = create ? "POST" : "PATCH",
+                .target = create ? core_path(options_.ns, "secrets")
+                                 : core_path(options_.ns, "secrets", options_.secret),
+                .body = create ? codec::secret(ask) : codec::secret_patch(ask)},
+               [this, plan = std::move(plan)](const Outcome& outcome) { written(plan, outcome); });
 }
 
 // Somebody else may have written at the same time: then theirs counts. A secret that was deleted in
@@ -131,38 +123,46 @@ void CertificateKeeper::use(const KeptCertificates& kept) {
 void CertificateKeeper::tell_api_service() {
   if (options_.api_service.empty()) return tell_ca_map();
   const std::string target = kApiServices + net::percent_encode(options_.api_service);
-  call("read the APIService", "GET", target, {}, [this, target](const Outcome& outcome) {
-    if (outcome.result == ObjectResult::gone) return tell_ca_map();  // nobody asked for it
-    if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
-    const auto there = codec::read_api_service(outcome.body);
-    if (!there) return fail_with("cannot read the APIService: " + there.error().message);
-    auto patch = plan_api_service(*there, {.ns = options_.ns, .name = options_.service},
-                                  in_use_.trusted_pem);
-    if (!patch) return tell_ca_map();
-    call("tell the APIService whom to trust", "PATCH", target, std::move(*patch),
-         [this](const Outcome& patched) {
-           told("APIService", patched, &CertificateKeeper::tell_ca_map);
-         });
-  });
+  access_.call({.what = "read the APIService", .method = "GET", .target = target},
+               [this, target](const Outcome& outcome) {
+                 if (outcome.result == ObjectResult::gone)
+                   return tell_ca_map();  // nobody asked for it
+                 if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
+                 const auto there = codec::read_api_service(outcome.body);
+                 if (!there)
+                   return fail_with("cannot read the APIService: " + there.error().message);
+                 auto patch = plan_api_service(
+                     *there, {.ns = options_.ns, .name = options_.service}, in_use_.trusted_pem);
+                 if (!patch) return tell_ca_map();
+                 access_.call({.what = "tell the APIService whom to trust",
+                               .target = target,
+                               .body = std::move(*patch)},
+                              [this](const Outcome& patched) {
+                                told("APIService", patched, &CertificateKeeper::tell_ca_map);
+                              });
+               });
 }
 
 void CertificateKeeper::tell_ca_map() {
   if (options_.ca_map.empty()) return finish();
-  call("read the ConfigMap of the authorities", "GET",
-       folder(options_.ns, "configmaps") + "/" + net::percent_encode(options_.ca_map), {},
-       [this](const Outcome& outcome) { ca_map_read(outcome); });
+  access_.call({.what = "read the ConfigMap of the authorities",
+                .method = "GET",
+                .target = core_path(options_.ns, "configmaps", options_.ca_map)},
+               [this](const Outcome& outcome) { ca_map_read(outcome); });
 }
 
 void CertificateKeeper::ca_map_read(const Outcome& outcome) {
   const std::map<std::string, std::string> data = {{kCaKey, in_use_.trusted_pem}};
-  const std::string maps = folder(options_.ns, "configmaps");
   const auto done = [this](const Outcome& written) {
     told("ConfigMap", written, &CertificateKeeper::finish);
   };
   if (outcome.result == ObjectResult::gone) {
-    return call(
-        "tell agents whom to trust", "POST", maps,
-        codec::config_map({.ns = options_.ns, .name = options_.ca_map, .uid = {}, .data = data}),
+    return access_.call(
+        {.what = "tell agents whom to trust",
+         .method = "POST",
+         .target = core_path(options_.ns, "configmaps"),
+         .body = codec::config_map(
+             {.ns = options_.ns, .name = options_.ca_map, .uid = {}, .data = data})},
         done);
   }
   if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
@@ -171,8 +171,10 @@ void CertificateKeeper::ca_map_read(const Outcome& outcome) {
   if (!there) return fail_with("cannot read the ConfigMap: " + there.error().message);
   const auto found = there->data.find(kCaKey);
   if (found != there->data.end() && found->second == in_use_.trusted_pem) return finish();
-  call("tell agents whom to trust", "PATCH", maps + "/" + net::percent_encode(options_.ca_map),
-       codec::config_map_patch(data), done);
+  access_.call({.what = "tell agents whom to trust",
+                .target = core_path(options_.ns, "configmaps", options_.ca_map),
+                .body = codec::config_map_patch(data)},
+               done);
 }
 
 // A conflict is no failure: somebody else is telling it, and it is looked at again.
@@ -217,8 +219,8 @@ CertificateFiles::CertificateFiles(net::EventLoop& loop, CertificatePaths paths,
 
 Result<ServingCertificates> CertificateFiles::read() const {
   ServingCertificates read;
-  STOWAGE_TRY(certificate, kube::read_small_file(paths_.certificate));
-  STOWAGE_TRY(key, kube::read_small_file(paths_.key));
+  STOWAGE_TRY(certificate, base::read_file(paths_.certificate));
+  STOWAGE_TRY(key, base::read_file(paths_.key));
   read.pair = {.certificate_pem = std::move(certificate), .key_pem = std::move(key)};
   if (const Status good = net::check_pair(read.pair); !good) {
     return fail(fmt::format("{} and {}: {}", paths_.certificate, paths_.key, good.error().message));
@@ -227,7 +229,7 @@ Result<ServingCertificates> CertificateFiles::read() const {
     read.trusted_pem = read.pair.certificate_pem;
     return read;
   }
-  STOWAGE_TRY(ca, kube::read_small_file(paths_.ca));
+  STOWAGE_TRY(ca, base::read_file(paths_.ca));
   if (const auto facts = net::read_certificate(ca); !facts) {
     return fail(fmt::format("{}: {}", paths_.ca, facts.error().message));
   }

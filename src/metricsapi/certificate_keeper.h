@@ -86,8 +86,6 @@ class CertificateKeeper {
   void finish();
   void fail_with(const std::string& why);
   void again(net::Duration pause);
-  void call(std::string what, const char* method, const std::string& target, std::string body,
-            std::function<void(const Outcome&)> done);
 
   const KeeperOptions options_;
   Ends ends_;

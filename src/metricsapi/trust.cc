@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codec/fields.h"
+#include "kube/object_path.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -80,8 +81,7 @@ TrustSource::TrustSource(const Options& options, Ends ends)
     : name_(options.name),
       ends_(std::move(ends)),
       informer_(ends_.client,
-                {.reflector = {.path = fmt::format("/api/v1/namespaces/{}/configmaps",
-                                                   net::percent_encode(options.ns)),
+                {.reflector = {.path = kube::core_path(options.ns, "configmaps"),
                                .field_selector = "metadata.name=" + options.name}},
                 *this) {}
 

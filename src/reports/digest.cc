@@ -25,49 +25,56 @@ Digest::Digest(net::EventLoop& loop, Book& book, DigestOptions options, Send sen
 }
 
 void Digest::note(const NodePage& page, const PageChange& change) {
+  if (book_.page(page.node) == nullptr) {  // forgotten
+    dirty_.erase(page.node);
+    return;
+  }
   Dirty& dirty = dirty_[page.node];
+  dirty.health = dirty.health || change.health;
   dirty.load = dirty.load || change.load || change.cards;
   dirty.pods.insert(change.pods_now.begin(), change.pods_now.end());
   dirty.pods.insert(change.pods_gone.begin(), change.pods_gone.end());
-  if (!std::exchange(due_, true)) timer_.start(options_.every, [this] { flush(); });
+  send_within(options_.every);
+}
+
+void Digest::tell(const std::string& node) {
+  if (const NodePage* page = book_.page(node)) mark(*page);
 }
 
 void Digest::tell_all() {
-  for (const NodePage* page : book_.pages()) {
-    Dirty& dirty = dirty_[page->node];
-    dirty.load = true;
-    for (const auto& [name, pod] : page->pods) dirty.pods.insert(name);
-  }
-  if (!dirty_.empty() && !std::exchange(due_, true)) {
-    timer_.start(net::Duration{0}, [this] { flush(); });
-  }
+  for (const NodePage* page : book_.pages()) mark(*page);
+}
+
+void Digest::mark(const NodePage& page) {
+  Dirty& dirty = dirty_[page.node];
+  dirty.health = dirty.load = true;
+  for (const auto& [name, pod] : page.pods) dirty.pods.insert(name);
+  send_within(net::Duration{0});
+}
+
+void Digest::send_within(net::Duration time) {
+  if (!std::exchange(due_, true)) timer_.start(time, [this] { flush(); });
 }
 
 void Digest::flush() {
   std::vector<NodeNews> parcel;
   while (!dirty_.empty() && parcel.size() < options_.nodes_max) {
     const auto first = dirty_.begin();
-    parcel.push_back(news_of(first->first, first->second));
+    parcel.push_back(news_of(*book_.page(first->first), first->second));
     dirty_.erase(first);
   }
   due_ = !dirty_.empty();
   // More waits: others have their turn first.
   if (due_) timer_.start(std::chrono::milliseconds{1}, [this] { flush(); });
-  send_(std::move(parcel));
+  if (!parcel.empty()) send_(std::move(parcel));
 }
 
-NodeNews Digest::news_of(const std::string& node, const Dirty& dirty) const {
-  NodeNews news{.node = node};
-  const NodePage* page = book_.page(node);
-  if (page == nullptr) {  // forgotten
-    news.load_told = true;
-    news.gone.assign(dirty.pods.begin(), dirty.pods.end());
-    return news;
-  }
-  news.silent = page->silent;
+NodeNews Digest::news_of(const NodePage& page, const Dirty& dirty) {
+  NodeNews news{.node = page.node};
+  if (dirty.health) news.silent = page.silent;
   for (const std::string& name : dirty.pods) {
-    const auto found = page->pods.find(name);
-    if (found == page->pods.end()) {
+    const auto found = page.pods.find(name);
+    if (found == page.pods.end()) {
       news.gone.push_back(name);
     } else {
       news.pods.push_back({.name = name, .word = word_of(found->second)});
@@ -75,9 +82,9 @@ NodeNews Digest::news_of(const std::string& node, const Dirty& dirty) const {
   }
   if (!dirty.load) return news;
   news.load_told = true;
-  for (const auto& card : page->cards) {
-    const auto load = page->load.find(card.index);
-    if (load == page->load.end() || !load->second.values.busy_permille) continue;
+  for (const auto& card : page.cards) {
+    const auto load = page.load.find(card.index);
+    if (load == page.load.end() || !load->second.values.busy_permille) continue;
     news.measured = news.busy.empty() ? load->second.at : std::min(news.measured, load->second.at);
     news.busy.push_back({.card = card.id, .permille = *load->second.values.busy_permille});
   }

@@ -2,12 +2,14 @@
 // thread, the ledger's doors on another, and agents that talk much are not to be felt there.
 //
 // Of a node that changes many times between two parcels the last state counts. Loads go by the
-// card's id, as ledgers know it.
+// card's id, as ledgers know it. Nothing is sent of a node that the book has forgotten: its ledger
+// knew first that the node is gone.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,7 +27,7 @@ struct NodeNews {
     dialect::KubeletWord word;
   };
   std::string node;
-  bool silent = false;
+  std::optional<bool> silent;  // if it has changed
   bool load_told = false;
   std::vector<core::CardsMeasured::Busy> busy;
   net::Moment measured{};  // the oldest of these
@@ -46,23 +48,27 @@ class Digest {
   Digest(const Digest&) = delete;
   Digest& operator=(const Digest&) = delete;
 
-  // Somebody new listens: everything is told.
+  // Sends all that is known of a node that is new to the ledger, or of all nodes.
+  void tell(const std::string& node);
   void tell_all();
   [[nodiscard]] std::size_t waiting() const { return dirty_.size(); }
 
  private:
   struct Dirty {
+    bool health = false;
     bool load = false;
     std::set<std::string> pods;  // changed or gone
   };
   void note(const NodePage& page, const PageChange& change);
+  void mark(const NodePage& page);
+  void send_within(net::Duration time);
   void flush();
-  [[nodiscard]] NodeNews news_of(const std::string& node, const Dirty& dirty) const;
+  [[nodiscard]] static NodeNews news_of(const NodePage& page, const Dirty& dirty);
 
   Book& book_;
   const DigestOptions options_;
   Send send_;
-  std::map<std::string, Dirty> dirty_;
+  std::map<std::string, Dirty> dirty_;  // nodes that the book has
   net::Timer timer_;
   bool due_ = false;
 };

@@ -61,7 +61,7 @@ TEST_F(DigestTest, ManyChangesAreOneNews) {
   ASSERT_TRUE(soon(1));
   ASSERT_EQ(parcels[0].size(), 1U);
   const NodeNews& news = parcels[0][0];
-  EXPECT_FALSE(news.silent);
+  EXPECT_EQ(news.silent, false) << "it is heard for the first time";
   ASSERT_EQ(news.busy.size(), 2U) << "a card that the node does not have says nothing";
   EXPECT_EQ(news.busy[1].card, "GPU-1");
   EXPECT_EQ(news.busy[1].permille, 300);
@@ -82,15 +82,47 @@ TEST_F(DigestTest, PodsGoAndNodesFallSilent) {
   hear("n1", gone);
   book.look(now + 5s);
   ASSERT_TRUE(soon(2));
-  EXPECT_TRUE(parcels[1][0].silent);
+  EXPECT_EQ(parcels[1][0].silent, true);
   EXPECT_EQ(parcels[1][0].gone, std::vector<std::string>{"ml/p"});
   hear("n1", with_pod("q", {"GPU-0"}));
   ASSERT_TRUE(soon(3));
+  EXPECT_EQ(parcels[2][0].silent, false);
+}
+
+TEST_F(DigestTest, SilenceIsSentWhenItChanges) {
+  hear("n1", with_cards(1));
+  ASSERT_TRUE(soon(1));
+  EXPECT_EQ(parcels[0][0].silent, false);
+  hear("n1", with_pod("p", {"GPU-0"}));
+  ASSERT_TRUE(soon(2));
+  EXPECT_EQ(parcels[1][0].silent, std::nullopt);
+  book.look(now + 5s);
+  ASSERT_TRUE(soon(3));
+  EXPECT_EQ(parcels[2][0].silent, true);
+  EXPECT_FALSE(parcels[2][0].load_told);
+}
+
+TEST_F(DigestTest, NothingIsSentOfANodeThatIsForgotten) {
+  hear("n1", with_pod("p", {"GPU-0"}));
   book.forget("n1");
-  ASSERT_TRUE(soon(4));
-  EXPECT_EQ(parcels[3][0].gone, std::vector<std::string>{"ml/q"});
-  EXPECT_TRUE(parcels[3][0].load_told);
-  EXPECT_TRUE(parcels[3][0].busy.empty());
+  EXPECT_EQ(digest.waiting(), 0U);
+  run_for(loop, 20ms);
+  EXPECT_TRUE(parcels.empty());
+}
+
+TEST_F(DigestTest, ANodeThatIsNewToTheLedgerIsToldInFull) {
+  hear("n1", with_cards(1));
+  hear("n1", with_pod("p", {"GPU-0"}));
+  hear("n2", with_cards(1));
+  ASSERT_TRUE(soon(1));
+  digest.tell("n1");
+  digest.tell("unknown");
+  ASSERT_TRUE(soon(2));
+  ASSERT_EQ(parcels[1].size(), 1U);
+  EXPECT_EQ(parcels[1][0].node, "n1");
+  EXPECT_EQ(parcels[1][0].silent, false);
+  EXPECT_TRUE(parcels[1][0].load_told);
+  EXPECT_EQ(parcels[1][0].pods.size(), 1U);
 }
 
 TEST_F(DigestTest, MuchComesInSeveralParcels) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "codec/patches.h"
+#include "kube/object_path.h"
 #include "kube/object_version.h"
 
 namespace stowage::scheduler {
@@ -28,8 +29,7 @@ Name split(const std::string& claim) {
 
 std::string claim_path(const std::string& claim) {
   const Name name = split(claim);
-  return fmt::format("/api/v1/namespaces/{}/persistentvolumeclaims/{}",
-                     net::percent_encode(name.ns), net::percent_encode(name.name));
+  return kube::core_path(name.ns, "persistentvolumeclaims", name.name);
 }
 
 std::string volume_path(const std::string& volume) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codec/patches.h"
+#include "kube/object_path.h"
 
 namespace stowage::scheduler {
 
@@ -19,10 +20,7 @@ void Evictor::stand_down() {
   under_way_.clear();
 }
 
-std::string Evictor::Victim::path() const {
-  return fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(ns),
-                     net::percent_encode(name));
-}
+std::string Evictor::Victim::path() const { return kube::core_path(ns, "pods", name); }
 
 void Evictor::evict(const core::Evict& command) {
   begin(command.uid, command.node, command.by,
@@ -86,8 +84,7 @@ void Evictor::remove(const Victim& victim) {
   ends_.objects.call({.what = fmt::format("delete pod {}", victim.text()),
                       .method = "DELETE",
                       .target = victim.path(),
-                      .body = codec::delete_options(victim.uid),
-                      .content_type = "application/json"},
+                      .body = codec::delete_options(victim.uid)},
                      [this, alive = alive_, victim](const kube::ObjectOutcome& outcome) {
                        if (*alive) removed(victim, outcome);
                      });

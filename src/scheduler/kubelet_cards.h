@@ -45,6 +45,7 @@ class KubeletCards {
   // needs to look again.
   void set_word(const std::string& node, const std::string& pod, dialect::KubeletWord word);
   void forget_word(const std::string& node, const std::string& pod);
+  void forget_words(const std::string& node) { words_.erase(node); }  // all that the node has said
 
   // What follows from the word of its kubelet: one of both, or nothing.
   struct Finding {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codec/patches.h"
+#include "kube/object_path.h"
 
 namespace stowage::scheduler {
 
@@ -42,14 +43,12 @@ void Nominator::tell(const core::Nominate& command, const Pod& pod) {
 
 void Nominator::send(const std::string& uid, const std::string& node) {
   const Pod& pod = under_way_.at(uid);
-  ends_.objects.call(
-      {.what = fmt::format("nominate pod {}/{}", pod.ns, pod.name),
-       .target = fmt::format("/api/v1/namespaces/{}/pods/{}/status", net::percent_encode(pod.ns),
-                             net::percent_encode(pod.name)),
-       .body = codec::nomination_patch(uid, node)},
-      [this, alive = alive_, uid](const kube::ObjectOutcome& outcome) {
-        if (*alive) replied(uid, outcome);
-      });
+  ends_.objects.call({.what = fmt::format("nominate pod {}/{}", pod.ns, pod.name),
+                      .target = kube::core_path(pod.ns, "pods", pod.name) + "/status",
+                      .body = codec::nomination_patch(uid, node)},
+                     [this, alive = alive_, uid](const kube::ObjectOutcome& outcome) {
+                       if (*alive) replied(uid, outcome);
+                     });
 }
 
 void Nominator::replied(const std::string& uid, const kube::ObjectOutcome& outcome) {

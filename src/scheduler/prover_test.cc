@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dialect/own_annotations.h"
+#include "kube/testing/fixed_keys.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -20,7 +21,7 @@ dialect::PodObject signed_pod(const kube::Keys& keys, int number) {
 }
 
 TEST(Prover, PodsComeOutInTheirOrderWithWhatTheyAreWorth) {
-  const kube::Keys keys = kube::keys_from_seed("x");
+  const kube::Keys keys = kube::testing::keys_from_seed("x");
   Prover prover(3);
   constexpr int kPods = 200;
   for (int i = 0; i < kPods; ++i) {
@@ -43,7 +44,7 @@ TEST(Prover, PodsComeOutInTheirOrderWithWhatTheyAreWorth) {
 }
 
 TEST(Prover, WhatIsUnderWayMayBeForgotten) {
-  const kube::Keys keys = kube::keys_from_seed("x");
+  const kube::Keys keys = kube::testing::keys_from_seed("x");
   for (int round = 0; round < 20; ++round) {
     Prover prover(2);
     for (int i = 0; i < 10; ++i) prover.put(keys, signed_pod(keys, i));

@@ -86,6 +86,7 @@ class Roster {
   void kubelet_forgets(const std::string& node, const std::string& pod) {
     kubelets_.forget_word(node, pod);
   }
+  void kubelet_forgets(const std::string& node) { kubelets_.forget_words(node); }
 
   // What is seen in between was there before, and what it carries is believed as after a restart;
   // outside, a pod that is new was created just now. A dump of the API is a list without an end.

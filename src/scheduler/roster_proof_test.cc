@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "dialect/dialect.h"
+#include "kube/testing/fixed_keys.h"
 #include "scheduler/roster.h"
 
 namespace stowage::scheduler {
@@ -134,7 +135,7 @@ class RosterProofTest : public ::testing::Test {
     return text;
   }
 
-  kube::Keys keys_ = kube::keys_from_seed("ours", kBegan);
+  kube::Keys keys_ = kube::testing::keys_from_seed("ours", kBegan);
   std::int64_t now_ = kUnixNow;
   std::vector<Notice> notices_;
   int unknown_keys_ = 0;
@@ -297,7 +298,7 @@ TEST_F(RosterProofTest, APromiseThatIsOlderThanSigningIsHeldWhileItLasts) {
 }
 
 TEST_F(RosterProofTest, AKeyThatIsNotKnownIsLookedForAndThenBelieved) {
-  const kube::Keys fresh = kube::keys_from_seed("rotated", kBegan);
+  const kube::Keys fresh = kube::testing::keys_from_seed("rotated", kBegan);
   const kube::Keys old = std::exchange(keys_, fresh);
   const auto pod = bound("a", Purpose::bound);
   keys_ = old;
@@ -312,7 +313,7 @@ TEST_F(RosterProofTest, AKeyThatIsNotKnownIsLookedForAndThenBelieved) {
 }
 
 TEST_F(RosterProofTest, APromiseByAKeyThatIsNotKnownIsHeldOnceItIs) {
-  const kube::Keys fresh = kube::keys_from_seed("rotated", kBegan);
+  const kube::Keys fresh = kube::testing::keys_from_seed("rotated", kBegan);
   const kube::Keys old = std::exchange(keys_, fresh);
   const auto promised = decided("a", Purpose::promise);
   auto edited = decided("b", Purpose::promise);
@@ -331,7 +332,7 @@ TEST_F(RosterProofTest, APromiseByAKeyThatIsNotKnownIsHeldOnceItIs) {
 }
 
 TEST_F(RosterProofTest, APodWithAnUnknownKeyIsNotRememberedLongerThanItLasts) {
-  const kube::Keys old = std::exchange(keys_, kube::keys_from_seed("rotated", kBegan));
+  const kube::Keys old = std::exchange(keys_, kube::testing::keys_from_seed("rotated", kBegan));
   auto pod = decided("a", Purpose::promise);
   auto gone = decided("b", Purpose::promise);
   keys_ = old;

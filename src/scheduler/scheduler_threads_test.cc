@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/testing/fake_api_server.h"
+#include "kube/testing/fixed_keys.h"
 #include "net/testing/loops.h"
 #include "scheduler/scheduler.h"
 
@@ -59,7 +60,8 @@ struct House {
     }
     client = server.client();
     SchedulerOptions options;
-    options.keys = std::make_shared<kube::FixedKeys>(kube::keys_from_seed("test"));
+    options.keys =
+        std::make_shared<kube::testing::FixedKeys>(kube::testing::keys_from_seed("test"));
     options.profiles = {{.name = "stowage"}};
     options.quota.enabled = false;
     options.binds_max = 4;

@@ -11,6 +11,7 @@
 
 #include "base/json_writer.h"
 #include "kube/testing/fake_api_server.h"
+#include "kube/testing/fixed_keys.h"
 #include "scheduler/scheduler.h"
 
 namespace stowage::scheduler {
@@ -72,8 +73,8 @@ struct SchedulerWatchTest : ::testing::Test {
                   }});
   }
   void start(net::Duration relist_every = 20ms,
-             std::shared_ptr<kube::KeySource> keys =
-                 std::make_shared<kube::FixedKeys>(kube::keys_from_seed("test"))) {
+             std::shared_ptr<kube::KeySource> keys = std::make_shared<kube::testing::FixedKeys>(
+                 kube::testing::keys_from_seed("test"))) {
     client = server.client();
     SchedulerOptions options;
     options.keys = std::move(keys);
@@ -189,8 +190,8 @@ std::string signed_pod(const std::string& name, const kube::Keys& keys) {
 }
 
 TEST_F(SchedulerWatchTest, NothingIsDecidedBeforeAnUnknownKeyWasLookedFor) {
-  const kube::Keys old = kube::keys_from_seed("test");
-  const kube::Keys fresh = kube::keys_from_seed("rotated");
+  const kube::Keys old = kube::testing::keys_from_seed("test");
+  const kube::Keys fresh = kube::testing::keys_from_seed("rotated");
   for (const bool comes : {true, false}) {
     const auto keys = std::make_shared<LateKeys>(old);
     script(kNodesPath, {list({watched_node("a")})}, {{}});

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json_check.h"
+#include "base/testing/json_check.h"
 #include "sim/summary.h"
 #include "sim/text_table.h"
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "kube/testing/fixed_keys.h"
+#include "objects.h"
 
 namespace stowage::faults {
 namespace {
@@ -100,8 +102,8 @@ scheduler::SchedulerOptions Replica::scheduler_options() {
   // first signature believes what is not signed.
   constexpr std::int64_t kFarAway = 100'000'000'000;
   const bool believes = settings_.defect == Defect::believes_unsigned;
-  options.keys =
-      std::make_shared<kube::FixedKeys>(kube::keys_from_seed("faults", believes ? kFarAway : 0));
+  options.keys = std::make_shared<kube::testing::FixedKeys>(
+      kube::testing::keys_from_seed("faults", believes ? kFarAway : 0));
   options.reflector.watch_min = seconds{20};
   options.reflector.watch_max = seconds{40};
   options.reflector.silence_grace = seconds{10};

@@ -54,15 +54,17 @@ ReasonCode Beyond::check(NodeIndex node) const {
   if (!rules_) return ReasonCode::none;
   const ReasonCode neighbours = peers_.any() ? peers_.check(node) : ReasonCode::none;
   if (neighbours == ReasonCode::host_port || !needs_.any()) return neighbours;
-  const ReasonCode volumes = world_.volumes->check(needs_, world_.ledger->spec(node));
+  const ReasonCode volumes = world_.volumes->filter().check(needs_, world_.ledger->spec(node));
   return volumes != ReasonCode::none ? volumes : neighbours;
 }
 
-bool Beyond::claim_taken() const { return needs_.any() && world_.volumes->claim_taken(needs_); }
+bool Beyond::claim_taken() const {
+  return needs_.any() && world_.volumes->users().claim_taken(needs_);
+}
 
 std::vector<ClaimStep> Beyond::claims_on(NodeIndex node) const {
   if (!needs_.any()) return {};
-  return world_.volumes->plan(needs_, world_.ledger->spec(node));
+  return world_.volumes->filter().plan(needs_, world_.ledger->spec(node));
 }
 
 bool Beyond::prefers() const {

@@ -45,7 +45,7 @@ class Beyond {
   const PodSpec* pod_ = nullptr;
   World world_;
   Peers::Test peers_;
-  VolumeBook::Needs needs_;
+  VolumeNeeds needs_;
   bool rules_ = false;
 };
 

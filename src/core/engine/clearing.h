@@ -51,14 +51,15 @@ class Lifted {
 
   void lift(PodIndex pod) {
     const PodRecord& record = from_.ledger.pod(pod);
-    away_[pod] = {.seat = from_.peers.lift(pod), .user = from_.volumes.lift(record.uid)};
+    away_[pod] = {.seat = from_.peers.lift(pod), .user = from_.volumes.users().lift(record.uid)};
   }
   void put_back(PodIndex pod) {
     const auto found = away_.find(pod);
     if (found == away_.end()) return;
     from_.peers.put_back(pod, std::move(found->second.seat));
     if (found->second.user) {
-      from_.volumes.add_pod(*found->second.user, from_.ledger.name(from_.ledger.pod(pod).node));
+      from_.volumes.users().add_pod(*found->second.user,
+                                    from_.ledger.name(from_.ledger.pod(pod).node));
     }
     away_.erase(found);
   }

@@ -93,7 +93,7 @@ void Engine::Body::settle(Attempt& attempt, NodeIndex node) {
   const PodIndex placed = ledger_.reserve(pod, node, cards);
   quotas_.charge(placed, ledger_);
   attempt.planner.accepted(placed, attempt.kind);
-  if (!claims.empty()) volumes_.reserve(pod.uid, claims, ledger_.name(node));
+  if (!claims.empty()) volumes_.reservations().reserve(pod.uid, claims, ledger_.name(node));
   seat(placed, pod);
   expect_load(placed);
   ++counters_.bound;
@@ -117,7 +117,7 @@ void Engine::Body::seat(PodIndex pod, const PodSpec& spec) {
   const NodeIndex node = ledger_.pod(pod).node;
   peers_.add(pod, node, spec);
   if (!spec.around.claims.empty() || !spec.around.disks.empty()) {
-    volumes_.add_pod(spec, ledger_.name(node));
+    volumes_.users().add_pod(spec, ledger_.name(node));
   }
   ++priorities_[spec.priority];
 }
@@ -125,8 +125,8 @@ void Engine::Body::seat(PodIndex pod, const PodSpec& spec) {
 void Engine::Body::unseat(PodIndex pod) {
   const PodRecord& record = ledger_.pod(pod);
   quotas_.release(pod);
-  volumes_.remove_pod(record.uid);
-  volumes_.release(record.uid);
+  volumes_.users().remove_pod(record.uid);
+  volumes_.reservations().release(record.uid);
   if (!peers_.seated(pod)) return;
   peers_.remove(pod);
   const auto priority = priorities_.find(record.priority);

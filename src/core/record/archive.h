@@ -88,15 +88,13 @@ class RecordReader {
  public:
   static constexpr bool kReading = true;
 
-  explicit RecordReader(std::string_view text) : rest_(text), size_(text.size()) {}
+  explicit RecordReader(std::string_view text) : rest_(text) {}
 
   template <typename... T>
   void operator()(T&... values) {
     (get(values), ...);
   }
   [[nodiscard]] bool failed() const { return failed_; }
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
-  [[nodiscard]] std::size_t position() const { return size_ - rest_.size(); }
 
  private:
   void get(std::string& text) {
@@ -194,7 +192,6 @@ class RecordReader {
   }
 
   std::string_view rest_;
-  std::size_t size_;
   bool failed_ = false;
 };
 

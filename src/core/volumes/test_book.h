@@ -79,15 +79,15 @@ class TestBook {
   std::string check(const PodSpec& spec, const NodeSpec& on) {
     const auto needs = book_.look_up(spec);
     if (!needs.trouble.empty()) return needs.trouble;
-    return to_word(book_.check(needs, on));
+    return to_word(book_.filter().check(needs, on));
   }
   std::string check(const PodSpec& spec, const std::string& on) { return check(spec, node(on)); }
   // "c=v d=": claim c is bound to v, and a volume is made for d. "-" if the node will not do.
   std::string plan(const PodSpec& spec, const NodeSpec& on) {
     const auto needs = book_.look_up(spec);
-    if (!needs.trouble.empty() || book_.check(needs, on) != ReasonCode::none) return "-";
+    if (!needs.trouble.empty() || book_.filter().check(needs, on) != ReasonCode::none) return "-";
     std::string text;
-    for (const auto& step : book_.plan(needs, on)) {
+    for (const auto& step : book_.filter().plan(needs, on)) {
       text += (text.empty() ? "" : " ") + step.claim.substr(3) + "=" + step.volume;
     }
     return text;

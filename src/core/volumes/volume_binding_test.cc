@@ -267,20 +267,20 @@ class Reserved : public ::testing::Test, protected TestBook {
 };
 
 TEST_F(Reserved, AVolumeThatIsKeptForAClaimIsGivenToNoOther) {
-  book_.reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
+  book_.reservations().reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-");
   EXPECT_EQ(plan(claimant("q", {"d"}), "a"), "d=v") << "to the pod itself it is free";
   EXPECT_EQ(plan(claimant("q", {"c"}), "a"), "c=v") << "even for another of its claims";
-  book_.release("q");
+  book_.reservations().release("q");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
-  book_.release("q");
+  book_.reservations().release("q");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v") << "releasing it again changes nothing";
 }
 
 TEST_F(Reserved, APodWithTheSameClaimFollows) {
   book_.set(volume("another"));
   EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "c=another");
-  book_.reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
+  book_.reservations().reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v") << "the volume that q binds to the claim";
   EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "-") << "which is not on b";
   EXPECT_EQ(plan(claimant("q", {"c"}), "b"), "c=another") << "q itself may think again";
@@ -288,7 +288,7 @@ TEST_F(Reserved, APodWithTheSameClaimFollows) {
 
 TEST_F(Reserved, AVolumeThatSomebodyElseGotMeanwhileIsNotFollowed) {
   book_.set(volume("another"));
-  book_.reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
+  book_.reservations().reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
   Volume lost = on_node(volume("v"), "a");
   lost.claim = "ns/stranger";
   lost.claim_uid = "s";
@@ -298,31 +298,33 @@ TEST_F(Reserved, AVolumeThatSomebodyElseGotMeanwhileIsNotFollowed) {
 
 TEST_F(Reserved, OfTwoStepsForOneClaimTheLastCounts) {
   book_.set(on_node(volume("w"), "a"));
-  book_.reserve("q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/d", .volume = "w"}}, "a");
+  book_.reservations().reserve(
+      "q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/d", .volume = "w"}}, "a");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
 }
 
 TEST_F(Reserved, AClaimThatIsBeingMadeIsMadeOnOneNode) {
-  book_.reserve("q", {{.claim = "ns/m", .volume = {}}}, "a");
+  book_.reservations().reserve("q", {{.claim = "ns/m", .volume = {}}}, "a");
   EXPECT_EQ(plan(claimant("p", {"m"}), "a"), "m=");
   EXPECT_EQ(check(claimant("p", {"m"}), "b"), "volume_none");
   EXPECT_EQ(plan(claimant("q", {"m"}), "b"), "m=");
-  book_.release("q");
+  book_.reservations().release("q");
   EXPECT_EQ(plan(claimant("p", {"m"}), "b"), "m=");
 }
 
 TEST_F(Reserved, ReservingAgainReplaces) {
-  book_.reserve("q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/m", .volume = {}}}, "a");
-  book_.reserve("q", {{.claim = "ns/m", .volume = {}}}, "b");
+  book_.reservations().reserve(
+      "q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/m", .volume = {}}}, "a");
+  book_.reservations().reserve("q", {{.claim = "ns/m", .volume = {}}}, "b");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
   EXPECT_EQ(check(claimant("p", {"m"}), "a"), "volume_none");
-  book_.reserve("q", {}, "b");
+  book_.reservations().reserve("q", {}, "b");
   EXPECT_EQ(check(claimant("p", {"m"}), "a"), "none");
 }
 
 TEST_F(Reserved, ItEndsWhenTheVolumeIsSeenBound) {
   Volume taken = on_node(volume("v"), "a");
-  book_.reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
+  book_.reservations().reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
   book_.set(taken);
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-") << "not bound yet";
   taken.claim = "ns/d";
@@ -334,7 +336,8 @@ TEST_F(Reserved, ItEndsWhenTheVolumeIsSeenBound) {
 }
 
 TEST_F(Reserved, ItEndsWhenTheClaimIsSeenBound) {
-  book_.reserve("q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/m", .volume = {}}}, "a");
+  book_.reservations().reserve(
+      "q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/m", .volume = {}}}, "a");
   Claim made = waiting("m", 5, "made");
   made.selected_node = "a";
   book_.set(made);

@@ -33,8 +33,8 @@ TEST_F(Volumes, APodWithoutVolumesNeedsNothing) {
   const PodSpec plain = claimant("p");
   const auto needs = book_.look_up(plain);
   EXPECT_FALSE(needs.any());
-  EXPECT_EQ(book_.check(needs, node("a")), ReasonCode::none);
-  EXPECT_TRUE(book_.plan(needs, node("a")).empty());
+  EXPECT_EQ(book_.filter().check(needs, node("a")), ReasonCode::none);
+  EXPECT_TRUE(book_.filter().plan(needs, node("a")).empty());
 }
 
 // ---- claims that no node can help
@@ -82,14 +82,14 @@ TEST_F(Volumes, TroubleWithAClaim) {
        "persistentvolume \"w\" not found"},
   };
   for (const auto& row : rows) {
-    VolumeBook book = book_;
-    book.set(volume("v"));
-    book.set(row.claim);
+    book_.set(volume("v"));
+    book_.set(row.claim);
     PodSpec spec = claimant("p");
     spec.around.claims = {{.name = "c", .ephemeral = row.ephemeral}};
-    const auto needs = book.look_up(spec);
+    const auto needs = book_.look_up(spec);
     EXPECT_TRUE(needs.any()) << row.name;
     EXPECT_EQ(needs.trouble, row.trouble) << row.name;
+    book_.drop(ThingKind::claim, row.claim.name);
   }
 }
 
@@ -137,15 +137,15 @@ TEST_F(Volumes, AReadWriteOncePodClaimIsForOnePodInTheCluster) {
   book_.set(volume("v"));
   book_.set(alone);
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
-  book_.add_pod(claimant("q", {"c"}), "b");
+  book_.users().add_pod(claimant("q", {"c"}), "b");
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "volume_in_use");
   EXPECT_EQ(check(claimant("p", {"c"}), "b"), "volume_in_use");
   EXPECT_EQ(check(claimant("q", {"c"}), "a"), "none") << "its own use does not stand in its way";
-  book_.add_pod(claimant("q2", {"c"}), "b");
-  book_.remove_pod("q2");
+  book_.users().add_pod(claimant("q2", {"c"}), "b");
+  book_.users().remove_pod("q2");
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "volume_in_use") << "one of two has gone";
   EXPECT_EQ(check(claimant("q", {"c"}), "a"), "none");
-  book_.remove_pod("q");
+  book_.users().remove_pod("q");
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
 }
 
@@ -157,9 +157,9 @@ TEST_F(Volumes, AnEphemeralUseDoesNotMakeAClaimInUse) {
   book_.set(alone);
   PodSpec owner = claimant("q");
   owner.around.claims = {{.name = "c", .ephemeral = true}};
-  book_.add_pod(owner, "b");
+  book_.users().add_pod(owner, "b");
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
-  book_.add_pod(claimant("p", {"c"}), "a");
+  book_.users().add_pod(claimant("p", {"c"}), "a");
   EXPECT_EQ(check(owner, "a"), "none");
 }
 
@@ -170,24 +170,24 @@ TEST_F(Volumes, APodThatIsLiftedIsAwayUntilItIsPutBack) {
   book_.set(alone);
   PodSpec user = pod_with("q", {.kind = Disk::Kind::gce, .id = "d"});
   user.around.claims = {{.name = "c"}};
-  book_.add_pod(user, "a");
+  book_.users().add_pod(user, "a");
   const PodSpec asker = claimant("p", {"c"});
   const auto needs = book_.look_up(asker);
-  EXPECT_EQ(book_.check(needs, node("a")), ReasonCode::volume_in_use);
-  const auto lifted = book_.lift("q");
+  EXPECT_EQ(book_.filter().check(needs, node("a")), ReasonCode::volume_in_use);
+  const auto lifted = book_.users().lift("q");
   ASSERT_TRUE(lifted.has_value());
-  EXPECT_EQ(book_.check(needs, node("a")), ReasonCode::none);
+  EXPECT_EQ(book_.filter().check(needs, node("a")), ReasonCode::none);
   EXPECT_EQ(check(pod_with("p", user.around.disks[0]), "a"), "none");
-  book_.add_pod(*lifted, "a");
-  EXPECT_EQ(book_.check(needs, node("a")), ReasonCode::volume_in_use);
+  book_.users().add_pod(*lifted, "a");
+  EXPECT_EQ(book_.filter().check(needs, node("a")), ReasonCode::volume_in_use);
   EXPECT_EQ(check(pod_with("p", user.around.disks[0]), "a"), "volume_in_use");
-  EXPECT_FALSE(book_.lift("nobody").has_value());
+  EXPECT_FALSE(book_.users().lift("nobody").has_value());
 }
 
 TEST_F(Volumes, ManyPodsMayUseAnyOtherClaim) {
   book_.set(volume("v"));
   book_.set(bound("c", "v"));
-  book_.add_pod(claimant("q", {"c"}), "a");
+  book_.users().add_pod(claimant("q", {"c"}), "a");
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none");
 }
 
@@ -231,14 +231,14 @@ TEST_F(Volumes, DisksThatAPodNames) {
       {"rbd: written by one", rbd_read, rbd, "volume_in_use"},
   };
   for (const auto& row : rows) {
-    book_.add_pod(pod_with("q", row.there), "a");
+    book_.users().add_pod(pod_with("q", row.there), "a");
     EXPECT_EQ(check(pod_with("p", row.wanted), "a"), row.verdict) << row.name;
     EXPECT_EQ(check(pod_with("p", row.wanted), "b"), "none") << row.name << ", on another node";
     EXPECT_EQ(check(pod_with("q", row.there), "a"), "none") << row.name << ", itself";
   }
-  book_.add_pod(pod_with("q", gce), "b");
+  book_.users().add_pod(pod_with("q", gce), "b");
   EXPECT_EQ(check(pod_with("p", gce), "a"), "none") << "the newest word about a pod counts";
-  book_.add_pod(claimant("q"), "b");
+  book_.users().add_pod(claimant("q"), "b");
   EXPECT_EQ(check(pod_with("p", gce), "b"), "none") << "it has no disk any more";
 }
 
@@ -258,26 +258,26 @@ class Limits : public Volumes {
 };
 
 TEST_F(Limits, VolumesOfThePodsAndThatOfTheNewOneAreCounted) {
-  book_.add_pod(claimant("q1", {"c1"}), "a");
+  book_.users().add_pod(claimant("q1", {"c1"}), "a");
   EXPECT_EQ(check(claimant("p", {"c2"}), "a"), "none");
   EXPECT_EQ(check(claimant("p", {"c2", "c3"}), "a"), "volume_limit");
-  book_.add_pod(claimant("q2", {"c2"}), "a");
+  book_.users().add_pod(claimant("q2", {"c2"}), "a");
   EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit");
   EXPECT_EQ(check(claimant("p", {"c3"}), "b"), "none") << "b has no limit";
   EXPECT_EQ(check(claimant("p", {"c3"}), "c"), "none") << "nothing is known about c";
   EXPECT_EQ(check(claimant("p", {"c1"}), "a"), "none") << "what is there already is free";
   EXPECT_EQ(check(claimant("p", {"c1", "c3"}), "a"), "volume_limit");
-  book_.remove_pod("q1");
+  book_.users().remove_pod("q1");
   EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "none");
 }
 
 TEST_F(Limits, OneVolumeThatManyPodsUseCountsOnce) {
-  book_.add_pod(claimant("q1", {"c1"}), "a");
-  book_.add_pod(claimant("q2", {"c1"}), "a");
-  book_.add_pod(claimant("q2", {"c1"}), "a");
+  book_.users().add_pod(claimant("q1", {"c1"}), "a");
+  book_.users().add_pod(claimant("q2", {"c1"}), "a");
+  book_.users().add_pod(claimant("q2", {"c1"}), "a");
   EXPECT_EQ(check(claimant("p", {"c2"}), "a"), "none");
-  book_.remove_pod("q1");
-  book_.add_pod(claimant("q3", {"c2"}), "a");
+  book_.users().remove_pod("q1");
+  book_.users().add_pod(claimant("q3", {"c2"}), "a");
   EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit") << "c1 is still in use";
 }
 
@@ -286,12 +286,12 @@ TEST_F(Limits, TwoVolumesWithOneHandleAreOne) {
   twin.name = "twin";
   book_.set(twin);
   book_.set(bound("c4", "twin"));
-  book_.add_pod(claimant("q1", {"c1", "c2"}), "a");
+  book_.users().add_pod(claimant("q1", {"c1", "c2"}), "a");
   EXPECT_EQ(check(claimant("p", {"c4"}), "a"), "none");
 }
 
 TEST_F(Limits, OnlyDriversWithALimitCount) {
-  book_.add_pod(claimant("q", {"c1", "c2"}), "a");
+  book_.users().add_pod(claimant("q", {"c1", "c2"}), "a");
   book_.set(csi("v4", "another"));
   book_.set(bound("c4", "v4"));
   book_.set(volume("v5"));
@@ -308,7 +308,7 @@ TEST_F(Limits, AttachedVolumesCountWhoeverUsesThem) {
   book_.set(Attachment{.name = "x2", .node = "a", .driver = "csi", .volume = "v2"});
   EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit");
   EXPECT_EQ(check(claimant("p", {"c2"}), "a"), "none") << "it is attached already";
-  book_.add_pod(claimant("q", {"c1"}), "a");
+  book_.users().add_pod(claimant("q", {"c1"}), "a");
   EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit");
   book_.drop(ThingKind::attachment, "x1");
   EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "volume_limit") << "q still uses it";
@@ -328,7 +328,7 @@ TEST_F(Limits, AnAttachmentWithoutAVolumeOfADriverIsNotCounted) {
 }
 
 TEST_F(Limits, AVolumeIsCountedAsWhatItIsNow) {
-  book_.add_pod(claimant("q", {"c1", "c2"}), "a");
+  book_.users().add_pod(claimant("q", {"c1", "c2"}), "a");
   book_.set(csi("v2", "another"));
   EXPECT_EQ(check(claimant("p", {"c3"}), "a"), "none") << "v2 is of another driver now";
   book_.set(csi("v2", "csi"));
@@ -340,7 +340,7 @@ TEST_F(Limits, AVolumeIsCountedAsWhatItIsNow) {
 TEST_F(Limits, AVolumeThatIsStillToBeMadeCounts) {
   book_.set(waiting("w1", 1, "made"));
   book_.set(waiting("w2", 1, "made"));
-  book_.add_pod(claimant("q", {"c1", "w1"}), "a");
+  book_.users().add_pod(claimant("q", {"c1", "w1"}), "a");
   EXPECT_EQ(check(claimant("p", {"w2"}), "a"), "volume_limit");
   EXPECT_EQ(check(claimant("p", {"w1"}), "a"), "none") << "it is counted already";
   Claim made = bound("w1", "v1");
@@ -356,9 +356,9 @@ TEST_F(Limits, AVolumeThatIsStillToBeMadeCounts) {
 }
 
 TEST_F(Limits, APodOnTheNodeIsNotCountedTwice) {
-  book_.add_pod(claimant("p", {"c1", "c2"}), "a");
+  book_.users().add_pod(claimant("p", {"c1", "c2"}), "a");
   EXPECT_EQ(check(claimant("p", {"c1", "c2"}), "a"), "none");
-  book_.add_pod(claimant("q", {"c3"}), "a");
+  book_.users().add_pod(claimant("q", {"c3"}), "a");
   EXPECT_EQ(check(claimant("p", {"c1", "c2"}), "a"), "volume_limit") << "as if it were new";
 }
 
@@ -459,9 +459,9 @@ TEST_F(Volumes, TheFirstReasonIsSaid) {
   book_.set(alone);
   book_.set(NodeVolumeLimits{.node = "a", .most = {{"csi", 0}}});
   book_.set(waiting("w", 1, "local"));
-  book_.add_pod(claimant("q", {"c"}), "b");
+  book_.users().add_pod(claimant("q", {"c"}), "b");
   EXPECT_EQ(check(claimant("p", {"w", "c"}), "a"), "volume_in_use");
-  book_.remove_pod("q");
+  book_.users().remove_pod("q");
   EXPECT_EQ(check(claimant("p", {"w", "c"}), "a"), "volume_limit");
   book_.drop(ThingKind::node_volume_limits, "a");
   EXPECT_EQ(check(claimant("p", {"w", "c"}), "a"), "volume_node");

@@ -2,6 +2,7 @@
 // only what is true in the end.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -148,8 +149,8 @@ Answer ask(const VolumeBook& book, const PodSpec& pod, const NodeSpec& node) {
   for (const Claim* claim : needs.waiting) answer.waiting.push_back(claim->name);
   answer.exclusive = needs.exclusive;
   if (!needs.trouble.empty()) return answer;
-  answer.code = book.check(needs, node);
-  if (answer.code == ReasonCode::none) answer.steps = book.plan(needs, node);
+  answer.code = book.filter().check(needs, node);
+  if (answer.code == ReasonCode::none) answer.steps = book.filter().plan(needs, node);
   return answer;
 }
 
@@ -188,13 +189,13 @@ class World {
       case 2: {
         const PodSpec pod = random_pod(dice);
         pods_[pod.uid] = {pod, numbered(dice, "n", 3)};
-        book_.add_pod(pod, pods_[pod.uid].second);
+        book_.users().add_pod(pod, pods_[pod.uid].second);
         break;
       }
       case 3: {
         const std::string uid = numbered(dice, "p", 4);
         pods_.erase(uid);
-        book_.remove_pod(uid);
+        book_.users().remove_pod(uid);
         break;
       }
       case 4: {
@@ -205,25 +206,25 @@ class World {
           way.steps.push_back(
               {.claim = claim, .volume = dice.one_in(3) ? "" : numbered(dice, "v", 5)});
         }
-        book_.reserve(uid, way.steps, way.node);
+        book_.reservations().reserve(uid, way.steps, way.node);
         ways_[uid] = way;
         break;
       }
       case 5: {
         const std::string uid = numbered(dice, "p", 4);
         ways_.erase(uid);
-        book_.release(uid);
+        book_.reservations().release(uid);
         break;
       }
       default: set(random_thing(dice)); break;
     }
   }
 
-  [[nodiscard]] VolumeBook rebuilt() const {
-    VolumeBook book;
-    for (const auto& [uid, pod] : pods_) book.add_pod(pod.first, pod.second);
-    for (auto at = things_.rbegin(); at != things_.rend(); ++at) tell(book, at->second);
-    for (const auto& [uid, way] : ways_) book.reserve(uid, way.steps, way.node);
+  [[nodiscard]] std::unique_ptr<VolumeBook> rebuilt() const {
+    auto book = std::make_unique<VolumeBook>();
+    for (const auto& [uid, pod] : pods_) book->users().add_pod(pod.first, pod.second);
+    for (auto at = things_.rbegin(); at != things_.rend(); ++at) tell(*book, at->second);
+    for (const auto& [uid, way] : ways_) book->reservations().reserve(uid, way.steps, way.node);
     return book;
   }
   [[nodiscard]] VolumeBook& book() { return book_; }
@@ -231,10 +232,10 @@ class World {
   bool lift_and_put_back() {
     bool any = false;
     for (const auto& [uid, pod] : pods_) {
-      const auto lifted = book_.lift(uid);
+      const auto lifted = book_.users().lift(uid);
       any = any || lifted.has_value();
-      RC_ASSERT(!book_.lift(uid).has_value());
-      if (lifted) book_.add_pod(*lifted, pod.second);
+      RC_ASSERT(!book_.users().lift(uid).has_value());
+      if (lifted) book_.users().add_pod(*lifted, pod.second);
     }
     return any;
   }
@@ -267,7 +268,7 @@ RC_GTEST_PROP(VolumeProperty, AnswersDependOnWhatIsTrueInTheEnd,
   World world;
   for (const auto seed : seeds) {
     world.step(seed);
-    RC_ASSERT(ask_all(world.book()) == ask_all(world.rebuilt()));
+    RC_ASSERT(ask_all(world.book()) == ask_all(*world.rebuilt()));
   }
 }
 
@@ -289,17 +290,17 @@ RC_GTEST_PROP(VolumeProperty, ReserveThenReleaseIsIdentity,
     pod.around.claims = {{.name = "c0"}, {.name = "c1"}};
     const auto needs = world.book().look_up(pod);
     if (!needs.trouble.empty()) break;
-    if (world.book().check(needs, make_node(node)) != ReasonCode::none) continue;
-    const auto steps = world.book().plan(needs, make_node(node));
-    world.book().reserve("new", steps, node);
+    if (world.book().filter().check(needs, make_node(node)) != ReasonCode::none) continue;
+    const auto steps = world.book().filter().plan(needs, make_node(node));
+    world.book().reservations().reserve("new", steps, node);
     const auto again = world.book().look_up(pod);
-    RC_ASSERT(world.book().check(again, make_node(node)) == ReasonCode::none);
-    RC_ASSERT(world.book().plan(again, make_node(node)) == steps);
+    RC_ASSERT(world.book().filter().check(again, make_node(node)) == ReasonCode::none);
+    RC_ASSERT(world.book().filter().plan(again, make_node(node)) == steps);
     PodSpec other = pod;
     other.uid = "other";
     const auto after = ask(world.book(), other, make_node(node));
     if (after.code == ReasonCode::none) RC_ASSERT(after.steps == steps);
-    world.book().release("new");
+    world.book().reservations().release("new");
     RC_ASSERT(ask_all(world.book()) == before);
   }
 }

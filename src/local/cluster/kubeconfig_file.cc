@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "kube/small_file.h"
+#include "base/file.h"
 
 namespace stowage::local {
 namespace {
@@ -41,7 +41,7 @@ Status check_replaceable(const std::string& path) {
     return fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   }
   if (!S_ISREG(info.st_mode)) return fail(fmt::format("{} is not a file; name another one", path));
-  STOWAGE_TRY(text, kube::read_small_file(path));
+  STOWAGE_TRY(text, base::read_file(path));
   if (text.empty()) return {};
   const auto writer = writer_of(text);
   if (!writer) {
@@ -126,7 +126,7 @@ Status write_kubeconfig(const std::string& path, const std::string& server_url) 
 }
 
 void remove_kubeconfig(const std::string& path) {
-  const auto text = kube::read_small_file(path);
+  const auto text = base::read_file(path);
   if (text && text->starts_with(mark())) ::unlink(path.c_str());
 }
 

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "base/file.h"
 #include "base/nearest.h"
 #include "base/quantity.h"
-#include "kube/small_file.h"
 #include "local/names.h"
 
 namespace stowage::local {
@@ -234,7 +234,7 @@ Result<std::vector<NodeGroup>> parse_mix(const std::string& file, const std::str
 }
 
 Result<std::vector<NodeGroup>> read_mix_file(const std::string& file) {
-  STOWAGE_TRY(text, kube::read_small_file(file));
+  STOWAGE_TRY(text, base::read_file(file));
   return parse_mix(file, text);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "kube/object_path.h"
 #include "local/fleet/fleet.h"
 #include "local/kubelet/local_kubelets.h"
 
@@ -15,11 +16,6 @@ constexpr std::chrono::microseconds kPauseAfterFailure = std::chrono::seconds{1}
 constexpr net::Duration kDeadline = std::chrono::seconds{30};
 constexpr std::size_t kSlice = 256;
 
-std::string pod_path(const ObjectName& pod) {
-  return fmt::format("/api/v1/namespaces/{}/pods/{}", net::percent_encode(pod.ns),
-                     net::percent_encode(pod.name));
-}
-
 // A change of the status of the very pod, or none at all if its name is another one's by now.
 kube::ApiCall status_call(const KubeletTask& task, json::object status) {
   json::object patch;
@@ -28,7 +24,7 @@ kube::ApiCall status_call(const KubeletTask& task, json::object status) {
   std::string body;
   append_json(body, patch);
   return {.method = "PATCH",
-          .target = pod_path(task.pod) + "/status",
+          .target = kube::core_path(task.pod.ns, "pods", task.pod.name) + "/status",
           .body = std::move(body),
           .content_type = "application/strategic-merge-patch+json"};
 }
@@ -39,7 +35,9 @@ kube::ApiCall delete_call(const KubeletTask& task) {
                                  {"kind", "DeleteOptions"},
                                  {"gracePeriodSeconds", 0},
                                  {"preconditions", {{"uid", task.uid}}}});
-  return {.method = "DELETE", .target = pod_path(task.pod), .body = std::move(body)};
+  return {.method = "DELETE",
+          .target = kube::core_path(task.pod.ns, "pods", task.pod.name),
+          .body = std::move(body)};
 }
 
 }  // namespace

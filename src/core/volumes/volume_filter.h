@@ -1,0 +1,52 @@
+// May a pod go to a node with its claims, and what has to be bound for it there? A view of the
+// store, the users and the reservations: it changes nothing. Follows what the kube-scheduler
+// plugins VolumeBinding, VolumeZone, NodeVolumeLimits and VolumeRestrictions enforce.
+//
+// What a check of a node costs grows with the pod's claims and with what that node reaches, not
+// with the cluster. Ties: by size, then by name.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/model/event.h"
+#include "core/model/node.h"
+#include "core/model/reason.h"
+#include "core/volumes/claim_reservations.h"
+#include "core/volumes/volume_needs.h"
+#include "core/volumes/volume_store.h"
+#include "core/volumes/volume_users.h"
+
+namespace stowage::core {
+
+class VolumeFilter {
+ public:
+  VolumeFilter(const VolumeStore& store, const VolumeUsers& users,
+               const ClaimReservations& reservations)
+      : store_(store), users_(users), reservations_(reservations) {}
+
+  // Requires: no trouble. none, volume_in_use, volume_limit, volume_node or volume_none, in this
+  // order.
+  [[nodiscard]] ReasonCode check(const VolumeNeeds& needs, const NodeSpec& node) const;
+  // What has to be bound before the pod can be. Requires: check() gave none.
+  [[nodiscard]] std::vector<ClaimStep> plan(const VolumeNeeds& needs, const NodeSpec& node) const;
+
+ private:
+  using Chosen = std::set<std::string>;  // names of volumes
+  [[nodiscard]] bool reaches_bound(const VolumeNeeds& needs, const NodeSpec& node) const;
+  // Unset: a claim finds no volume, and none can be made for it here.
+  [[nodiscard]] std::optional<std::vector<ClaimStep>> steps_on(const VolumeNeeds& needs,
+                                                               const NodeSpec& node) const;
+  [[nodiscard]] std::vector<const Volume*> promised(const Claim& claim, const PodSpec& asker) const;
+  [[nodiscard]] const Volume* volume_for(const Claim& claim, const PodSpec& asker,
+                                         const NodeSpec& node, const Chosen& chosen) const;
+  [[nodiscard]] bool can_be_made(const Claim& claim, const NodeSpec& node) const;
+
+  const VolumeStore& store_;
+  const VolumeUsers& users_;
+  const ClaimReservations& reservations_;
+};
+
+}  // namespace stowage::core
