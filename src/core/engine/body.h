@@ -18,7 +18,9 @@
 #include "core/engine/beyond.h"
 #include "core/engine/engine.h"
 #include "core/engine/loads.h"
+#include "core/engine/nominations.h"
 #include "core/engine/planner.h"
+#include "core/engine/preemption_planner.h"
 #include "core/engine/waiting.h"
 #include "core/peers/peers.h"
 #include "core/quota/book.h"
@@ -157,53 +159,21 @@ class Engine::Body {
   // A pod left a namespace with a quota: others of it may go elsewhere than to the node it left.
   void wake_namespace(const std::string& pod_name);
 
-  struct Clearing;
-
-  // ---- rooms (rooms.cc): what is kept for a pod until all of it is there
-  struct Room {
-    PodSpec pod;
-    std::string node;
-    Assignment target;
-    std::vector<std::string> victims;  // uids of pods that were told to go
-    base::Instant until;
-    bool preempts = false;
-    bool from_api = false;  // somebody else said so, in the pod's status
-    std::string uid;        // of the room in the ledger
-  };
-  void open_room(Room room);
-  // Takes the room's part out of the ledger, or puts it (all that is free of it) in again.
-  NodeIndex lift_room(const std::string& uid);
-  Ledger::Room keep_room(Room& room);
-  NodeIndex close_room(const std::string& uid, bool tell);
+  // ---- nominations (rooms.cc): what is kept for a pod until all of it is there
+  void close_nominations(const std::string& node);
   void serve_rooms(NodeIndex node);
   void serve_line(NodeIndex node, const Line& line);
   // Room on the node that the API says the pod is nominated to, whoever did that.
   void honour_nomination(const PodSpec& pod, const std::string& node);
   void expire_rooms();
   void reserve_for_starving();
-  std::optional<Clearing> nearest_room(const PodSpec& pod, Shape& shape);
-  void close_rooms_on(const std::string& node);
-  [[nodiscard]] bool victims_pending(const Room& room) const;
+  std::optional<VictimPlan> nearest_room(const PodSpec& pod, Shape& shape);
 
   // ---- preemption (preemption.cc)
-  // The pods that have to go from the node so that the pod fits, out of `candidates`, those that
-  // had better stay first; `leaving` ones go anyway. Unset: it does not help.
-  std::optional<Clearing> clear(const PodSpec& pod, const Shape& shape, NodeIndex node,
-                                const std::vector<PodIndex>& candidates,
-                                const std::vector<PodIndex>& leaving);
-  void weigh(Clearing& clearing) const;
+  [[nodiscard]] PreemptionPlanner preemption_planner();
+  std::optional<VictimPlan> plan_preemption(const Attempt& attempt);
   // Evicts pods, or takes room from others, for this one. True: it has its place now.
   bool make_way(Attempt& attempt, Refusal& refusal);
-  std::optional<Clearing> cheapest_clearing(Attempt& attempt);
-  struct Prospect;
-  std::vector<Prospect> prospects(const Attempt& attempt);
-  struct OnNode;
-  [[nodiscard]] bool may_evict(const PodSpec& pod, const PodRecord& other) const;
-  OnNode less_important(const PodSpec& pod, NodeIndex node);
-  // The pod as it counts in a dry run: of a room all that it is to become.
-  [[nodiscard]] PodRecord as_it_will_be(PodIndex pod) const;
-  [[nodiscard]] bool selects_pod(const Budget& budget, const Labels& labels) const;
-  [[nodiscard]] std::vector<std::uint8_t> breaks_budget(const std::vector<PodIndex>& pods) const;
 
   // ---- guests (guests.cc)
   struct Guest {
@@ -266,15 +236,12 @@ class Engine::Body {
     std::uint64_t asked = 0;
   };
   std::map<WishKey, WishPlanner> wish_planners_;
-  std::uint64_t wishes_ = 0;  // asked for
-  // While preemption looks at nodes: which budgets select pods with these labels, of peers_.
-  using Selected = std::map<std::pair<const Labels*, const Budget*>, bool>;
-  mutable std::optional<Selected> selected_;
+  std::uint64_t wishes_ = 0;                                  // asked for
   std::unordered_map<std::string, Guest> guests_;             // lookup only
   std::set<std::pair<base::Instant, std::string>> runs_out_;  // of holds
   std::vector<NodeIndex> next_asked_;  // by node: which one was asked about after it, last time
   Waiting waiting_;
-  std::map<std::string, Room> rooms_;                          // by uid of the pod
+  Nominations nominations_{ledger_};
   std::unordered_map<std::string, Binding> binding_;           // lookup only
   std::unordered_map<std::string, base::Instant> refused_at_;  // lookup only
   std::map<std::int32_t, std::int64_t> priorities_;            // of pods on nodes: how many

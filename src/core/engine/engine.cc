@@ -63,7 +63,8 @@ Engine::Counters Engine::Body::counters() const {
   counters.resting = waiting_.resting();
   counters.binding = binding_.size();
   counters.held = guests_.size();
-  counters.rooms = rooms_.size();
+  counters.rooms = nominations_.all().size();
+  counters.rooms_opened = nominations_.opened();
   counters.by_others = waiting_.due().size();
   counters.loads = loads_.size();
   return counters;
@@ -178,7 +179,7 @@ void Engine::Body::node_changed(const NodeSpec& spec) {
   const NodeIndex known = ledger_.find_node(spec.name);
   const NodeSpec* was = known.valid() && ledger_.present(known) ? &ledger_.spec(known) : nullptr;
   const bool moved = was == nullptr || was->labels != spec.labels || was->taints != spec.taints;
-  if (was != nullptr && was->cards != spec.cards) close_rooms_on(spec.name);
+  if (was != nullptr && was->cards != spec.cards) close_nominations(spec.name);
   const NodeIndex node = ledger_.upsert_node(spec);
   refresh_load(spec.name);
   if (moved) {
@@ -190,13 +191,17 @@ void Engine::Body::node_changed(const NodeSpec& spec) {
   wake(node);
 }
 
+void Engine::Body::close_nominations(const std::string& node) {
+  for (const auto& uid : nominations_.on_node(node)) nominations_.close(uid, out_);
+}
+
 void Engine::Body::on(const QuotaChanged& e) {
   quotas_.set(e.quotas, ledger_);
   run_or_defer({.kind = Step::Kind::parked});
 }
 
 void Engine::Body::on(const NodeGone& e) {
-  close_rooms_on(e.name);
+  close_nominations(e.name);
   loads_.forget(e.name);
   ledger_.remove_node(e.name);
   quotas_.node_gone(e.name, ledger_);
@@ -219,7 +224,8 @@ void Engine::Body::on(const PodPending& e) {
   const auto rests_until = waiting_.rests_until(e.pod.uid);
   if (came) waiting_.remove(e.pod.uid);
   if (rests_until) return waiting_.rest(e.pod, *came, *rests_until);
-  const NodeIndex left = close_room(e.pod.uid, true);  // it was for what the pod wanted before
+  const NodeIndex left =
+      nominations_.close(e.pod.uid, out_);  // it was for what the pod wanted before
   place(e.pod, came ? *came : arrivals_++, came ? Try::again : Try::first);
   if (left.valid()) wake(left);
 }
@@ -234,7 +240,7 @@ void Engine::Body::on(const PodSeenBound& e) {
   failures_.erase(e.pod.uid);
   forget_guest(e.pod.uid);
   refused_at_.erase(e.pod.uid);
-  const NodeIndex room = close_room(e.pod.uid, false);
+  const NodeIndex room = nominations_.close(e.pod.uid);
   const PodIndex known = ledger_.find_pod(e.pod.uid);
   const NodeIndex was_on = known.valid() ? ledger_.pod(known).node : NodeIndex{};
   const std::uint64_t changes = ledger_.change_count();
@@ -303,7 +309,7 @@ void Engine::Body::on(const PodGone& e) {
   failures_.erase(e.uid);
   refused_at_.erase(e.uid);
   forget_guest(e.uid);
-  const NodeIndex room = close_room(e.uid, false);
+  const NodeIndex room = nominations_.close(e.uid);
   if (room.valid()) wake(room);
   if (waiting_.remove(e.uid)) return;
   binding_.erase(e.uid);
@@ -334,7 +340,7 @@ void Engine::Body::on(const StandDown& /*unused*/) {
   agenda_.clear();
   failures_.clear();
   refused_at_.clear();
-  while (!rooms_.empty()) (void)close_room(std::string(rooms_.begin()->first), false);
+  while (!nominations_.empty()) nominations_.close(std::string(nominations_.all().begin()->first));
   std::set<std::string> unsettled;
   for (const auto& [uid, binding] : binding_) unsettled.insert(uid);
   binding_.clear();

@@ -66,14 +66,14 @@ struct Engine::Body::Candidates {
 // cards it needs no room.
 class Engine::Body::OwnRoom {
  public:
-  OwnRoom(Body& body, const std::string& uid) : body_(body), uid_(uid) { body_.lift_room(uid); }
+  OwnRoom(Body& body, const std::string& uid) : body_(body), uid_(uid) {
+    body_.nominations_.lift(uid);
+  }
   ~OwnRoom() {
-    const auto room = body_.rooms_.find(uid_);
-    if (room == body_.rooms_.end()) return;
     if (body_.guests_.contains(uid_)) {
-      body_.close_room(uid_, false);
+      body_.nominations_.close(uid_);
     } else {
-      body_.keep_room(room->second);
+      body_.nominations_.keep(uid_);
     }
   }
   OwnRoom(const OwnRoom&) = delete;
@@ -347,14 +347,10 @@ void Engine::Body::on(const PodHeld& e) {
     return reject(e.pod.uid, valid.error().message);
   }
   // What was promised is given away already; rooms keep what is left.
-  for (const auto& [uid, room] : rooms_) {
-    if (room.node == e.node) lift_room(uid);
-  }
+  for (const auto& uid : nominations_.on_node(e.node)) nominations_.lift(uid);
   hold_promised(e);
-  if (guests_.contains(e.pod.uid)) close_room(e.pod.uid, false);
-  for (auto& [uid, room] : rooms_) {
-    if (room.node == e.node) keep_room(room);
-  }
+  if (guests_.contains(e.pod.uid)) nominations_.close(e.pod.uid);
+  for (const auto& uid : nominations_.on_node(e.node)) nominations_.keep(uid);
 }
 
 void Engine::Body::hold_promised(const PodHeld& e) {
@@ -408,8 +404,7 @@ PreemptAnswer Engine::Body::preempt(const PreemptAsk& ask) {
     std::vector<std::string> victims;
     const auto fits = [&] {
       std::vector<PodIndex> gone{ledger_.find_pod(ask.pod.uid)};
-      const auto own = rooms_.find(ask.pod.uid);
-      if (own != rooms_.end()) gone.push_back(ledger_.find_pod(own->second.uid));
+      gone.push_back(nominations_.kept_for(ask.pod.uid));
       for (const auto& uid : victims) gone.push_back(ledger_.find_pod(uid));
       Ledger left = ledger_.without(node, gone);
       const Shape shape = make_shape(pod, left);

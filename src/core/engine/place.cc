@@ -10,7 +10,7 @@ bool Engine::Body::place(const PodSpec& asked, std::uint64_t arrival, Try which)
   PodSpec scratch;
   const PodSpec& pod = bounded(asked, scratch);
   // What is kept for the pod is free for it, and for nobody else, while it is judged.
-  const NodeIndex room = lift_room(asked.uid);
+  const NodeIndex room = nominations_.lift(asked.uid);
   Planner& planner = planner_of(pod);
   Planner::Entry& entry = planner.entry_for(pod);
   Attempt attempt{.asked = asked,
@@ -32,8 +32,7 @@ bool Engine::Body::place(const PodSpec& asked, std::uint64_t arrival, Try which)
   }
   ++counters_.refused;
   if (choice.held_back) ++counters_.held_back;
-  const auto kept = rooms_.find(asked.uid);
-  if (kept != rooms_.end()) keep_room(kept->second);
+  nominations_.keep(asked.uid);
   refuse(attempt, choice.held_back);
   return ledger_.find_pod(asked.uid).valid();
 }
@@ -56,7 +55,7 @@ Planner::Choice Engine::Body::choose(Attempt& attempt) {
 
 ReasonCode Engine::Body::check(const Attempt& attempt, NodeIndex node) {
   const ReasonCode now = attempt.beyond.check(node);
-  if (now != ReasonCode::none || rooms_.empty() || !attempt.pod.around.demands()) return now;
+  if (now != ReasonCode::none || nominations_.empty() || !attempt.pod.around.demands()) return now;
   return check_with_rooms(attempt.pod, node);
 }
 
@@ -99,7 +98,7 @@ void Engine::Body::settle(Attempt& attempt, NodeIndex node) {
   teach_others(pod, placed, attempt.which);
   attempt.planner.work();
   refused_at_.erase(pod.uid);
-  close_room(pod.uid, false);
+  nominations_.close(pod.uid);
   // The pod may live in the queue that it leaves now: nothing of the attempt is used from here on.
   std::string uid = pod.uid;
   binding_.insert_or_assign(uid, std::move(binding));
@@ -157,7 +156,7 @@ void Engine::Body::refuse(Attempt& attempt, bool held_back) {
   Refusal refusal = first ? refusal_of(attempt, held_back) : Refusal{};
   if (make_way(attempt, refusal)) return;
   const PodSpec& asked = attempt.asked;
-  if (first && !asked.nominated.empty() && !rooms_.contains(asked.uid)) {
+  if (first && !asked.nominated.empty() && nominations_.find(asked.uid) == nullptr) {
     honour_nomination(asked, asked.nominated);  // from before a restart, or by somebody else
   }
   if (first || !refusal.making_room_on.empty()) {
@@ -200,9 +199,9 @@ Refusal Engine::Body::refusal_of(Attempt& attempt, bool held_back) {
     std::stable_sort(refusal.counts.begin(), refusal.counts.end(),
                      [](const ReasonCount& a, const ReasonCount& b) { return a.nodes > b.nodes; });
   }
-  for (const auto& [uid, room] : rooms_) {
+  for (const auto& [uid, room] : nominations_.all()) {
     if (uid == attempt.asked.uid || !asks_for_cards(attempt.pod)) continue;
-    const PodIndex kept = ledger_.find_pod(room.uid);
+    const PodIndex kept = nominations_.kept_for(uid);
     if (!kept.valid()) continue;
     const PodRecord& record = ledger_.pod(kept);
     refusal.kept_cards += static_cast<std::int64_t>(record.charges.size()) + record.unnamed.whole;

@@ -1,71 +1,19 @@
-// Rooms: what is kept on a node for one pod until all of it is there. A pod that evicts others gets
-// one, so that nobody takes the room that its victims leave; a pod that has waited long for several
-// cards of one node gets one, which grows as cards fall free. Others are placed around it.
+// Nominations at work: who gets one, who is served when more of it is there, and when it ends.
 #include <algorithm>
 #include <bit>
+#include <set>
+#include <string_view>
 
 #include "core/engine/body.h"
-#include "core/engine/clearing.h"
 
 namespace stowage::core {
-namespace {
-
-std::string room_uid(const std::string& pod) { return "room/" + pod; }
-
-std::int32_t cards_wanted(const PodSpec& pod) {
-  std::int32_t cards = 0;
-  for (const auto& container : pod.containers) cards += container.gpu.count;
-  return cards;
-}
-
-}  // namespace
-
-void Engine::Body::open_room(Room room) {
-  close_room(room.pod.uid, false);
-  room.uid = room_uid(room.pod.uid);
-  Room& kept = rooms_.insert_or_assign(room.pod.uid, std::move(room)).first->second;
-  const Ledger::Room part = keep_room(kept);
-  ++counters_.rooms_opened;
-  if (kept.from_api) return;
-  out_.emplace_back(Nominate{.uid = kept.pod.uid,
-                             .node = kept.node,
-                             .cards = part.cards,
-                             .wanted = cards_wanted(kept.pod),
-                             .preempts = kept.preempts});
-}
-
-Ledger::Room Engine::Body::keep_room(Room& room) {
-  const NodeIndex node = ledger_.find_node(room.node);
-  if (!node.valid() || !ledger_.present(node)) return {};
-  if (ledger_.find_pod(room.uid).valid()) return {};
-  return ledger_.keep_room(room.pod, room.uid, node, room.target);
-}
-
-NodeIndex Engine::Body::lift_room(const std::string& uid) {
-  const auto found = rooms_.find(uid);
-  if (found == rooms_.end()) return {};
-  const PodIndex kept = ledger_.find_pod(found->second.uid);
-  if (!kept.valid()) return {};
-  const NodeIndex node = ledger_.pod(kept).node;
-  ledger_.release(kept);
-  return node;
-}
-
-NodeIndex Engine::Body::close_room(const std::string& uid, bool tell) {
-  const auto found = rooms_.find(uid);
-  if (found == rooms_.end()) return {};
-  const NodeIndex node = lift_room(uid);
-  if (tell && !found->second.from_api) out_.emplace_back(Nominate{.uid = uid, .node = {}});
-  rooms_.erase(found);
-  return node;
-}
 
 // Most urgent first. Each is tried with its own room free, and keeps more of it if it must wait on.
 void Engine::Body::serve_rooms(NodeIndex node) {
-  if (rooms_.empty()) return;
+  if (nominations_.empty()) return;
   Line line;
   const std::string& name = ledger_.name(node);
-  for (auto& [uid, room] : rooms_) {
+  for (const auto& [uid, room] : nominations_.all()) {
     if (room.node != name) continue;
     const std::uint64_t arrival = waiting_.arrival_of(uid).value_or(0);
     line.emplace(Waiting::Place{.urgency = -std::int64_t{room.pod.priority}, .arrival = arrival},
@@ -79,12 +27,11 @@ void Engine::Body::serve_line(NodeIndex node, const Line& line) {
     if (deferring())
       return defer({.kind = Step::Kind::rooms, .node = node, .line = {at, line.end()}});
     const auto& [place_in_line, uid] = *at;
-    const auto found = rooms_.find(uid);
-    if (found == rooms_.end()) continue;
+    if (nominations_.find(uid) == nullptr) continue;
     const PodSpec* parked = waiting_.parked(uid);
-    if (parked == nullptr) {  // somebody else schedules it: all that is to be had is kept
-      lift_room(uid);
-      keep_room(found->second);
+    if (parked == nullptr) {  // another scheduler places it: all that is to be had is kept
+      nominations_.lift(uid);
+      nominations_.keep(uid);
       continue;
     }
     const PodSpec pod = *parked;
@@ -92,27 +39,10 @@ void Engine::Body::serve_line(NodeIndex node, const Line& line) {
   }
 }
 
-bool Engine::Body::victims_pending(const Room& room) const {
-  return std::any_of(room.victims.begin(), room.victims.end(),
-                     [&](const std::string& uid) { return ledger_.find_pod(uid).valid(); });
-}
-
-void Engine::Body::close_rooms_on(const std::string& node) {
-  std::vector<std::string> owners;
-  for (const auto& [uid, room] : rooms_) {
-    if (room.node == node) owners.push_back(uid);
-  }
-  for (const auto& uid : owners) close_room(uid, true);
-}
-
 void Engine::Body::expire_rooms() {
-  std::vector<std::string> over;
-  for (const auto& [uid, room] : rooms_) {
-    if (room.until <= now_) over.push_back(uid);
-  }
-  for (const auto& uid : over) {
+  for (const auto& uid : nominations_.expired(now_)) {
     refused_at_.insert_or_assign(uid, now_);  // others that wait have their turn first
-    const NodeIndex node = close_room(uid, true);
+    const NodeIndex node = nominations_.close(uid, out_);
     if (node.valid()) wake(node);
   }
 }
@@ -120,18 +50,15 @@ void Engine::Body::expire_rooms() {
 // At most one new room at a time, for the pod that has waited longest among the most important.
 void Engine::Body::reserve_for_starving() {
   if (options_.patience_ns <= 0) return;
-  const auto starving = std::count_if(rooms_.begin(), rooms_.end(), [](const auto& entry) {
-    return !entry.second.preempts && !entry.second.from_api;
-  });
   const auto most = std::max<std::size_t>(
       1, ledger_.node_count() / static_cast<std::size_t>(std::max(1, options_.nodes_per_room)));
-  if (static_cast<std::size_t>(starving) >= most) return;
+  if (nominations_.for_starving() >= most) return;
   const PodSpec* longest = nullptr;
   base::Instant since;
   Waiting::Group* its_group = nullptr;
   for (const Waiting::Row& row : waiting_.rows()) {
     const PodSpec& pod = row.group->first();
-    if (row.group->shape.cards < 2 || rooms_.contains(pod.uid)) continue;
+    if (row.group->shape.cards < 2 || nominations_.find(pod.uid) != nullptr) continue;
     const auto refused = refused_at_.find(pod.uid);
     if (refused == refused_at_.end() || refused->second.ns + options_.patience_ns > now_.ns) {
       continue;
@@ -152,15 +79,15 @@ void Engine::Body::reserve_for_starving() {
     refused_at_.insert_or_assign(pod.uid, now_);  // no node would do even if it were empty
     return;
   }
-  open_room({.pod = pod,
-             .node = ledger_.name(found->node),
-             .target = found->cards,
-             .victims = {},
-             .until = {now_.ns + options_.room_ns}});
+  nominations_.open({.pod = pod,
+                     .node = ledger_.name(found->node),
+                     .target = found->cards,
+                     .until = {now_.ns + options_.room_ns}},
+                    out_);
 }
 
 // The node that lacks least: most cards idle, fewest pods to wait for.
-std::optional<Engine::Body::Clearing> Engine::Body::nearest_room(const PodSpec& pod, Shape& shape) {
+std::optional<VictimPlan> Engine::Body::nearest_room(const PodSpec& pod, Shape& shape) {
   constexpr std::size_t kLookAt = 16;
   shape.learn_names(ledger_);
   struct Near {
@@ -171,16 +98,15 @@ std::optional<Engine::Body::Clearing> Engine::Body::nearest_room(const PodSpec& 
     auto key() const { return std::tuple(missing, pods, rank); }
   };
   std::vector<Near> near;
+  std::set<std::string_view> taken;
+  for (const auto& [uid, made] : nominations_.all()) taken.insert(made.node);
   const Planner& planner = planner_of(pod);
   for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
     const NodeIndex node(n);
     const NodeState& state = ledger_.state(node);
     if (!state.schedulable || std::popcount(state.healthy) < shape.cards) continue;
     if (!curable(planner.verdict(shape, node).code)) continue;
-    const bool taken = std::any_of(rooms_.begin(), rooms_.end(), [&](const auto& entry) {
-      return entry.second.node == ledger_.name(node);
-    });
-    if (taken) continue;
+    if (taken.contains(ledger_.name(node))) continue;
     near.push_back({.missing = shape.cards - std::popcount(state.whole),
                     .pods = ledger_.pods_on(node).size(),
                     .rank = ledger_.rank(node),
@@ -189,12 +115,14 @@ std::optional<Engine::Body::Clearing> Engine::Body::nearest_room(const PodSpec& 
   const auto nearer = [](const Near& a, const Near& b) { return a.key() < b.key(); };
   const auto few = near.begin() + static_cast<std::ptrdiff_t>(std::min(kLookAt, near.size()));
   std::partial_sort(near.begin(), few, near.end(), nearer);
+  const Beyond more = beyond(pod);
+  PreemptionPlanner victims = preemption_planner();
   for (auto it = near.begin(); it != few; ++it) {
-    std::vector<PodIndex> pods;
+    PotentialVictims potential;
     for (const PodIndex there : ledger_.pods_on(it->node)) {
-      if (!ledger_.pod(there).stays) pods.push_back(there);
+      if (!ledger_.pod(there).stays) potential.pods.push_back(there);
     }
-    std::sort(pods.begin(), pods.end(), [&](PodIndex a, PodIndex b) {
+    std::sort(potential.pods.begin(), potential.pods.end(), [&](PodIndex a, PodIndex b) {
       // Who came last had better be waited for last; who holds many cards is worth waiting for.
       const auto key = [&](PodIndex p) {
         const PodRecord& r = ledger_.pod(p);
@@ -202,18 +130,19 @@ std::optional<Engine::Body::Clearing> Engine::Body::nearest_room(const PodSpec& 
       };
       return key(a) < key(b);
     });
-    if (auto clearing = clear(pod, shape, it->node, pods, {})) return clearing;
+    auto plan = victims.on_node({.pod = pod, .shape = shape, .beyond = more}, it->node, potential);
+    if (plan) return plan;
   }
   return std::nullopt;
 }
 
 ReasonCode Engine::Body::check_with_rooms(const PodSpec& pod, NodeIndex node) {
   std::vector<PodIndex> seated;
-  for (const auto& [uid, room] : rooms_) {
+  for (const auto& [uid, room] : nominations_.all()) {
     if (room.node != ledger_.name(node) || uid == pod.uid || room.pod.priority < pod.priority) {
       continue;
     }
-    const PodIndex kept = ledger_.find_pod(room.uid);
+    const PodIndex kept = nominations_.kept_for(uid);
     if (!kept.valid()) continue;
     peers_.add(kept, node, room.pod);
     seated.push_back(kept);
@@ -232,32 +161,34 @@ void Engine::Body::honour_nomination(const PodSpec& pod, const std::string& node
   PodSpec bare = pod;
   bare.rules = {};
   bare.around = {};
-  std::optional<Clearing> clearing;
+  Assignment target;
+  target.containers.resize(pod.containers.size());
   // Where a device plugin picks the cards, any card that falls free may become its: which ones its
   // scheduler means to free is not known.
   const bool by_number = pod.naming != Naming::always && unnamed_use(unnamed_asks(pod)).shared == 0;
   if (!by_number) {
-    const OnNode others = less_important(bare, node);
-    clearing = clear(bare, make_shape(bare, ledger_), node, others.pods, others.leaving);
+    const Shape shape = make_shape(bare, ledger_);
+    const Beyond more = beyond(bare);
+    PreemptionPlanner victims = preemption_planner();
+    const auto plan = victims.on_node({.pod = bare, .shape = shape, .beyond = more}, node,
+                                      victims.less_important(bare, node));
+    if (plan) target = plan->cards;
   }
-  Assignment none;
-  none.containers.resize(pod.containers.size());
-  open_room({.pod = pod,
-             .node = node_name,
-             .target = clearing ? clearing->cards : none,
-             .victims = {},
-             .until = {now_.ns + options_.preempt_room_ns},
-             .preempts = true,
-             .from_api = true});
+  nominations_.open({.pod = pod,
+                     .node = node_name,
+                     .target = std::move(target),
+                     .until = {now_.ns + options_.preempt_room_ns},
+                     .preempts = true,
+                     .from_api = true},
+                    out_);
 }
 
 void Engine::Body::on(const PodNominated& e) {
   if (auto fine = acceptable(e.pod); !fine) return reject(e.pod.uid, fine.error().message);
   if (ledger_.find_pod(e.pod.uid).valid()) return;
-  const auto known = rooms_.find(e.pod.uid);
-  const bool ours = known != rooms_.end() && !known->second.from_api;
-  if (ours || (known != rooms_.end() && known->second.node == e.node)) return;
-  const NodeIndex left = close_room(e.pod.uid, false);
+  const Nomination* known = nominations_.find(e.pod.uid);
+  if (known != nullptr && (!known->from_api || known->node == e.node)) return;
+  const NodeIndex left = nominations_.close(e.pod.uid);
   if (!e.node.empty()) honour_nomination(e.pod, e.node);
   if (left.valid()) wake(left);
 }

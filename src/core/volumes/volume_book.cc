@@ -255,20 +255,6 @@ void VolumeBook::remove_pod(const std::string& uid) {
   guests_.erase(found);
 }
 
-std::optional<PodSpec> VolumeBook::lift(const std::string& uid) {
-  const auto found = guests_.find(uid);
-  if (found == guests_.end()) return std::nullopt;
-  PodSpec pod{.uid = uid, .name = "/"};
-  pod.around.disks = found->second.disks;
-  for (const auto& [claim, direct] : found->second.claims) {
-    const std::string ns(namespace_of(claim));
-    pod.name = ns + "/";
-    pod.around.claims.push_back({.name = claim.substr(ns.size() + 1), .ephemeral = !direct});
-  }
-  remove_pod(uid);
-  return pod;
-}
-
 void VolumeBook::reserve(const std::string& uid, const std::vector<ClaimStep>& steps,
                          std::string_view node) {
   release(uid);

@@ -38,8 +38,6 @@ class VolumeBook {
   // Only pods with claims or disks are kept. Idempotent: the newest word about a pod counts.
   void add_pod(const PodSpec& pod, std::string_view node);
   void remove_pod(const std::string& uid);
-  // Removes it for a dry run: add_pod() with this puts it back. Unset: it is not kept here.
-  [[nodiscard]] std::optional<PodSpec> lift(const std::string& uid);
   // The volumes that a pod on its way will bind: nobody else is given them. Until release(), or
   // until the API shows them bound to that claim.
   void reserve(const std::string& uid, const std::vector<ClaimStep>& steps, std::string_view node);
@@ -60,10 +58,12 @@ class VolumeBook {
   [[nodiscard]] Needs look_up(const PodSpec& pod) const;
 
   // Requires: no trouble. none, volume_in_use, volume_limit, volume_node or volume_none, in this
-  // order.
-  [[nodiscard]] ReasonCode check(const Needs& needs, const NodeSpec& node) const;
+  // order. `removed`: as if these pods, by their uids, were not on the node.
+  using Uids = std::set<std::string>;
+  [[nodiscard]] ReasonCode check(const Needs& needs, const NodeSpec& node,
+                                 const Uids& removed = {}) const;
   // Is a ReadWriteOncePod claim of the pod in use by another one? Then no node will do.
-  [[nodiscard]] bool claim_taken(const Needs& needs) const;
+  [[nodiscard]] bool claim_taken(const Needs& needs, const Uids& removed = {}) const;
   // What has to be bound before the pod can be. Requires: check() gave none.
   [[nodiscard]] std::vector<ClaimStep> plan(const Needs& needs, const NodeSpec& node) const;
 
@@ -97,7 +97,7 @@ class VolumeBook {
   };
   struct Use {                                  // of one claim, by guests
     std::map<std::string, std::int64_t> nodes;  // how many of them on each
-    std::set<std::string> direct;               // uids of those that use it in their own right
+    Uids direct;                                // of those that use it in their own right
     Mount as;                                   // what is counted for it on these nodes
   };
   struct Hold {  // a step of a pod on its way
@@ -131,8 +131,12 @@ class VolumeBook {
   [[nodiscard]] const Claim* find_claim(const PodSpec& pod, const ClaimUse& use) const;
   [[nodiscard]] std::string trouble_of(const PodSpec& pod) const;
   [[nodiscard]] bool waits(const Claim& claim) const;
-  [[nodiscard]] bool in_use(const Needs& needs, const NodeSpec& node) const;
-  [[nodiscard]] bool over_limit(const Needs& needs, const NodeSpec& node) const;
+  [[nodiscard]] bool in_use(const Needs& needs, const NodeSpec& node, const Uids& removed) const;
+  [[nodiscard]] bool over_limit(const Needs& needs, const NodeSpec& node,
+                                const Uids& removed) const;
+  // By how many claims of these pods each mount on the node is used.
+  [[nodiscard]] std::map<Mount, std::int64_t> uses_by(const Uids& uids,
+                                                      const std::string& node) const;
   [[nodiscard]] bool reaches_bound(const Needs& needs, const NodeSpec& node) const;
   [[nodiscard]] std::int64_t own_uses(const PodSpec& pod, const std::string& node,
                                       const Mount& mount) const;

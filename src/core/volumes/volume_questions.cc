@@ -166,10 +166,10 @@ VolumeBook::Needs VolumeBook::look_up(const PodSpec& pod) const {
   return needs;
 }
 
-ReasonCode VolumeBook::check(const Needs& needs, const NodeSpec& node) const {
+ReasonCode VolumeBook::check(const Needs& needs, const NodeSpec& node, const Uids& removed) const {
   if (!needs.any()) return ReasonCode::none;
-  if (in_use(needs, node)) return ReasonCode::volume_in_use;
-  if (over_limit(needs, node)) return ReasonCode::volume_limit;
+  if (in_use(needs, node, removed)) return ReasonCode::volume_in_use;
+  if (over_limit(needs, node, removed)) return ReasonCode::volume_limit;
   if (!reaches_bound(needs, node)) return ReasonCode::volume_node;
   if (!needs.waiting.empty() && !steps_on(needs, node)) return ReasonCode::volume_none;
   return ReasonCode::none;
@@ -183,18 +183,19 @@ std::vector<ClaimStep> VolumeBook::plan(const Needs& needs, const NodeSpec& node
   return steps;
 }
 
-bool VolumeBook::claim_taken(const Needs& needs) const {
-  for (const auto& claim : needs.exclusive) {
+bool VolumeBook::claim_taken(const Needs& needs, const Uids& removed) const {
+  return std::any_of(needs.exclusive.begin(), needs.exclusive.end(), [&](const auto& claim) {
     const auto use = uses_.find(claim);
-    if (use == uses_.end()) continue;
-    const auto& direct = use->second.direct;
-    if (direct.size() > (direct.contains(needs.pod->uid) ? 1U : 0U)) return true;
-  }
-  return false;
+    if (use == uses_.end()) return false;
+    const Uids& direct = use->second.direct;
+    return std::any_of(direct.begin(), direct.end(), [&](const std::string& uid) {
+      return uid != needs.pod->uid && !removed.contains(uid);
+    });
+  });
 }
 
-bool VolumeBook::in_use(const Needs& needs, const NodeSpec& node) const {
-  if (claim_taken(needs)) return true;
+bool VolumeBook::in_use(const Needs& needs, const NodeSpec& node, const Uids& removed) const {
+  if (claim_taken(needs, removed)) return true;
   const auto& mine = needs.pod->around.disks;
   if (mine.empty()) return false;
   const auto load = loads_.find(node.name);
@@ -202,7 +203,9 @@ bool VolumeBook::in_use(const Needs& needs, const NodeSpec& node) const {
   return std::any_of(mine.begin(), mine.end(), [&](const Disk& disk) {
     auto at = load->second.disks.lower_bound(disk.id);
     for (; at != load->second.disks.end() && at->first == disk.id; ++at) {
-      if (at->second.uid != needs.pod->uid && clash(disk, at->second.disk)) return true;
+      const std::string& uid = at->second.uid;
+      if (uid == needs.pod->uid || removed.contains(uid)) continue;
+      if (clash(disk, at->second.disk)) return true;
     }
     return false;
   });
@@ -219,7 +222,18 @@ std::int64_t VolumeBook::own_uses(const PodSpec& pod, const std::string& node,
   return uses;
 }
 
-bool VolumeBook::over_limit(const Needs& needs, const NodeSpec& node) const {
+std::map<VolumeBook::Mount, std::int64_t> VolumeBook::uses_by(const Uids& uids,
+                                                              const std::string& node) const {
+  std::map<Mount, std::int64_t> uses;
+  for (const std::string& uid : uids) {
+    const auto guest = guests_.find(uid);
+    if (guest == guests_.end() || guest->second.node != node) continue;
+    for (const auto& [claim, direct] : guest->second.claims) ++uses[uses_.at(claim).as];
+  }
+  return uses;
+}
+
+bool VolumeBook::over_limit(const Needs& needs, const NodeSpec& node, const Uids& removed) const {
   const auto limits = limits_.find(node.name);
   if (limits == limits_.end() || limits->second.most.empty()) return false;
   std::set<Mount> wanted;
@@ -234,15 +248,25 @@ bool VolumeBook::over_limit(const Needs& needs, const NodeSpec& node) const {
   const auto found = loads_.find(node.name);
   const Load empty;
   const Load& load = found == loads_.end() ? empty : found->second;
+  const auto away = uses_by(removed, node.name);
+  const auto users_of = [&](const Mount& mount) {
+    const auto there = load.mounts.find(mount);
+    const auto gone = away.find(mount);
+    return (there == load.mounts.end() ? 0 : there->second.all()) -
+           (gone == away.end() ? 0 : gone->second);
+  };
   std::map<std::string, std::int64_t> total;  // with the pod, of drivers that get something new
   for (const auto& mount : wanted) {
-    const auto there = load.mounts.find(mount);
-    const std::int64_t users = there == load.mounts.end() ? 0 : there->second.all();
+    const std::int64_t users = users_of(mount);
     if (users > own_uses(*needs.pod, node.name, mount)) continue;  // others have it there anyway
     const auto count = load.count.find(mount.driver);
     const std::int64_t before = count == load.count.end() ? 0 : count->second;
     const auto sum = total.emplace(mount.driver, before).first;
     if (users == 0) ++sum->second;
+  }
+  for (const auto& [mount, uses] : away) {
+    const auto sum = total.find(mount.driver);
+    if (sum != total.end() && load.mounts.contains(mount) && users_of(mount) == 0) --sum->second;
   }
   return std::any_of(total.begin(), total.end(), [&](const auto& entry) {
     return entry.second > limits->second.most.at(entry.first);
