@@ -142,7 +142,11 @@ std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor,
   };
   if (!has_room() || !preemptor.beyond.trouble().empty()) return std::nullopt;
   Beyond::Removed removed(preemptor.beyond);
-  for (const PodIndex pod : gone) removed.take(pod);
+  const auto take = [&](PodIndex pod) {
+    removed.take(pod);
+    taken_.push_back(pod);
+  };
+  for (const PodIndex pod : gone) take(pod);
   const auto allowed = [&] { return removed.check(node) == ReasonCode::none; };
   if (!allowed()) return std::nullopt;
   VictimPlan plan{
@@ -153,7 +157,7 @@ std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor,
     if (has_room() && allowed()) continue;
     if (view_.search.cut) return std::nullopt;  // it may not have to go
     alone.release(back);
-    removed.take(spared);
+    take(spared);
     plan.victims.push_back(spared);
   }
   if (!has_room()) {

@@ -47,6 +47,8 @@ class PreemptionPlanner {
   // As few of the potential victims as will do. Unset: it does not help if all of them go.
   [[nodiscard]] std::optional<VictimPlan> on_node(const Preemptor& preemptor, NodeIndex node,
                                                   const PotentialVictims& potential);
+  // Pods that dry runs have taken away so far, each as often as it was.
+  [[nodiscard]] const std::vector<PodIndex>& taken() const { return taken_; }
   // The less important pods of the node, in the order in which they are spared.
   [[nodiscard]] PotentialVictims less_important(const PodSpec& pod, NodeIndex node);
 
@@ -62,6 +64,7 @@ class PreemptionPlanner {
   [[nodiscard]] std::vector<std::uint8_t> breaks_budget(const std::vector<PodIndex>& pods);
 
   View view_;
+  std::vector<PodIndex> taken_;
   // Which budgets select pods with these labels (of Peers): asked again and again.
   std::map<std::pair<const Labels*, const Budget*>, bool> selected_;
 };

@@ -83,20 +83,24 @@ void Peers::count(NodeIndex node, std::uint32_t set, std::int32_t pods, std::int
   at->pods += pods;
   at->leaving += leaving;
   if (at->pods == 0) here.erase(at);
-  if (log_.size() >= kLogMax) {
-    log_.erase(log_.begin(), log_.begin() + kLogMax / 2);
-    log_start_ += kLogMax / 2;
-  }
-  log_.push_back({.node = node,
-                  .set = set,
-                  .pods = static_cast<std::int8_t>(pods),
-                  .leaving = static_cast<std::int8_t>(leaving)});
+  log({.node = node,
+       .set = set,
+       .pods = static_cast<std::int8_t>(pods),
+       .leaving = static_cast<std::int8_t>(leaving)});
   Set& counted = sets_[set];
   if (counted.pods == 0 && empty_sets_.erase(set) > 0) empty_bytes_ -= counted.key.size();
   counted.pods += pods;
   if (counted.pods != 0) return;
   empty_sets_.insert(set);
   empty_bytes_ += counted.key.size();
+}
+
+void Peers::log(const Change& change) {
+  if (log_.size() >= kLogMax) {
+    log_.erase(log_.begin(), log_.begin() + kLogMax / 2);
+    log_start_ += kLogMax / 2;
+  }
+  log_.push_back(change);
 }
 
 // ---- pods -----------------------------------------------------------------------------------
@@ -140,6 +144,18 @@ void Peers::remove(PodIndex pod) {
     }
   }
   tidy();
+}
+
+void Peers::touch(PodIndex pod) {
+  if (!seated(pod)) return;
+  const Seat& seat = *seats_[pod.at()];
+  const std::int8_t leaving = seat.leaving ? 1 : 0;
+  log({.node = seat.node,
+       .set = seat.set,
+       .pods = -1,
+       .leaving = static_cast<std::int8_t>(-leaving),
+       .demanding = !seat.anti.empty() || !seat.ports.empty()});
+  log({.node = seat.node, .set = seat.set, .pods = 1, .leaving = leaving});
 }
 
 void Peers::tidy() {

@@ -41,6 +41,8 @@ class Peers {
     return pod.at() < seats_.size() && seats_[pod.at()] != nullptr;
   }
   [[nodiscard]] const Labels* labels_of(PodIndex pod) const;  // null: not there
+  // Counts as if the pod had gone and come back: concerned() tells those who wait for it.
+  void touch(PodIndex pod);
 
   // Pods of one node that a dry run takes away. Nothing changes but this list, and it is valid as
   // long as nothing changes among the pods. A pod that is not there, or was not taken, is ignored.
@@ -203,6 +205,7 @@ class Peers {
   void free_empty_sets();
   void tidy();
   void count(NodeIndex node, std::uint32_t set, std::int32_t pods, std::int32_t leaving);
+  void log(const Change& change);
   std::uint32_t anti_term(const PodTerm& term);
   void count_anti(std::uint32_t term, NodeIndex node, std::int32_t delta);
   std::uint32_t domains_of(const std::string& key);  // to be let go of
