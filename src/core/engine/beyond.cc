@@ -50,11 +50,28 @@ Beyond::Beyond(const PodSpec& pod, const World& world) : pod_(&pod), world_(worl
   rules_ = peers_.any() || needs_.any();
 }
 
-ReasonCode Beyond::check(NodeIndex node) const {
+void Beyond::Removed::take(PodIndex pod) {
+  if (!beyond_.rules_) return;
+  if (beyond_.peers_.any()) peers_.take(pod);
+  if (beyond_.needs_.any()) uids_.insert(beyond_.world_.ledger->pod(pod).uid);
+}
+
+void Beyond::Removed::put_back(PodIndex pod) {
+  if (!beyond_.rules_) return;
+  if (beyond_.peers_.any()) peers_.put_back(pod);
+  if (beyond_.needs_.any()) uids_.erase(beyond_.world_.ledger->pod(pod).uid);
+}
+
+ReasonCode Beyond::check(NodeIndex node, const Removed* removed) const {
   if (!rules_) return ReasonCode::none;
-  const ReasonCode neighbours = peers_.any() ? peers_.check(node) : ReasonCode::none;
+  const ReasonCode neighbours =
+      peers_.any() ? peers_.check(node, removed == nullptr ? nullptr : &removed->peers_)
+                   : ReasonCode::none;
   if (neighbours == ReasonCode::host_port || !needs_.any()) return neighbours;
-  const ReasonCode volumes = world_.volumes->filter().check(needs_, world_.ledger->spec(node));
+  const NodeSpec& spec = world_.ledger->spec(node);
+  const VolumeFilter filter = world_.volumes->filter();
+  const ReasonCode volumes =
+      removed == nullptr ? filter.check(needs_, spec) : filter.check(needs_, spec, removed->uids_);
   return volumes != ReasonCode::none ? volumes : neighbours;
 }
 

@@ -27,7 +27,23 @@ class Beyond {
   [[nodiscard]] bool any() const { return rules_ || !needs_.trouble.empty(); }
   // Set: no node will do, whatever it has; why, in words.
   [[nodiscard]] const std::string& trouble() const { return needs_.trouble; }
-  [[nodiscard]] ReasonCode check(NodeIndex node) const;
+  [[nodiscard]] ReasonCode check(NodeIndex node) const { return check(node, nullptr); }
+
+  // Pods of one node that a dry run takes away, as far as these demands look at them.
+  class Removed {
+   public:
+    explicit Removed(const Beyond& beyond) : beyond_(beyond), peers_(*beyond.world_.peers) {}
+    void take(PodIndex pod);
+    void put_back(PodIndex pod);
+    // As if they were not there; none also if nothing is demanded.
+    [[nodiscard]] ReasonCode check(NodeIndex node) const { return beyond_.check(node, this); }
+
+   private:
+    friend class Beyond;
+    const Beyond& beyond_;
+    Peers::Removed peers_;
+    VolumeUsers::Uids uids_;
+  };
   // A claim of the pod is for one pod alone, and another one has it: wherever the pod goes.
   [[nodiscard]] bool claim_taken() const;
   // See Peers::Test.
@@ -42,6 +58,8 @@ class Beyond {
   [[nodiscard]] NodeIndex finest(const std::vector<NodeIndex>& nodes) const;
 
  private:
+  [[nodiscard]] ReasonCode check(NodeIndex node, const Removed* removed) const;
+
   const PodSpec* pod_ = nullptr;
   World world_;
   Peers::Test peers_;

@@ -1,13 +1,8 @@
-// Pods that were given the same share of a card. It cannot happen while one of us decides; if it
-// has happened all the same, the pod that was given it first keeps its place.
-//
-// Only pods that we placed are told apart: what others do to a card is debt. Their order is that of
-// our decisions. Priority plays no part, so nobody gains by claiming one. Where the times do not
-// say who was first, people are told and nobody is evicted: the wrong one might be.
+#include "core/engine/conflicts.h"
+
 #include <algorithm>
 #include <tuple>
-
-#include "core/engine/body.h"
+#include <vector>
 
 namespace stowage::core {
 namespace {
@@ -33,14 +28,18 @@ bool fits(const Use& use, const CardCharge& charge, const Card& card) {
 
 }  // namespace
 
-void Engine::Body::on(const Lead& /*unused*/) {
+void CardConflicts::lead(Commands& out) {
   leads_ = true;
-  for (std::size_t n = 0; n < ledger_.node_slots(); ++n) settle_conflicts(NodeIndex(n));
+  for (std::size_t n = 0; n < ledger_.node_slots(); ++n) settle(NodeIndex(n), out);
 }
 
-// Cost: a sort of the node's pods.
-void Engine::Body::settle_conflicts(NodeIndex node) {
-  if (!ledger_.present(node)) return;
+void CardConflicts::stand_down() {
+  leads_ = false;
+  told_.clear();
+}
+
+void CardConflicts::settle(NodeIndex node, Commands& out) {
+  if (!leads_ || !ledger_.present(node)) return;
   std::vector<PodIndex> placed;
   for (const PodIndex pod : ledger_.pods_on(node)) {
     const PodRecord& record = ledger_.pod(pod);
@@ -67,14 +66,14 @@ void Engine::Body::settle_conflicts(NodeIndex node) {
     const bool later = crowded != record.charges.end();
     if (!later) crowded = std::find_if(record.charges.begin(), record.charges.end(), crowds);
     if (crowded != record.charges.end()) {
-      if (!conflicts_.insert(record.uid).second) continue;  // told already
-      ++counters_.conflicts;
-      out_.emplace_back(CardConflict{.uid = record.uid,
-                                     .with = ledger_.pod(uses[crowded->card].first).uid,
-                                     .node = spec.name,
-                                     .card = spec.cards[crowded->card].id,
-                                     .evict = options_.evict_conflicts && !record.stays && later,
-                                     .in_doubt = !later});
+      if (!told_.insert(record.uid).second) continue;  // told already
+      ++found_;
+      out.emplace_back(CardConflict{.uid = record.uid,
+                                    .with = ledger_.pod(uses[crowded->card].first).uid,
+                                    .node = spec.name,
+                                    .card = spec.cards[crowded->card].id,
+                                    .evict = evicts_ && !record.stays && later,
+                                    .in_doubt = !later});
       continue;
     }
     for (const CardCharge& charge : record.charges) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/engine/body.h"
+#include "core/engine/pod_placer.h"
 
 namespace stowage::core {
 
-void Engine::Body::ask_picker(Attempt& attempt, Binding& binding, NodeIndex reserved) {
+void PodPlacer::ask_picker(Attempt& attempt, PendingBind& bind, NodeIndex reserved) {
   const auto most = static_cast<std::size_t>(attempt.planner.options().picker_candidates);
   const Ranking& ranking = attempt.entry.ranking;
   std::vector<NodeIndex> nodes;
@@ -34,7 +34,7 @@ void Engine::Body::ask_picker(Attempt& attempt, Binding& binding, NodeIndex rese
       candidate.card_memory_free += card.memory_free_mib;
     }
     ask.candidates.push_back(std::move(candidate));
-    binding.picks.push_back(ledger_.name(node));
+    bind.picks.push_back(ledger_.name(node));
   };
   add(reserved);
   for (const NodeIndex node : nodes) {
@@ -42,58 +42,39 @@ void Engine::Body::ask_picker(Attempt& attempt, Binding& binding, NodeIndex rese
     if (check(attempt, node) == ReasonCode::none) add(node);
   }
   if (ask.candidates.size() < 2) return;  // nothing to choose
-  binding.generation = ask.generation;
-  out_.emplace_back(std::move(ask));
+  bind.generation = ask.generation;
+  state_.out.emplace_back(std::move(ask));
 }
 
-void Engine::Body::on(const Picked& e) {
-  const auto found = binding_.find(e.uid);
-  if (found == binding_.end() || found->second.generation == 0 ||
-      found->second.generation != e.generation) {
-    return;  // an answer to an older question
-  }
-  Binding& binding = found->second;
-  binding.generation = 0;
+PodPlacer::Outcome PodPlacer::picked(const Picked& e) {
+  const auto bind = state_.binds.take(e.uid, e.generation);
+  if (!bind) return {};  // an answer to an older question
   const PodIndex reserved = ledger_.find_pod(e.uid);
-  if (!reserved.valid()) return;
+  if (!reserved.valid()) return {};
   const NodeIndex before = ledger_.pod(reserved).node;
   const std::string node_before = ledger_.name(before);
   const bool offered =
-      std::find(binding.picks.begin(), binding.picks.end(), e.node) != binding.picks.end();
-  const PodSpec asked = binding.pod;
-  const std::uint64_t arrival = binding.arrival;
+      std::find(bind->picks.begin(), bind->picks.end(), e.node) != bind->picks.end();
   // Judged again at the node that was picked; if it is no good by now, the reserved one is.
-  release(reserved);
-  binding_.erase(found);
+  state_.release(reserved);
   PodSpec scratch;
-  const PodSpec& pod = bounded(asked, scratch);
-  Planner& planner = planner_of(pod);
-  Planner::Entry& entry = planner.entry_for(pod);
-  Attempt attempt{.asked = asked,
-                  .pod = pod,
-                  .arrival = arrival,
-                  .which = Try::again,
-                  .planner = planner,
-                  .entry = entry,
-                  .kind = planner.arrived(entry, Try::again),
-                  .beyond = beyond(pod),
-                  .prefer = offered ? e.node : node_before};
+  Attempt attempt = attempt_for(bind->pod, cluster_.bounded(bind->pod, scratch), Try::again);
+  attempt.arrival = bind->arrival;
+  attempt.prefer = offered ? e.node : node_before;
   Planner::Choice choice = choose(attempt);
   const bool picked = offered && choice.node.valid() && ledger_.name(choice.node) == e.node;
   if (offered && !picked) {
     attempt.prefer = node_before;
     choice = choose(attempt);
   }
-  ++(picked ? counters_.picked : counters_.not_picked);
+  ++(picked ? state_.counters.picked : state_.counters.not_picked);
   if (!choice.node.valid()) {  // the node has gone meanwhile
-    refuse(attempt, choice.held_back);
-    return;
+    return {.placed = refuse(attempt, choice.held_back)};
   }
-  const NodeIndex node = choice.node;
   attempt.asks = false;
-  settle(attempt, node);
-  --counters_.bound;  // counted when it was reserved
-  if (node != before) wake(before);
+  settle(attempt, choice.node);
+  --state_.counters.bound;  // counted when it was reserved
+  return {.placed = true, .left = choice.node != before ? before : NodeIndex{}};
 }
 
 }  // namespace stowage::core

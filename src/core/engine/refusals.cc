@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <map>
 
-#include "core/engine/body.h"
+#include "core/engine/cluster_state.h"
 #include "core/explain/details.h"
 
 namespace stowage::core {
 namespace {
 
-constexpr std::size_t kTwinsTold = 1000;  // at most, in one event
 // In larger clusters cards are not named: a refusal must not cost a walk over all of them.
 constexpr std::size_t kNodesSearched = 2048;
 
@@ -158,31 +157,16 @@ void add_card_names(const Ledger& ledger, const Shape& shape, const Ranking& ran
   }
 }
 
-void Engine::Body::add_bounds(const PodSpec& pod, const Beyond& more, Refusal& refusal) const {
+void add_bounds(const ClusterState& cluster, const PodSpec& pod, const Beyond& more,
+                Refusal& refusal) {
   if (more.claim_taken()) refusal.on_any_node = ReasonCode::volume_in_use;
-  if (quota_shuts_out(pod, ledger_)) refusal.on_any_node = ReasonCode::quota;
+  if (quota_shuts_out(pod, cluster.ledger)) refusal.on_any_node = ReasonCode::quota;
   if (!more.trouble().empty()) refusal.on_any_node = ReasonCode::claim;
   if (!pod.bounds.any()) return;
   ReasonCount* count = find(refusal, ReasonCode::quota);
   if (count == nullptr && refusal.on_any_node != ReasonCode::quota) return;
-  refusal.quota = quotas_.excesses(pod);
+  refusal.quota = cluster.quotas.excesses(pod);
   if (count != nullptr && refusal.quota.empty()) count->what = describe(pod.bounds);
-}
-
-// A refusal is told once; but autoscalers look at the condition, so it is told again when another
-// one holds: to all twins, since it holds for them as well.
-void Engine::Body::tell_twins(const Attempt& attempt, const Refusal& refusal) {
-  Waiting::Group* group = waiting_.find(group_key(attempt.asked, attempt.beyond.any()));
-  if (group == nullptr) return;
-  const Condition now = condition(refusal);
-  const std::optional<Condition> before = std::exchange(group->told, now);
-  if (!before || *before == now) return;
-  std::size_t told = 0;
-  for (const auto& [place, pod] : group->pods) {
-    if (pod.uid == attempt.asked.uid && attempt.which == Try::first) continue;  // it was told
-    if (++told > kTwinsTold) break;
-    out_.emplace_back(Refuse{.uid = pod.uid, .refusal = refusal});
-  }
 }
 
 }  // namespace stowage::core

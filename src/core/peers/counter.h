@@ -56,12 +56,12 @@ class DomainCounts {
  public:
   void reset(std::size_t domains);
   void add(std::uint32_t domain, std::int32_t pods);
-  [[nodiscard]] bool any(std::uint32_t domain) const {
-    return dense_.empty() ? in_few(domain) : dense_[domain] > 0;
+  [[nodiscard]] std::int32_t count(std::uint32_t domain) const {
+    return dense_.empty() ? in_few(domain) : dense_[domain];
   }
 
  private:
-  [[nodiscard]] bool in_few(std::uint32_t domain) const;
+  [[nodiscard]] std::int32_t in_few(std::uint32_t domain) const;
   std::size_t domains_ = 0;
   std::vector<std::pair<std::uint32_t, std::int32_t>> few_;  // sorted
   std::vector<std::int32_t> dense_;                          // empty: few_ counts

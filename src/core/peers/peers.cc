@@ -83,20 +83,24 @@ void Peers::count(NodeIndex node, std::uint32_t set, std::int32_t pods, std::int
   at->pods += pods;
   at->leaving += leaving;
   if (at->pods == 0) here.erase(at);
-  if (log_.size() >= kLogMax) {
-    log_.erase(log_.begin(), log_.begin() + kLogMax / 2);
-    log_start_ += kLogMax / 2;
-  }
-  log_.push_back({.node = node,
-                  .set = set,
-                  .pods = static_cast<std::int8_t>(pods),
-                  .leaving = static_cast<std::int8_t>(leaving)});
+  log({.node = node,
+       .set = set,
+       .pods = static_cast<std::int8_t>(pods),
+       .leaving = static_cast<std::int8_t>(leaving)});
   Set& counted = sets_[set];
   if (counted.pods == 0 && empty_sets_.erase(set) > 0) empty_bytes_ -= counted.key.size();
   counted.pods += pods;
   if (counted.pods != 0) return;
   empty_sets_.insert(set);
   empty_bytes_ += counted.key.size();
+}
+
+void Peers::log(const Change& change) {
+  if (log_.size() >= kLogMax) {
+    log_.erase(log_.begin(), log_.begin() + kLogMax / 2);
+    log_start_ += kLogMax / 2;
+  }
+  log_.push_back(change);
 }
 
 // ---- pods -----------------------------------------------------------------------------------
@@ -114,15 +118,46 @@ void Peers::add(PodIndex pod, NodeIndex node, const PodSpec& spec) {
   const std::size_t ports = std::min(spec.around.ports.size(), kMaxHostPorts);
   seat->ports.assign(spec.around.ports.begin(),
                      spec.around.ports.begin() + static_cast<std::ptrdiff_t>(ports));
-  put_back(pod, std::move(seat));
+  if (seats_.size() <= pod.at()) seats_.resize(pod.at() + 1);
+  count(seat->node, seat->set, 1, seat->leaving ? 1 : 0);
+  for (const std::uint32_t term : seat->anti) count_anti(term, seat->node, 1);
+  if (!seat->ports.empty()) {
+    if (ports_on_.size() <= seat->node.at()) ports_on_.resize(seat->node.at() + 1);
+    auto& there = ports_on_[seat->node.at()];
+    for (const HostPort& port : seat->ports) {
+      there.push_back({.port = port.port, .protocol = port.protocol, .ip = port.ip, .pod = pod});
+    }
+    std::stable_sort(there.begin(), there.end(),
+                     [](const PortUse& a, const PortUse& b) { return a.port < b.port; });
+  }
+  seats_[pod.at()] = std::move(seat);
 }
 
 void Peers::remove(PodIndex pod) {
-  (void)lift(pod);
+  if (seated(pod)) {
+    const std::unique_ptr<Seat> seat = std::move(seats_[pod.at()]);
+    count(seat->node, seat->set, -1, seat->leaving ? -1 : 0);
+    log_.back().demanding = !seat->anti.empty() || !seat->ports.empty();
+    for (const std::uint32_t term : seat->anti) count_anti(term, seat->node, -1);
+    if (!seat->ports.empty()) {
+      std::erase_if(ports_on_[seat->node.at()], [&](const PortUse& use) { return use.pod == pod; });
+    }
+  }
   tidy();
 }
 
-// Not while pods are lifted: their seats name sets and terms that nobody else has.
+void Peers::touch(PodIndex pod) {
+  if (!seated(pod)) return;
+  const Seat& seat = *seats_[pod.at()];
+  const std::int8_t leaving = seat.leaving ? 1 : 0;
+  log({.node = seat.node,
+       .set = seat.set,
+       .pods = -1,
+       .leaving = static_cast<std::int8_t>(-leaving),
+       .demanding = !seat.anti.empty() || !seat.ports.empty()});
+  log({.node = seat.node, .set = seat.set, .pods = 1, .leaving = leaving});
+}
+
 void Peers::tidy() {
   if (empty_sets_.size() > kEmptySetsMax || empty_bytes_ > kEmptyBytesMax) free_empty_sets();
   while (dead_terms_.size() > kDeadTermsMax) {
@@ -142,46 +177,52 @@ void Peers::tidy() {
   ++anti_world_;  // sets may name those that are no more
 }
 
-std::unique_ptr<Peers::Seat> Peers::lift(PodIndex pod) {
-  if (pod.at() >= seats_.size() || !seats_[pod.at()]) return nullptr;
-  std::unique_ptr<Seat> seat = std::move(seats_[pod.at()]);
-  count(seat->node, seat->set, -1, seat->leaving ? -1 : 0);
-  log_.back().demanding = !seat->anti.empty() || !seat->ports.empty();
-  for (const std::uint32_t term : seat->anti) count_anti(term, seat->node, -1);
-  if (!seat->ports.empty()) {
-    std::erase_if(ports_on_[seat->node.at()], [&](const PortUse& use) { return use.pod == pod; });
-  }
-  return seat;
+// ---- pods that a dry run takes away ---------------------------------------------------------
+
+void Peers::Removed::count(PodIndex pod, std::int32_t delta) {
+  const Seat& seat = *peers_->seats_[pod.at()];
+  auto& [all, leaving] = sets_[seat.set];
+  all += delta;
+  if (seat.leaving) leaving += delta;
+  for (const std::uint32_t term : seat.anti) anti_[term] += delta;
 }
 
-void Peers::put_back(PodIndex pod, std::unique_ptr<Seat> seat) {
-  if (!seat) return;
-  if (seats_.size() <= pod.at()) seats_.resize(pod.at() + 1);
-  count(seat->node, seat->set, 1, seat->leaving ? 1 : 0);
-  for (const std::uint32_t term : seat->anti) count_anti(term, seat->node, 1);
-  if (!seat->ports.empty()) {
-    if (ports_on_.size() <= seat->node.at()) ports_on_.resize(seat->node.at() + 1);
-    auto& there = ports_on_[seat->node.at()];
-    for (const HostPort& port : seat->ports) {
-      there.push_back({.port = port.port, .protocol = port.protocol, .ip = port.ip, .pod = pod});
-    }
-    std::stable_sort(there.begin(), there.end(),
-                     [](const PortUse& a, const PortUse& b) { return a.port < b.port; });
+void Peers::Removed::take(PodIndex pod) {
+  if (peers_->seated(pod) && pods_.insert(pod).second) count(pod, 1);
+}
+
+void Peers::Removed::put_back(PodIndex pod) {
+  if (pods_.erase(pod) > 0) count(pod, -1);
+}
+
+std::int64_t Peers::Removed::counted(const PeerCounter& counter, NodeIndex node) const {
+  std::int64_t pods = 0;
+  for (const auto& [set, taken] : sets_) {
+    const auto& [all, leaving] = taken;
+    if (all == 0 || !peers_->means(counter, set)) continue;
+    pods += all - (counter.skip_leaving ? leaving : 0);
   }
-  seats_[pod.at()] = std::move(seat);
+  return pods != 0 && peers_->counts(counter, node.at()) ? pods : 0;
+}
+
+std::int32_t Peers::Removed::with_term(std::uint32_t number) const {
+  const auto found = anti_.find(number);
+  return found == anti_.end() ? 0 : found->second;
 }
 
 const Labels* Peers::labels_of(PodIndex pod) const {
   return seated(pod) ? &sets_[seats_[pod.at()]->set].labels : nullptr;
 }
 
-bool Peers::port_taken(NodeIndex node, const std::vector<HostPort>& ports) const {
+bool Peers::port_taken(NodeIndex node, const std::vector<HostPort>& ports,
+                       const Removed* removed) const {
   if (ports.empty() || node.at() >= ports_on_.size()) return false;
   const auto& there = ports_on_[node.at()];
   return std::any_of(ports.begin(), ports.end(), [&](const HostPort& port) {
     auto at = std::lower_bound(there.begin(), there.end(), port.port,
                                [](const PortUse& use, std::int32_t p) { return use.port < p; });
     for (; at != there.end() && at->port == port.port; ++at) {
+      if (removed != nullptr && removed->pods_.contains(at->pod)) continue;
       if (at->protocol == port.protocol && same_address(at->ip, port.ip)) return true;
     }
     return false;

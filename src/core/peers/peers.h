@@ -41,17 +41,28 @@ class Peers {
     return pod.at() < seats_.size() && seats_[pod.at()] != nullptr;
   }
   [[nodiscard]] const Labels* labels_of(PodIndex pod) const;  // null: not there
+  // Counts as if the pod had gone and come back: concerned() tells those who wait for it.
+  void touch(PodIndex pod);
 
-  // A pod lifted for a dry run, and put back as it was.
-  struct Seat {
-    NodeIndex node;
-    std::uint32_t set = 0;
-    bool leaving = false;
-    std::vector<std::uint32_t> anti;
-    std::vector<HostPort> ports;
+  // Pods of one node that a dry run takes away. Nothing changes but this list, and it is valid as
+  // long as nothing changes among the pods. A pod that is not there, or was not taken, is ignored.
+  class Removed {
+   public:
+    explicit Removed(const Peers& peers) : peers_(&peers) {}
+    void take(PodIndex pod);
+    void put_back(PodIndex pod);
+
+   private:
+    friend class Peers;
+    void count(PodIndex pod, std::int32_t delta);
+    // How many of the pods that the counter counts on their node are taken away.
+    [[nodiscard]] std::int64_t counted(const PeerCounter& counter, NodeIndex node) const;
+    [[nodiscard]] std::int32_t with_term(std::uint32_t number) const;  // anti-affinity
+    const Peers* peers_;
+    std::set<PodIndex> pods_;
+    std::map<std::uint32_t, std::pair<std::int32_t, std::int32_t>> sets_;  // all, leaving ones
+    std::map<std::uint32_t, std::int32_t> anti_;                           // by number of the term
   };
-  [[nodiscard]] std::unique_ptr<Seat> lift(PodIndex pod);
-  void put_back(PodIndex pod, std::unique_ptr<Seat> seat);
 
   // ---- the rest of the world
   void nodes_changed() { ++layout_; }  // labels or taints of a node, or nodes themselves
@@ -65,17 +76,31 @@ class Peers {
     // False: every node passes.
     [[nodiscard]] bool any() const;
     // none, host_port, spread_label, spread, pod_affinity, pod_anti_affinity, others_anti_affinity.
-    [[nodiscard]] ReasonCode check(NodeIndex node) const;
+    // `removed`: as if these pods, all of them on this node, were not there.
+    [[nodiscard]] ReasonCode check(NodeIndex node, const Removed* removed = nullptr) const;
     // How much the pod would like the node, for its neighbours: soft spread (smaller is better) and
     // preferred terms (larger is better).
     // Terms of others that had to be looked at, where there are many: what it takes to ask again.
-    [[nodiscard]] std::size_t others() const { return others_looked_at_; }
+    [[nodiscard]] std::size_t others() const { return kept_off_by_.size(); }
     [[nodiscard]] bool wishes() const { return !soft_.empty() || !likes_.empty(); }
     [[nodiscard]] std::int64_t crowd(NodeIndex node) const;
     [[nodiscard]] std::int64_t liking(NodeIndex node) const;
 
    private:
     friend class Peers;
+    struct SpreadTest {
+      const PeerCounter* counter = nullptr;
+      std::int64_t limit = 0;  // most matching pods that a domain may have before this one comes
+      std::int64_t skew = 0;   // that, less the pods of the emptiest domain
+      bool fixed = false;      // the limit does not depend on that one
+    };
+    [[nodiscard]] std::uint32_t domain_of(std::uint32_t domains, NodeIndex node) const;
+    [[nodiscard]] static std::int64_t pods_in(const PeerCounter& counter, std::uint32_t domain,
+                                              NodeIndex node, const Removed* removed);
+    [[nodiscard]] ReasonCode check_spread(NodeIndex node, const Removed* removed) const;
+    [[nodiscard]] bool together(NodeIndex node, const Removed* removed) const;
+    [[nodiscard]] bool kept_off(NodeIndex node, const Removed* removed) const;
+
     const Peers* peers_ = nullptr;
     const PodSpec* pod_ = nullptr;
     std::vector<const PeerCounter*> affinity_;
@@ -83,14 +108,10 @@ class Peers {
     std::vector<std::uint32_t> others_;  // anti-affinity terms of other pods that mean this one
     struct Kept {  // where there are many of those: domains that one of them keeps the pod from
       std::uint32_t domains = 0;
-      std::vector<std::uint8_t> from;  // by domain
+      std::vector<std::int32_t> from;  // by domain: pods with such terms
     };
     std::vector<Kept> kept_off_;
-    std::size_t others_looked_at_ = 0;
-    struct SpreadTest {
-      const PeerCounter* counter = nullptr;
-      std::int64_t limit = 0;  // most matching pods that a domain may have before this one comes
-    };
+    std::vector<std::uint32_t> kept_off_by_;  // their terms, sorted; then others_ is empty
     std::vector<SpreadTest> spread_;
     std::vector<const PeerCounter*> soft_;
     struct Like {
@@ -98,7 +119,8 @@ class Peers {
       std::int64_t weight = 0;
     };
     std::vector<Like> likes_;
-    bool series_begins_ = false;  // nobody matches the affinity terms yet, but the pod itself does
+    std::int64_t affine_ = 0;     // pods that match the affinity terms, summed over the terms
+    bool starts_series_ = false;  // the pod matches its own affinity terms: it may be the first
   };
   [[nodiscard]] Test test(const PodSpec& pod);
 
@@ -125,6 +147,13 @@ class Peers {
 
  private:
   static constexpr std::uint32_t kNone = ~0U;
+  struct Seat {  // of a pod
+    NodeIndex node;
+    std::uint32_t set = 0;
+    bool leaving = false;
+    std::vector<std::uint32_t> anti;
+    std::vector<HostPort> ports;
+  };
   struct Set {  // pods with equal labels in one namespace
     std::string ns;
     Labels labels;
@@ -176,6 +205,7 @@ class Peers {
   void free_empty_sets();
   void tidy();
   void count(NodeIndex node, std::uint32_t set, std::int32_t pods, std::int32_t leaving);
+  void log(const Change& change);
   std::uint32_t anti_term(const PodTerm& term);
   void count_anti(std::uint32_t term, NodeIndex node, std::int32_t delta);
   std::uint32_t domains_of(const std::string& key);  // to be let go of
@@ -198,7 +228,8 @@ class Peers {
   void recount(PeerCounter& counter);
   void catch_up(PeerCounter& counter);
   void evict_counters();
-  [[nodiscard]] bool port_taken(NodeIndex node, const std::vector<HostPort>& ports) const;
+  [[nodiscard]] bool port_taken(NodeIndex node, const std::vector<HostPort>& ports,
+                                const Removed* removed) const;
   void add_spread(const PodSpec& pod, const SpreadRule& rule, Test& test);
   void add_affinity(const PodSpec& pod, Test& test);
 

@@ -15,9 +15,9 @@ void DomainCounts::reset(std::size_t domains) {
   dense_ = {};
 }
 
-bool DomainCounts::in_few(std::uint32_t domain) const {
+std::int32_t DomainCounts::in_few(std::uint32_t domain) const {
   const auto at = std::lower_bound(few_.begin(), few_.end(), std::pair(domain, INT32_MIN));
-  return at != few_.end() && at->first == domain && at->second > 0;
+  return at != few_.end() && at->first == domain ? at->second : 0;
 }
 
 void DomainCounts::add(std::uint32_t domain, std::int32_t pods) {

@@ -3,11 +3,14 @@
 #include "core/peers/peers.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/model/limits.h"
 #include "core/testing/builders.h"
+#include "core/testing/random.h"
 
 namespace stowage::core {
 namespace {
@@ -153,6 +156,75 @@ TEST_F(PeersTest, ManyTermsOfOthers) {
           << i << " " << n;
     }
   }
+}
+
+PodSpec random_neighbour(testing::Dice& dice, std::size_t i) {
+  PodSpec made = pod(text("p", i));
+  made.name = "ns/" + made.uid;
+  made.leaving = dice.one_in(4);
+  Around& around = made.around;
+  const auto app = [&] { return text("a", dice.below(3)); };
+  const auto key = [&] { return dice.pick({"host", "zone", "zone", "rack"}); };
+  if (!dice.one_in(5)) around.labels = {{"app", app()}};
+  if (dice.one_in(3)) around.anti_affinity.push_back(term(app(), key()));
+  if (dice.one_in(6)) around.anti_affinity.push_back(term(app(), key()));
+  if (dice.one_in(3)) around.affinity.push_back(term(app(), key()));
+  if (dice.one_in(8)) around.affinity.push_back(term(app(), key()));
+  for (std::size_t rules = dice.below(3); rules > 0; --rules) {
+    around.spread.push_back({.topology_key = dice.pick({"host", "zone"}),
+                             .max_skew = dice.pick({1, 2}),
+                             .min_domains = dice.pick({1, 1, 4}),
+                             .selector = {.all = {{.key = "app", .values = {app()}}}}});
+  }
+  if (dice.one_in(3)) {
+    around.ports = {{.protocol = "TCP", .port = dice.pick({80, 90})}};
+  }
+  return made;
+}
+
+// What a dry run finds is what is found once the pods have gone.
+TEST_F(PeersTest, ADryRunLooksAwayFromPods) {
+  std::size_t differs = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    testing::Dice dice(seed);
+    std::vector<std::pair<PodSpec, NodeIndex>> pods;
+    const std::size_t count = 1 + dice.below(seed % 10 == 0 ? 400 : 40);
+    for (std::size_t i = 0; i < count; ++i) {
+      pods.emplace_back(random_neighbour(dice, i), NodeIndex(dice.below(6)));
+      // Many terms of others are looked at together.
+      if (seed % 10 == 0 && i % 2 == 0) {
+        PodTerm broad = term(text("a", i % 3), dice.pick({"host", "zone"}));
+        broad.selector.all.push_back({.key = text("no", i), .op = Requirement::Op::does_not_exist});
+        pods.back().first.around.anti_affinity.push_back(broad);
+      }
+      peers_.add(PodIndex(i), pods.back().second, pods.back().first);
+    }
+    const PodSpec asks = random_neighbour(dice, 1000);
+    for (std::size_t n = 0; n < 6; ++n) {
+      const NodeIndex node(n);
+      const auto test = peers_.test(asks);
+      Peers::Removed removed(peers_);
+      std::vector<std::size_t> gone;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (pods[i].second != node) continue;
+        removed.take(PodIndex(i));
+        if (dice.one_in(3)) {
+          removed.put_back(PodIndex(i));
+        } else {
+          gone.push_back(i);
+        }
+      }
+      const std::uint64_t changes = peers_.changes();
+      const ReasonCode dry = test.check(node, &removed);
+      EXPECT_EQ(peers_.changes(), changes);
+      differs += dry != test.check(node) ? 1U : 0U;
+      for (const std::size_t i : gone) peers_.remove(PodIndex(i));
+      ASSERT_EQ(dry, peers_.test(asks).check(node)) << seed << " " << n;
+      for (const std::size_t i : gone) peers_.add(PodIndex(i), node, pods[i].first);
+    }
+    for (std::size_t i = 0; i < count; ++i) peers_.remove(PodIndex(i));
+  }
+  EXPECT_GT(differs, 50U);
 }
 
 TEST_F(PeersTest, PortsAreFoundByNumber) {

@@ -171,18 +171,16 @@ void Peers::add_affinity(const PodSpec& pod, Test& test) {
       shared = std::make_shared<PeerTerms>(PeerTerms{.number = ++numbers_, .all = terms});
     ask.terms = shared;
   }
-  std::int64_t anybody = 0;
   for (const PodTerm& term : terms) {
     // A pod near by counts only if all terms mean it.
     ask.topology_key = term.topology_key;
     const PeerCounter& found = counter(ask);
     test.affinity_.push_back(&found);
-    anybody += found.total;
+    test.affine_ += found.total;
   }
-  test.series_begins_ =
-      anybody == 0 && std::all_of(terms.begin(), terms.end(), [&](const PodTerm& term) {
-        return means(term, ns, pod.around.labels);
-      });
+  test.starts_series_ = std::all_of(terms.begin(), terms.end(), [&](const PodTerm& term) {
+    return means(term, ns, pod.around.labels);
+  });
 }
 
 std::shared_ptr<const PeerNodes> Peers::nodes_for(const PodSpec& pod, const SpreadRule& rule) {
@@ -236,15 +234,17 @@ void Peers::add_spread(const PodSpec& pod, const SpreadRule& rule, Test& test) {
     least = std::min(least, found.pods[d]);
   }
   if (domains < rule.min_domains) least = 0;
-  const std::int64_t self = matches(rule.selector, pod.around.labels) ? 1 : 0;
-  test.spread_.push_back({.counter = &found, .limit = rule.max_skew + least - self});
+  const std::int64_t skew = rule.max_skew - (matches(rule.selector, pod.around.labels) ? 1 : 0);
+  test.spread_.push_back({.counter = &found,
+                          .limit = skew + least,
+                          .skew = skew,
+                          .fixed = domains < rule.min_domains});
 }
 
 void Peers::add_others(const PodSpec& pod, Test& test) {
   find_others(pod, test.others_);
   for (const std::uint32_t number : test.others_) place_anti(anti_[number]);
   if (test.others_.size() <= kOthersApart) return;
-  test.others_looked_at_ = test.others_.size();
   std::map<std::uint32_t, std::size_t> places;  // by domains, in kept_off_
   for (const std::uint32_t number : test.others_) {
     const AntiTerm& term = anti_[number];
@@ -253,14 +253,14 @@ void Peers::add_others(const PodSpec& pod, Test& test) {
     const auto [at, fresh] = places.emplace(term.domains, test.kept_off_.size());
     if (fresh) {
       test.kept_off_.push_back(
-          {.domains = term.domains, .from = std::vector<std::uint8_t>(domains.count, 0)});
+          {.domains = term.domains, .from = std::vector<std::int32_t>(domains.count, 0)});
     }
     for (const auto& [node, pods] : term.by_node) {
       const std::uint32_t domain = domains.of(node);
-      if (domain != kNone) test.kept_off_[at->second].from[domain] = 1;
+      if (domain != kNone) test.kept_off_[at->second].from[domain] += pods;
     }
   }
-  test.others_.clear();
+  test.kept_off_by_ = std::exchange(test.others_, {});  // by rising number
 }
 
 Peers::Test Peers::test(const PodSpec& pod) {
@@ -300,51 +300,87 @@ bool Peers::Test::any() const {
          !spread_.empty() || !pod_->around.ports.empty();
 }
 
-namespace {
+// ---- one node -------------------------------------------------------------------------------
 
-std::uint32_t domain_in(const std::vector<std::uint32_t>& of_node, NodeIndex node) {
-  return node.at() < of_node.size() ? of_node[node.at()] : ~0U;
+std::uint32_t Peers::Test::domain_of(std::uint32_t domains, NodeIndex node) const {
+  return peers_->domains_[domains].of(node.at());
 }
 
-}  // namespace
+std::int64_t Peers::Test::pods_in(const PeerCounter& counter, std::uint32_t domain, NodeIndex node,
+                                  const Removed* removed) {
+  return counter.pods[domain] - (removed == nullptr ? 0 : removed->counted(counter, node));
+}
 
-ReasonCode Peers::Test::check(NodeIndex node) const {
-  const auto domain_of = [&](std::uint32_t domains) {
-    return domain_in(peers_->domains_[domains].of_node, node);
-  };
-  if (peers_->port_taken(node, pod_->around.ports)) return ReasonCode::host_port;
+ReasonCode Peers::Test::check_spread(NodeIndex node, const Removed* removed) const {
   for (const SpreadTest& spread : spread_) {
-    const std::uint32_t domain = domain_of(spread.counter->domains);
+    const PeerCounter& counter = *spread.counter;
+    const std::uint32_t domain = domain_of(counter.domains, node);
     if (domain == kNone) return ReasonCode::spread_label;
-    if (spread.counter->pods[domain] > spread.limit) return ReasonCode::spread;
-  }
-  bool together = true;
-  for (const PeerCounter* counter : affinity_) {
-    const std::uint32_t domain = domain_of(counter->domains);
-    if (domain == kNone) return ReasonCode::pod_affinity;
-    together = together && counter->pods[domain] > 0;
-  }
-  if (!together && !series_begins_) return ReasonCode::pod_affinity;
-  for (const PeerCounter* counter : anti_) {
-    const std::uint32_t domain = domain_of(counter->domains);
-    if (domain != kNone && counter->pods[domain] > 0) return ReasonCode::pod_anti_affinity;
-  }
-  for (const std::uint32_t number : others_) {
-    const AntiTerm& term = peers_->anti_[number];
-    const std::uint32_t domain = domain_of(term.domains);
-    if (domain != kNone && term.by_domain.any(domain)) return ReasonCode::others_anti_affinity;
-  }
-  for (const Kept& kept : kept_off_) {
-    const std::uint32_t domain = domain_of(kept.domains);
-    if (domain != kNone && kept.from[domain] != 0) return ReasonCode::others_anti_affinity;
+    const std::int64_t here = pods_in(counter, domain, node, removed);
+    // With fewer pods here this domain may be the emptiest one.
+    const bool emptier = removed != nullptr && !spread.fixed && counter.nodes[domain] != 0;
+    const std::int64_t limit = emptier ? std::min(spread.limit, spread.skew + here) : spread.limit;
+    if (here > limit) return ReasonCode::spread;
   }
   return ReasonCode::none;
+}
+
+// Is there a pod in the node's domains that all affinity terms mean, or may this one be the first?
+bool Peers::Test::together(NodeIndex node, const Removed* removed) const {
+  bool all = true;
+  std::int64_t affine = affine_;
+  for (const PeerCounter* counter : affinity_) {
+    const std::uint32_t domain = domain_of(counter->domains, node);
+    if (domain == kNone) return false;
+    const std::int64_t here = pods_in(*counter, domain, node, removed);
+    affine -= counter->pods[domain] - here;
+    all = all && here > 0;
+  }
+  return all || (starts_series_ && affine == 0);
+}
+
+// Does a term of another pod keep the pod off?
+bool Peers::Test::kept_off(NodeIndex node, const Removed* removed) const {
+  for (const std::uint32_t number : others_) {
+    const AntiTerm& term = peers_->anti_[number];
+    const std::uint32_t domain = domain_of(term.domains, node);
+    const std::int32_t taken = removed == nullptr ? 0 : removed->with_term(number);
+    if (domain != kNone && term.by_domain.count(domain) > taken) return true;
+  }
+  for (const Kept& kept : kept_off_) {
+    const std::uint32_t domain = domain_of(kept.domains, node);
+    if (domain == kNone || kept.from[domain] == 0) continue;
+    if (removed == nullptr) return true;
+    std::int32_t taken = 0;
+    for (const auto& [number, pods] : removed->anti_) {
+      const bool meant = peers_->anti_[number].domains == kept.domains &&
+                         std::binary_search(kept_off_by_.begin(), kept_off_by_.end(), number);
+      if (meant) taken += pods;
+    }
+    if (kept.from[domain] > taken) return true;
+  }
+  return false;
+}
+
+ReasonCode Peers::Test::check(NodeIndex node, const Removed* removed) const {
+  if (peers_->port_taken(node, pod_->around.ports, removed)) return ReasonCode::host_port;
+  if (const ReasonCode spread = check_spread(node, removed); spread != ReasonCode::none) {
+    return spread;
+  }
+  if (!affinity_.empty() && !together(node, removed)) return ReasonCode::pod_affinity;
+  for (const PeerCounter* counter : anti_) {
+    const std::uint32_t domain = domain_of(counter->domains, node);
+    if (domain != kNone && pods_in(*counter, domain, node, removed) > 0) {
+      return ReasonCode::pod_anti_affinity;
+    }
+  }
+  return kept_off(node, removed) ? ReasonCode::others_anti_affinity : ReasonCode::none;
 }
 
 std::int64_t Peers::Test::crowd(NodeIndex node) const {
   std::int64_t pods = 0;
   for (const PeerCounter* counter : soft_) {
-    const std::uint32_t domain = domain_in(peers_->domains_[counter->domains].of_node, node);
+    const std::uint32_t domain = domain_of(counter->domains, node);
     if (domain != kNone) pods += counter->pods[domain];
   }
   return pods;
@@ -353,7 +389,7 @@ std::int64_t Peers::Test::crowd(NodeIndex node) const {
 std::int64_t Peers::Test::liking(NodeIndex node) const {
   std::int64_t sum = 0;
   for (const Like& like : likes_) {
-    const std::uint32_t domain = domain_in(peers_->domains_[like.counter->domains].of_node, node);
+    const std::uint32_t domain = domain_of(like.counter->domains, node);
     if (domain != kNone) sum += like.weight * like.counter->pods[domain];
   }
   return sum;

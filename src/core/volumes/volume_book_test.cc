@@ -163,7 +163,7 @@ TEST_F(Volumes, AnEphemeralUseDoesNotMakeAClaimInUse) {
   EXPECT_EQ(check(owner, "a"), "none");
 }
 
-TEST_F(Volumes, APodThatIsLiftedIsAwayUntilItIsPutBack) {
+TEST_F(Volumes, ADryRunLooksAwayFromPods) {
   Claim alone = bound("c", "v");
   alone.modes = kRwop;
   book_.set(volume("v"));
@@ -173,15 +173,14 @@ TEST_F(Volumes, APodThatIsLiftedIsAwayUntilItIsPutBack) {
   book_.users().add_pod(user, "a");
   const PodSpec asker = claimant("p", {"c"});
   const auto needs = book_.look_up(asker);
-  EXPECT_EQ(book_.filter().check(needs, node("a")), ReasonCode::volume_in_use);
-  const auto lifted = book_.users().lift("q");
-  ASSERT_TRUE(lifted.has_value());
-  EXPECT_EQ(book_.filter().check(needs, node("a")), ReasonCode::none);
-  EXPECT_EQ(check(pod_with("p", user.around.disks[0]), "a"), "none");
-  book_.users().add_pod(*lifted, "a");
-  EXPECT_EQ(book_.filter().check(needs, node("a")), ReasonCode::volume_in_use);
-  EXPECT_EQ(check(pod_with("p", user.around.disks[0]), "a"), "volume_in_use");
-  EXPECT_FALSE(book_.users().lift("nobody").has_value());
+  const VolumeFilter filter = book_.filter();
+  EXPECT_EQ(filter.check(needs, node("a")), ReasonCode::volume_in_use);
+  EXPECT_EQ(filter.check(needs, node("a"), {"q"}), ReasonCode::none);
+  EXPECT_EQ(filter.check(needs, node("a"), {"another"}), ReasonCode::volume_in_use);
+  const PodSpec disk_user = pod_with("p", user.around.disks[0]);
+  EXPECT_EQ(filter.check(book_.look_up(disk_user), node("a"), {"q"}), ReasonCode::none);
+  EXPECT_EQ(check(disk_user, "a"), "volume_in_use");
+  EXPECT_EQ(filter.check(needs, node("a")), ReasonCode::volume_in_use);
 }
 
 TEST_F(Volumes, ManyPodsMayUseAnyOtherClaim) {

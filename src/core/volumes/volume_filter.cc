@@ -76,12 +76,13 @@ bool all_modes(const Claim& claim, const Volume& volume) {
 
 }  // namespace
 
-ReasonCode VolumeFilter::check(const VolumeNeeds& needs, const NodeSpec& node) const {
+ReasonCode VolumeFilter::check(const VolumeNeeds& needs, const NodeSpec& node,
+                               const VolumeUsers::Uids& removed) const {
   if (!needs.any()) return ReasonCode::none;
-  if (users_.claim_taken(needs) || users_.disk_taken(*needs.pod, node.name)) {
+  if (users_.claim_taken(needs, removed) || users_.disk_taken(*needs.pod, node.name, removed)) {
     return ReasonCode::volume_in_use;
   }
-  if (users_.over_limit(needs, node.name)) return ReasonCode::volume_limit;
+  if (users_.over_limit(needs, node.name, removed)) return ReasonCode::volume_limit;
   if (!reaches_bound(needs, node)) return ReasonCode::volume_node;
   if (!needs.waiting.empty() && !steps_on(needs, node)) return ReasonCode::volume_none;
   return ReasonCode::none;

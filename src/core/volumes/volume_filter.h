@@ -28,8 +28,9 @@ class VolumeFilter {
       : store_(store), users_(users), reservations_(reservations) {}
 
   // Requires: no trouble. none, volume_in_use, volume_limit, volume_node or volume_none, in this
-  // order.
-  [[nodiscard]] ReasonCode check(const VolumeNeeds& needs, const NodeSpec& node) const;
+  // order. `removed`: as if these pods, by their uids, were not on the node.
+  [[nodiscard]] ReasonCode check(const VolumeNeeds& needs, const NodeSpec& node,
+                                 const VolumeUsers::Uids& removed = {}) const;
   // What has to be bound before the pod can be. Requires: check() gave none.
   [[nodiscard]] std::vector<ClaimStep> plan(const VolumeNeeds& needs, const NodeSpec& node) const;
 

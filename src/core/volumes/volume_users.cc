@@ -158,33 +158,21 @@ void VolumeUsers::remove_pod(const std::string& uid) {
   guests_.erase(found);
 }
 
-std::optional<PodSpec> VolumeUsers::lift(const std::string& uid) {
-  const auto found = guests_.find(uid);
-  if (found == guests_.end()) return std::nullopt;
-  PodSpec pod{.uid = uid, .name = "/"};
-  pod.around.disks = found->second.disks;
-  for (const auto& [claim, direct] : found->second.claims) {
-    const std::string ns(namespace_of(claim));
-    pod.name = ns + "/";
-    pod.around.claims.push_back({.name = claim.substr(ns.size() + 1), .ephemeral = !direct});
-  }
-  remove_pod(uid);
-  return pod;
-}
-
 // ---- questions
 
-bool VolumeUsers::claim_taken(const VolumeNeeds& needs) const {
-  for (const auto& claim : needs.exclusive) {
+bool VolumeUsers::claim_taken(const VolumeNeeds& needs, const Uids& removed) const {
+  return std::any_of(needs.exclusive.begin(), needs.exclusive.end(), [&](const auto& claim) {
     const auto use = uses_.find(claim);
-    if (use == uses_.end()) continue;
-    const auto& direct = use->second.direct;
-    if (direct.size() > (direct.contains(needs.pod->uid) ? 1U : 0U)) return true;
-  }
-  return false;
+    if (use == uses_.end()) return false;
+    const Uids& direct = use->second.direct;
+    return std::any_of(direct.begin(), direct.end(), [&](const std::string& uid) {
+      return uid != needs.pod->uid && !removed.contains(uid);
+    });
+  });
 }
 
-bool VolumeUsers::disk_taken(const PodSpec& pod, const std::string& node) const {
+bool VolumeUsers::disk_taken(const PodSpec& pod, const std::string& node,
+                             const Uids& removed) const {
   const auto& mine = pod.around.disks;
   if (mine.empty()) return false;
   const auto load = loads_.find(node);
@@ -192,7 +180,9 @@ bool VolumeUsers::disk_taken(const PodSpec& pod, const std::string& node) const 
   return std::any_of(mine.begin(), mine.end(), [&](const Disk& disk) {
     auto at = load->second.disks.lower_bound(disk.id);
     for (; at != load->second.disks.end() && at->first == disk.id; ++at) {
-      if (at->second.uid != pod.uid && clash(disk, at->second.disk)) return true;
+      const std::string& uid = at->second.uid;
+      if (uid == pod.uid || removed.contains(uid)) continue;
+      if (clash(disk, at->second.disk)) return true;
     }
     return false;
   });
@@ -209,7 +199,19 @@ std::int64_t VolumeUsers::own_uses(const PodSpec& pod, const std::string& node,
   return uses;
 }
 
-bool VolumeUsers::over_limit(const VolumeNeeds& needs, const std::string& node) const {
+std::map<VolumeUsers::Mount, std::int64_t> VolumeUsers::uses_by(const Uids& uids,
+                                                                const std::string& node) const {
+  std::map<Mount, std::int64_t> uses;
+  for (const std::string& uid : uids) {
+    const auto guest = guests_.find(uid);
+    if (guest == guests_.end() || guest->second.node != node) continue;
+    for (const auto& [claim, direct] : guest->second.claims) ++uses[uses_.at(claim).as];
+  }
+  return uses;
+}
+
+bool VolumeUsers::over_limit(const VolumeNeeds& needs, const std::string& node,
+                             const Uids& removed) const {
   const NodeVolumeLimits* limits = store_.limits(node);
   if (limits == nullptr || limits->most.empty()) return false;
   std::set<Mount> wanted;
@@ -224,15 +226,25 @@ bool VolumeUsers::over_limit(const VolumeNeeds& needs, const std::string& node) 
   const auto found = loads_.find(node);
   const Load empty;
   const Load& load = found == loads_.end() ? empty : found->second;
+  const auto away = uses_by(removed, node);
+  const auto users_of = [&](const Mount& mount) {
+    const auto there = load.mounts.find(mount);
+    const auto gone = away.find(mount);
+    return (there == load.mounts.end() ? 0 : there->second.all()) -
+           (gone == away.end() ? 0 : gone->second);
+  };
   std::map<std::string, std::int64_t> total;  // with the pod, of drivers that get something new
   for (const auto& mount : wanted) {
-    const auto there = load.mounts.find(mount);
-    const std::int64_t users = there == load.mounts.end() ? 0 : there->second.all();
+    const std::int64_t users = users_of(mount);
     if (users > own_uses(*needs.pod, node, mount)) continue;  // others have it there anyway
     const auto count = load.count.find(mount.driver);
     const std::int64_t before = count == load.count.end() ? 0 : count->second;
     const auto sum = total.emplace(mount.driver, before).first;
     if (users == 0) ++sum->second;
+  }
+  for (const auto& [mount, uses] : away) {
+    const auto sum = total.find(mount.driver);
+    if (sum != total.end() && load.mounts.contains(mount) && users_of(mount) == 0) --sum->second;
   }
   return std::any_of(total.begin(), total.end(), [&](const auto& entry) {
     return entry.second > limits->most.at(entry.first);

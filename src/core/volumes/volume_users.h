@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,8 +29,6 @@ class VolumeUsers {
   // Only pods with claims or disks are kept. Idempotent: the newest word about a pod counts.
   void add_pod(const PodSpec& pod, std::string_view node);
   void remove_pod(const std::string& uid);
-  // Removes it for a dry run: add_pod() with this puts it back. Unset: it is not kept here.
-  [[nodiscard]] std::optional<PodSpec> lift(const std::string& uid);
   void set(const Attachment& attachment);
   void drop_attachment(const std::string& name);
 
@@ -40,12 +37,16 @@ class VolumeUsers {
   void class_changed(const std::string& name);
 
   // ---- questions about a pod, which is not counted as a user of its own claims
+  // `removed`: as if these pods, by their uids, were not on the node.
+  using Uids = std::set<std::string>;
   // Is a ReadWriteOncePod claim of the pod in use by another one?
-  [[nodiscard]] bool claim_taken(const VolumeNeeds& needs) const;
+  [[nodiscard]] bool claim_taken(const VolumeNeeds& needs, const Uids& removed = {}) const;
   // Does a pod on the node use a disk of this one in a way that excludes it?
-  [[nodiscard]] bool disk_taken(const PodSpec& pod, const std::string& node) const;
+  [[nodiscard]] bool disk_taken(const PodSpec& pod, const std::string& node,
+                                const Uids& removed) const;
   // Would the node have more volumes of a driver than its limit, and the pod add to them?
-  [[nodiscard]] bool over_limit(const VolumeNeeds& needs, const std::string& node) const;
+  [[nodiscard]] bool over_limit(const VolumeNeeds& needs, const std::string& node,
+                                const Uids& removed) const;
 
  private:
   // What takes one place of a node's limit: a volume of a CSI driver, or one that its provisioner
@@ -77,7 +78,7 @@ class VolumeUsers {
   };
   struct Use {                                  // of one claim, by guests
     std::map<std::string, std::int64_t> nodes;  // how many of them on each
-    std::set<std::string> direct;               // uids of those that use it in their own right
+    Uids direct;                                // of those that use it in their own right
     Mount as;                                   // what is counted for it on these nodes
   };
   struct Attached {
@@ -91,6 +92,9 @@ class VolumeUsers {
   void recount_attachment(Attached& attached);
   [[nodiscard]] std::int64_t own_uses(const PodSpec& pod, const std::string& node,
                                       const Mount& mount) const;
+  // By how many claims of these pods each mount on the node is used.
+  [[nodiscard]] std::map<Mount, std::int64_t> uses_by(const Uids& uids,
+                                                      const std::string& node) const;
 
   const VolumeStore& store_;
   std::map<std::string, Guest> guests_;                          // by uid

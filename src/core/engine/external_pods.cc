@@ -1,9 +1,9 @@
-// Guests: pods that an outside scheduler places, and whose cards are held and reserved here (see
-// asks.h for the questions).
+#include "core/engine/external_pods.h"
+
 #include <algorithm>
 #include <iterator>
+#include <map>
 
-#include "core/engine/body.h"
 #include "core/engine/refusals.h"
 
 namespace stowage::core {
@@ -50,7 +50,7 @@ class Tally {
 
 }  // namespace
 
-struct Engine::Body::Candidates {
+struct ExternalPods::Candidates {
   PodSpec pod;  // its cards alone, bounded
   Planner* planner = nullptr;
   Planner::Entry* entry = nullptr;
@@ -60,33 +60,35 @@ struct Engine::Body::Candidates {
   NodeIndex best;                // invalid: the pod fits on none of them
 
   [[nodiscard]] bool fits(NodeIndex node) const { return node.valid() && ranking->feasible(node); }
+  // The cards that the policy chooses on the best node.
+  [[nodiscard]] Assignment cards_on_best() const { return planner->cards_on(pod, *entry, best); }
 };
 
 // What is kept for a pod because it is nominated is free for it while it is judged. Once it holds
-// cards it needs no room.
-class Engine::Body::OwnRoom {
+// cards it needs no nomination.
+class ExternalPods::OwnNomination {
  public:
-  OwnRoom(Body& body, const std::string& uid) : body_(body), uid_(uid) { body_.lift_room(uid); }
-  ~OwnRoom() {
-    const auto room = body_.rooms_.find(uid_);
-    if (room == body_.rooms_.end()) return;
-    if (body_.guests_.contains(uid_)) {
-      body_.close_room(uid_, false);
+  OwnNomination(EngineState& state, const std::string& uid) : state_(state), uid_(uid) {
+    state_.nominations.lift(uid);
+  }
+  ~OwnNomination() {
+    if (state_.holds.find(uid_) != nullptr) {
+      state_.nominations.close(uid_);
     } else {
-      body_.keep_room(room->second);
+      state_.nominations.keep(uid_);
     }
   }
-  OwnRoom(const OwnRoom&) = delete;
-  OwnRoom& operator=(const OwnRoom&) = delete;
+  OwnNomination(const OwnNomination&) = delete;
+  OwnNomination& operator=(const OwnNomination&) = delete;
 
  private:
-  Body& body_;
+  EngineState& state_;
   const std::string& uid_;
 };
 
 // Asks name thousands of nodes, mostly in the order of the ask before: where a name was found then
 // is where it is looked for first.
-std::vector<NodeIndex> Engine::Body::find_nodes(const std::vector<std::string>& names) {
+std::vector<NodeIndex> ExternalPods::find_nodes(const std::vector<std::string>& names) {
   if (next_asked_.size() < ledger_.node_slots()) next_asked_.resize(ledger_.node_slots());
   std::vector<NodeIndex> nodes;
   nodes.reserve(names.size());
@@ -103,16 +105,17 @@ std::vector<NodeIndex> Engine::Body::find_nodes(const std::vector<std::string>& 
   return nodes;
 }
 
-Engine::Body::Candidates Engine::Body::look_at(const PodSpec& pod,
-                                               const std::vector<std::string>& nodes, Try which) {
+ExternalPods::Candidates ExternalPods::look_at(const PodSpec& pod,
+                                               const std::vector<std::string>& nodes,
+                                               Planner::Try which) {
   Candidates all;
   PodSpec scratch;
-  all.pod = bounded(cards_of(pod), scratch);
-  all.planner = &planner_of(all.pod);
+  all.pod = cluster_.bounded(cards_of(pod), scratch);
+  all.planner = &state_.planners.of(all.pod);
   all.entry = &all.planner->entry_for(all.pod);
   all.kind = all.planner->arrived(*all.entry, which);
   all.ranking = &all.planner->ranked(*all.entry);
-  ++counters_.decisions;
+  ++state_.counters.decisions;
   all.nodes = find_nodes(nodes);
   std::vector<NodeIndex> fitting;
   fitting.reserve(all.nodes.size());
@@ -135,83 +138,79 @@ Engine::Body::Candidates Engine::Body::look_at(const PodSpec& pod,
   return all;
 }
 
-Assignment Engine::Body::cards_on_best(const Candidates& candidates) {
-  return candidates.planner->cards_on(candidates.pod, *candidates.entry, candidates.best);
-}
-
-Place Engine::Body::place_of(NodeIndex node, const Assignment& cards) const {
+Place ExternalPods::place_of(NodeIndex node, const Assignment& cards) const {
   const NodeSpec& spec = ledger_.spec(node);
   return {.node = spec.name, .cards = by_id(cards, spec)};
 }
 
-void Engine::Body::hold(const PodSpec& pod, Candidates& candidates, base::Instant until) {
-  const Assignment cards = cards_on_best(candidates);
+const Hold& ExternalPods::hold(const PodSpec& pod, Candidates& candidates, base::Instant until) {
+  const Assignment cards = candidates.cards_on_best();
   Place place = place_of(candidates.best, cards);
   const PodIndex held = ledger_.reserve_guest(pod, candidates.best, cards);
-  quotas_.charge(held, ledger_);
+  cluster_.quotas.charge(held, ledger_);
   candidates.planner->accepted(held, candidates.kind);
-  guests_[pod.uid] = {.pod = pod, .place = std::move(place), .until = until};
-  runs_out_.emplace(until, pod.uid);
+  return holds_.add({.pod = pod, .place = std::move(place), .until = until});
 }
 
-void Engine::Body::forget_guest(const std::string& uid) {
-  const auto found = guests_.find(uid);
-  if (found == guests_.end()) return;
-  if (!found->second.claimed) runs_out_.erase({found->second.until, uid});
-  guests_.erase(found);
+void ExternalPods::mark_claimed(const std::string& uid) {
+  holds_.claim(uid);
+  state_.loads.expect(ledger_.find_pod(uid), state_.now);
 }
 
-NodeIndex Engine::Body::let_go(const std::string& uid) {
-  if (!guests_.contains(uid)) return {};
-  forget_guest(uid);
+NodeIndex ExternalPods::let_go(const std::string& uid) {
+  if (holds_.find(uid) == nullptr) return {};
+  holds_.forget(uid);
   const PodIndex pod = ledger_.find_pod(uid);
-  return pod.valid() ? release(pod) : NodeIndex{};
+  return pod.valid() ? state_.release(pod) : NodeIndex{};
 }
 
-std::string Engine::Body::settled_on(const std::string& uid) const {
-  const auto guest = guests_.find(uid);
-  if (guest != guests_.end()) return guest->second.claimed ? guest->second.place.node : "";
+void ExternalPods::end_hold(const std::string& uid) {
+  const std::string name = holds_.find(uid)->pod.name;
+  requeuer_.wake_after(let_go(uid), name);
+}
+
+void ExternalPods::expire_holds() {
+  while (const Hold* hold = holds_.expired(state_.now)) {
+    ++state_.counters.holds_expired;
+    end_hold(std::string(hold->pod.uid));
+  }
+}
+
+std::string ExternalPods::settled_on(const std::string& uid) const {
+  if (const Hold* hold = holds_.find(uid)) return hold->claimed ? hold->place.node : "";
   const PodIndex pod = ledger_.find_pod(uid);
   return pod.valid() ? ledger_.spec(ledger_.pod(pod).node).name : "";
 }
 
 // False if the node has lost cards since they were held, or has other names for them.
-bool Engine::Body::still_there(const Guest& guest) const {
-  const PodIndex pod = ledger_.find_pod(guest.pod.uid);
+bool ExternalPods::still_there(const Hold& hold) const {
+  const PodIndex pod = ledger_.find_pod(hold.pod.uid);
   if (!pod.valid() || !ledger_.present(ledger_.pod(pod).node)) return false;
   return ledger_.pod(pod).orphans.empty() &&
-         positions_on(guest.place.node, guest.place.cards).absent.empty();
+         cluster_.positions_on(hold.place.node, hold.place.cards).absent.empty();
 }
 
-void Engine::Body::wake_after(NodeIndex left, const std::string& pod_name) {
-  if (!left.valid()) return;
-  wake(left);
-  wake_namespace(pod_name);
+void ExternalPods::finish(NodeIndex left, NodeIndex taken, Commands& out) {
+  if (left.valid() && left != taken) requeuer_.wake(left);
+  std::move(state_.out.begin(), state_.out.end(), std::back_inserter(out));
+  state_.out.clear();
 }
 
-void Engine::Body::expire_holds() {
-  while (!runs_out_.empty() && runs_out_.begin()->first <= now_) {
-    const std::string uid = runs_out_.begin()->second;
-    const std::string name = guests_.at(uid).pod.name;
-    ++counters_.holds_expired;
-    wake_after(let_go(uid), name);
-  }
-}
-
-FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
-  begin(now);
+FilterAnswer ExternalPods::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
+  state_.begin(now);
   FilterAnswer answer;
   answer.binding_to = settled_on(ask.pod.uid);
   if (!answer.binding_to.empty()) return answer;
-  const OwnRoom own_room(*this, ask.pod.uid);
+  const OwnNomination own(state_, ask.pod.uid);
   const bool dry = ask.keep == Keep::nothing;
-  const auto guest = guests_.find(ask.pod.uid);
-  const bool known = guest != guests_.end();
+  const Hold* const hold_now = holds_.find(ask.pod.uid);
+  const bool known = hold_now != nullptr;
   // What a dry run finds held stays where it is; the pod fits there, since it is there.
-  const NodeIndex stays = dry && known ? ledger_.find_node(guest->second.place.node) : NodeIndex{};
+  const NodeIndex stays = dry && known ? ledger_.find_node(hold_now->place.node) : NodeIndex{};
   const NodeIndex left = dry ? NodeIndex{} : let_go(ask.pod.uid);
-  if (!dry) waiting_.remove(ask.pod.uid);
-  Candidates candidates = look_at(ask.pod, ask.nodes, known || dry ? Try::again : Try::first);
+  if (!dry) state_.waiting.remove(ask.pod.uid);
+  Candidates candidates =
+      look_at(ask.pod, ask.nodes, known || dry ? Planner::Try::again : Planner::Try::first);
   for (std::size_t i = 0; !ask.prefer.empty() && i < ask.nodes.size(); ++i) {
     if (ask.nodes[i] == ask.prefer && candidates.fits(candidates.nodes[i])) {
       candidates.best = candidates.nodes[i];
@@ -236,26 +235,23 @@ FilterAnswer Engine::Body::filter(const FilterAsk& ask, base::Instant now, Comma
   }
   if (candidates.best.valid()) {
     if (!dry && asks_for_cards(ask.pod)) {
-      hold(ask.pod, candidates, ask.until);
-      answer.held = guests_.at(ask.pod.uid).place;
+      answer.held = hold(ask.pod, candidates, ask.until).place;
     } else {
-      answer.held = place_of(candidates.best, cards_on_best(candidates));
+      answer.held = place_of(candidates.best, candidates.cards_on_best());
     }
   } else {
     answer.refusal = tally.take();
     add_card_names(ledger_, candidates.entry->shape, *candidates.ranking, answer.refusal);
-    add_bounds(candidates.pod, beyond(candidates.pod), answer.refusal);
+    add_bounds(cluster_, candidates.pod, cluster_.beyond(candidates.pod), answer.refusal);
     if (!dry && !known) candidates.planner->refused(candidates.kind);
   }
   candidates.planner->work();
-  if (left.valid() && left != candidates.best) wake(left);
-  std::move(out_.begin(), out_.end(), std::back_inserter(out));
-  out_.clear();
+  finish(left, candidates.best, out);
   return answer;
 }
 
-ScoreAnswer Engine::Body::score(const FilterAsk& ask, base::Instant now, Commands& out) {
-  begin(now);
+ScoreAnswer ExternalPods::score(const FilterAsk& ask, base::Instant now, Commands& out) {
+  state_.begin(now);
   ScoreAnswer answer{.scores = Scores(ask.nodes.size(), 0), .held = {}};
   Scores& scores = answer.scores;
   const std::string settled = settled_on(ask.pod.uid);
@@ -266,10 +262,10 @@ ScoreAnswer Engine::Body::score(const FilterAsk& ask, base::Instant now, Command
     }
     return answer;
   }
-  const OwnRoom own_room(*this, ask.pod.uid);
+  const OwnNomination own(state_, ask.pod.uid);
   const NodeIndex left = let_go(ask.pod.uid);
-  waiting_.remove(ask.pod.uid);
-  Candidates candidates = look_at(ask.pod, ask.nodes, Try::again);
+  state_.waiting.remove(ask.pod.uid);
+  Candidates candidates = look_at(ask.pod, ask.nodes, Planner::Try::again);
   std::vector<std::uint64_t> costs;
   for (const NodeIndex node : candidates.nodes) {
     if (candidates.fits(node)) costs.push_back(candidates.ranking->cost(node));
@@ -291,117 +287,87 @@ ScoreAnswer Engine::Body::score(const FilterAsk& ask, base::Instant now, Command
     scores[i] = score;
   }
   if (candidates.best.valid() && asks_for_cards(ask.pod)) {
-    hold(ask.pod, candidates, ask.until);
-    answer.held = guests_.at(ask.pod.uid).place;
+    answer.held = hold(ask.pod, candidates, ask.until).place;
   }
-  if (left.valid() && left != candidates.best) wake(left);
-  std::move(out_.begin(), out_.end(), std::back_inserter(out));
-  out_.clear();
+  finish(left, candidates.best, out);
   return answer;
 }
 
-ClaimAnswer Engine::Body::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
-  begin(now);
+ClaimAnswer ExternalPods::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
+  state_.begin(now);
   ClaimAnswer answer;
-  const auto guest = guests_.find(ask.pod.uid);
-  if (guest != guests_.end() && !guest->second.claimed &&
-      (guest->second.debt || !still_there(guest->second))) {
-    wake_after(let_go(ask.pod.uid), ask.pod.name);
-  } else if (guest != guests_.end() && guest->second.place.node == ask.node) {
-    answer.place = guest->second.place;
-    answer.again = guest->second.claimed;
+  const Hold* const hold_now = holds_.find(ask.pod.uid);
+  if (hold_now != nullptr && !hold_now->claimed && (hold_now->debt || !still_there(*hold_now))) {
+    requeuer_.wake_after(let_go(ask.pod.uid), ask.pod.name);
+  } else if (hold_now != nullptr && hold_now->place.node == ask.node) {
+    answer.place = hold_now->place;
+    answer.again = hold_now->claimed;
     answer.held = true;
-    if (!answer.again) {
-      runs_out_.erase({guest->second.until, ask.pod.uid});
-      expect_load(ledger_.find_pod(ask.pod.uid));
-    }
-    guest->second.claimed = true;
+    if (!answer.again) mark_claimed(ask.pod.uid);
     return answer;
   }
   answer.bound_to = settled_on(ask.pod.uid);
   if (!answer.bound_to.empty()) return answer;
-  const OwnRoom own_room(*this, ask.pod.uid);
+  const OwnNomination own(state_, ask.pod.uid);
   const NodeIndex left = let_go(ask.pod.uid);
-  waiting_.remove(ask.pod.uid);
-  Candidates candidates = look_at(ask.pod, {ask.node}, Try::again);
+  state_.waiting.remove(ask.pod.uid);
+  Candidates candidates = look_at(ask.pod, {ask.node}, Planner::Try::again);
   answer.unknown = !candidates.nodes.front().valid();
   if (candidates.best.valid()) {
-    hold(ask.pod, candidates, now);
-    Guest& fresh = guests_.at(ask.pod.uid);
-    runs_out_.erase({fresh.until, ask.pod.uid});
-    fresh.claimed = true;
-    expect_load(ledger_.find_pod(ask.pod.uid));
-    answer.place = fresh.place;
+    answer.place = hold(ask.pod, candidates, now).place;
+    mark_claimed(ask.pod.uid);
   } else if (!answer.unknown) {
     answer.reason = candidates.ranking->reason(candidates.nodes.front());
     answer.reason.asked = asked_of(candidates.entry->shape, answer.reason.code);
   }
-  if (left.valid()) wake(left);
-  std::move(out_.begin(), out_.end(), std::back_inserter(out));
-  out_.clear();
+  finish(left, {}, out);
   return answer;
 }
 
-void Engine::Body::on(const PodHeld& e) {
-  if (auto fine = acceptable(e.pod); !fine) return reject(e.pod.uid, fine.error().message);
-  if (auto valid = validate(e.pod, std::optional(e.cards)); !valid) {
-    return reject(e.pod.uid, valid.error().message);
-  }
-  // What was promised is given away already; rooms keep what is left.
-  for (const auto& [uid, room] : rooms_) {
-    if (room.node == e.node) lift_room(uid);
-  }
+void ExternalPods::held(const PodHeld& e) {
+  // What was promised is given away already; nominations keep what is left.
+  for (const auto& uid : state_.nominations.on_node(e.node)) state_.nominations.lift(uid);
   hold_promised(e);
-  if (guests_.contains(e.pod.uid)) close_room(e.pod.uid, false);
-  for (auto& [uid, room] : rooms_) {
-    if (room.node == e.node) keep_room(room);
-  }
+  if (holds_.find(e.pod.uid) != nullptr) state_.nominations.close(e.pod.uid);
+  for (const auto& uid : state_.nominations.on_node(e.node)) state_.nominations.keep(uid);
 }
 
-void Engine::Body::hold_promised(const PodHeld& e) {
-  if (e.until <= now_ || !asks_for_cards(e.pod)) return;
+void ExternalPods::hold_promised(const PodHeld& e) {
+  if (e.until <= state_.now || !asks_for_cards(e.pod)) return;
   if (ledger_.find_pod(e.pod.uid).valid()) return;
-  if (waiting_.parked(e.pod.uid) != nullptr) return;  // it is ours to place
-  const NodeIndex node = ledger_.find_node(e.node);
-  const Positions at = positions_on(e.node, e.cards);
-  const bool free = node.valid() && ledger_.present(node) && at.absent.empty() &&
+  if (state_.waiting.parked(e.pod.uid) != nullptr) return;  // it is ours to place
+  const NodeIndex node = cluster_.find_present(e.node);
+  const Positions at = cluster_.positions_on(e.node, e.cards);
+  const bool free = node.valid() && at.absent.empty() &&
                     ledger_.cards_free(e.pod, node, at.cards) &&
-                    quotas_.leaves(e.pod, ledger_.spec(node), at.cards);
+                    cluster_.quotas.leaves(e.pod, ledger_.spec(node), at.cards);
   if (!free && !e.is_signed) return;
   const PodIndex held = ledger_.reserve_promised(e.pod, e.node, at.cards, at.absent);
-  quotas_.charge(held, ledger_);
-  guests_[e.pod.uid] = {
-      .pod = e.pod, .place = {.node = e.node, .cards = e.cards}, .until = e.until, .debt = !free};
-  runs_out_.emplace(e.until, e.pod.uid);
+  cluster_.quotas.charge(held, ledger_);
+  holds_.add(
+      {.pod = e.pod, .place = {.node = e.node, .cards = e.cards}, .until = e.until, .debt = !free});
 }
 
-void Engine::Body::on(const HoldEnded& e) {
-  const auto guest = guests_.find(e.uid);
-  if (guest == guests_.end() || guest->second.claimed) return;
-  const std::string name = guest->second.pod.name;
-  wake_after(let_go(e.uid), name);
+bool ExternalPods::holds(const std::string& uid, const Place& place) const {
+  const Hold* hold = holds_.find(uid);
+  return hold != nullptr && hold->place == place && still_there(*hold);
 }
 
-bool Engine::Body::holds(const std::string& uid, const Place& place) const {
-  const auto guest = guests_.find(uid);
-  return guest != guests_.end() && guest->second.place == place && still_there(guest->second);
-}
-
-bool Engine::Body::fits_somewhere(const PodSpec& pod) {
-  search_ = {.left = options_.search_per_event};
-  const OwnRoom own_room(*this, pod.uid);
+bool ExternalPods::fits_somewhere(const PodSpec& pod) {
+  state_.work.refill_search();
+  const OwnNomination own(state_, pod.uid);
   PodSpec scratch;
-  const PodSpec cards = bounded(cards_of(pod), scratch);
-  Planner& planner = planner_of(cards);
+  const PodSpec cards = cluster_.bounded(cards_of(pod), scratch);
+  Planner& planner = state_.planners.of(cards);
   Planner::Entry& entry = planner.entry_for(cards);
-  (void)planner.arrived(entry, Try::again);
+  (void)planner.arrived(entry, Planner::Try::again);
   return planner.ranked(entry).feasible() > 0;
 }
 
-PreemptAnswer Engine::Body::preempt(const PreemptAsk& ask) {
+PreemptAnswer ExternalPods::preempt(const PreemptAsk& ask) const {
   PreemptAnswer answer;
   PodSpec scratch;
-  const PodSpec pod = bounded(cards_of(ask.pod), scratch);
+  const PodSpec pod = cluster_.bounded(cards_of(ask.pod), scratch);
   const PolicyOptions any{.choice = {.node = NodePolicy::first, .card = CardPolicy::first}};
   for (const auto& asked : ask.nodes) {
     const NodeIndex node = ledger_.find_node(asked.node);
@@ -409,8 +375,7 @@ PreemptAnswer Engine::Body::preempt(const PreemptAsk& ask) {
     std::vector<std::string> victims;
     const auto fits = [&] {
       std::vector<PodIndex> gone{ledger_.find_pod(ask.pod.uid)};
-      const auto own = rooms_.find(ask.pod.uid);
-      if (own != rooms_.end()) gone.push_back(ledger_.find_pod(own->second.uid));
+      gone.push_back(state_.nominations.kept_for(ask.pod.uid));
       for (const auto& uid : victims) gone.push_back(ledger_.find_pod(uid));
       Ledger left = ledger_.without(node, gone);
       const Shape shape = make_shape(pod, left);

@@ -1,0 +1,136 @@
+#include "core/engine/nominations.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace stowage::core {
+namespace {
+
+constexpr std::string_view kPrefix = "room/";
+
+// Of the record in the ledger.
+std::string record_uid(const std::string& pod) { return std::string(kPrefix) + pod; }
+
+std::int32_t cards_wanted(const PodSpec& pod) {
+  std::int32_t cards = 0;
+  for (const auto& container : pod.containers) cards += container.gpu.count;
+  return cards;
+}
+
+}  // namespace
+
+void Nominations::open(Nomination made, Commands& out) {
+  const std::string uid = made.pod.uid;
+  close(uid);
+  const Nomination& kept = all_.insert_or_assign(uid, std::move(made)).first->second;
+  const Ledger::Room part = keep(uid);
+  ++opened_;
+  if (kept.from_api) return;
+  expect_use(kept);
+  out.emplace_back(Nominate{.uid = uid,
+                            .node = kept.node,
+                            .cards = part.cards,
+                            .wanted = cards_wanted(kept.pod),
+                            .preempts = kept.preempts});
+}
+
+Ledger::Room Nominations::keep(const std::string& uid) {
+  const Nomination* made = find(uid);
+  if (made == nullptr) return {};
+  const NodeIndex node = ledger_.find_node(made->node);
+  if (!node.valid() || !ledger_.present(node) || kept_for(uid).valid()) return {};
+  return ledger_.keep_room(made->pod, record_uid(uid), node, made->target);
+}
+
+NodeIndex Nominations::lift(const std::string& uid) {
+  if (!all_.contains(uid)) return {};
+  const PodIndex kept = kept_for(uid);
+  if (!kept.valid()) return {};
+  const NodeIndex node = ledger_.pod(kept).node;
+  ledger_.release(kept);
+  return node;
+}
+
+NodeIndex Nominations::close(const std::string& uid) {
+  const NodeIndex node = lift(uid);
+  quotas_.expect_no_more(uid);
+  all_.erase(uid);
+  return node;
+}
+
+NodeIndex Nominations::close(const std::string& uid, Commands& out) {
+  const Nomination* made = find(uid);
+  if (made != nullptr && !made->from_api) out.emplace_back(Nominate{.uid = uid, .node = {}});
+  return close(uid);
+}
+
+void Nominations::expect_use(const Nomination& made) {
+  const NodeIndex node = ledger_.find_node(made.node);
+  if (!made.from_api && node.valid()) quotas_.expect(made.pod, node, ledger_);
+}
+
+void Nominations::quotas_changed() {
+  for (const auto& [uid, made] : all_) expect_use(made);
+}
+
+bool Nominations::over_quota(const std::string& uid) const {
+  const Nomination* made = find(uid);
+  if (made == nullptr || made->from_api) return false;
+  const NodeIndex node = ledger_.find_node(made->node);
+  return node.valid() && ledger_.present(node) &&
+         !quotas_.leaves(made->pod, ledger_.spec(node), made->target);
+}
+
+const Nomination* Nominations::find(const std::string& uid) const {
+  const auto found = all_.find(uid);
+  return found == all_.end() ? nullptr : &found->second;
+}
+
+PodIndex Nominations::kept_for(const std::string& uid) const {
+  return ledger_.find_pod(record_uid(uid));
+}
+
+const Nomination* Nominations::of_record(const PodRecord& record) const {
+  if (record.state != PodState::room) return nullptr;
+  return find(record.uid.substr(kPrefix.size()));
+}
+
+template <typename Condition>
+std::vector<std::string> Nominations::where(Condition&& condition) const {
+  std::vector<std::string> uids;
+  for (const auto& [uid, made] : all_) {
+    if (condition(made)) uids.push_back(uid);
+  }
+  return uids;
+}
+
+std::vector<std::string> Nominations::on_node(const std::string& node) const {
+  return where([&](const Nomination& made) { return made.node == node; });
+}
+
+std::vector<std::string> Nominations::expired(base::Instant now) const {
+  return where([&](const Nomination& made) { return made.until <= now; });
+}
+
+std::vector<std::string> Nominations::waiting_for(const std::string& victim) const {
+  return where([&](const Nomination& made) {
+    return std::find(made.victims.begin(), made.victims.end(), victim) != made.victims.end();
+  });
+}
+
+bool Nominations::any_below(std::int32_t priority) const {
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const auto& entry) { return entry.second.pod.priority < priority; });
+}
+
+std::size_t Nominations::for_starving() const {
+  return where([](const Nomination& made) { return !made.preempts && !made.from_api; }).size();
+}
+
+bool Nominations::victims_pending(const Nomination& made) const {
+  return std::any_of(made.victims.begin(), made.victims.end(),
+                     [&](const std::string& uid) { return ledger_.find_pod(uid).valid(); });
+}
+
+}  // namespace stowage::core

@@ -1,0 +1,110 @@
+#include "core/engine/nominations.h"
+
+#include <gtest/gtest.h>
+
+#include "core/testing/builders.h"
+
+namespace stowage::core {
+namespace {
+
+using testing::node;
+using testing::pod;
+
+class NominationsTest : public ::testing::Test {
+ protected:
+  NominationsTest() : at_(ledger_.upsert_node(node("a").cards(4))) {}
+
+  static Assignment cards(std::uint32_t first, std::uint32_t count) {
+    Assignment all;
+    all.containers.resize(1);
+    for (std::uint32_t i = first; i < first + count; ++i) {
+      all.containers[0].push_back({.card = i, .milli = kMilliPerCard});
+    }
+    return all;
+  }
+  static Nomination wants_two(const std::string& uid) {
+    PodSpec spec = pod(uid).gpus(2);
+    return {.pod = spec, .node = "a", .target = cards(0, 2), .until = {100}};
+  }
+  // Cards of the node that are wholly free.
+  [[nodiscard]] std::uint64_t free() const { return ledger_.state(at_).whole; }
+
+  Ledger ledger_;
+  NodeIndex at_;
+  QuotaBook quotas_;
+  Nominations nominations_{ledger_, quotas_};
+  Commands out_;
+};
+
+TEST_F(NominationsTest, KeepsWhatIsFreeOfTheTargetAndMoreOnceThereIsMore) {
+  const PodSpec in_the_way = pod("ns/x").gpus(1);
+  const PodIndex other = ledger_.reserve(in_the_way, at_, cards(1, 1));
+  nominations_.open(wants_two("ns/p"), out_);
+  EXPECT_EQ(free(), 0b1100U);
+  ASSERT_EQ(out_.size(), 1U);
+  const auto& told = std::get<Nominate>(out_[0]);
+  EXPECT_EQ(told.cards, 1);
+  EXPECT_EQ(told.wanted, 2);
+  ledger_.release(other);
+  EXPECT_EQ(nominations_.lift("ns/p"), at_);
+  EXPECT_EQ(free(), 0b1111U);
+  EXPECT_EQ(nominations_.keep("ns/p").cards, 2);
+  EXPECT_EQ(free(), 0b1100U);
+  EXPECT_EQ(nominations_.keep("ns/p").cards, 0);  // kept already
+  EXPECT_TRUE(ledger_.audit().empty());
+}
+
+TEST_F(NominationsTest, EndsWithACommandUnlessTheApiMadeIt) {
+  nominations_.open(wants_two("ns/p"), out_);
+  Nomination from_api = wants_two("ns/q");
+  from_api.target = cards(2, 2);
+  from_api.from_api = true;
+  nominations_.open(from_api, out_);
+  EXPECT_EQ(out_.size(), 1U);
+  EXPECT_EQ(free(), 0U);
+  EXPECT_EQ(nominations_.close("ns/p", out_), at_);
+  ASSERT_EQ(out_.size(), 2U);
+  EXPECT_EQ(std::get<Nominate>(out_[1]).node, "");
+  EXPECT_EQ(nominations_.close("ns/q", out_), at_);
+  EXPECT_FALSE(nominations_.close("ns/q", out_).valid());
+  EXPECT_EQ(out_.size(), 2U);
+  EXPECT_EQ(free(), 0b1111U);
+  EXPECT_TRUE(nominations_.empty());
+  EXPECT_EQ(nominations_.opened(), 2U);
+}
+
+TEST_F(NominationsTest, AreFoundByWhatTheyAreAskedFor) {
+  Nomination preempts = wants_two("ns/p");
+  preempts.preempts = true;
+  preempts.victims = {"ns/x"};
+  preempts.pod.priority = 5;
+  preempts.until = {50};
+  nominations_.open(preempts, out_);
+  nominations_.open(wants_two("ns/q"), out_);
+  using Uids = std::vector<std::string>;
+  EXPECT_EQ(nominations_.on_node("a"), (Uids{"ns/p", "ns/q"}));
+  EXPECT_EQ(nominations_.on_node("b"), Uids{});
+  EXPECT_EQ(nominations_.expired({50}), Uids{"ns/p"});
+  EXPECT_EQ(nominations_.waiting_for("ns/x"), Uids{"ns/p"});
+  EXPECT_EQ(nominations_.for_starving(), 1U);
+  EXPECT_FALSE(nominations_.any_below(0));
+  EXPECT_TRUE(nominations_.any_below(1));
+  EXPECT_FALSE(nominations_.victims_pending(preempts));
+  const PodRecord& record = ledger_.pod(nominations_.kept_for("ns/p"));
+  EXPECT_EQ(nominations_.of_record(record), nominations_.find("ns/p"));
+  const PodSpec victim = pod("ns/x");
+  const PodIndex placed = ledger_.reserve(victim, at_, {.containers = {{}}});
+  EXPECT_TRUE(nominations_.victims_pending(preempts));
+  EXPECT_EQ(nominations_.of_record(ledger_.pod(placed)), nullptr);
+}
+
+TEST_F(NominationsTest, OfANodeThatIsGoneKeepsNothing) {
+  ledger_.remove_node("a");
+  nominations_.open(wants_two("ns/p"), out_);
+  EXPECT_FALSE(nominations_.kept_for("ns/p").valid());
+  EXPECT_FALSE(nominations_.lift("ns/p").valid());
+  EXPECT_NE(nominations_.find("ns/p"), nullptr);
+}
+
+}  // namespace
+}  // namespace stowage::core

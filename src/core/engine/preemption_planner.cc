@@ -1,0 +1,247 @@
+#include "core/engine/preemption_planner.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <tuple>
+
+#include "base/check.h"
+#include "core/engine/waiting.h"
+#include "core/place/footprint.h"
+
+namespace stowage::core {
+namespace {
+
+constexpr std::size_t kNodesToTry = 48;
+constexpr std::size_t kOthersPerLook = 32;  // terms of others
+constexpr std::size_t kPartsPerLook = 4;    // containers with cards
+constexpr int kBudgetsPerNamespace = 32;    // that are heeded
+
+std::int64_t footprint_of(const PodRecord& pod) {
+  std::int64_t milli = std::int64_t{pod.unnamed.whole} * kMilliPerCard + pod.unnamed.shared_milli;
+  for (const CardCharge& charge : pod.charges) milli += charge.milli;
+  return milli;
+}
+
+}  // namespace
+
+// A node that may do, by a quick look: what would have to go at the least.
+struct PreemptionPlanner::Candidate {
+  std::int32_t top = 0;  // priority of the most important pod that has to go
+  std::int32_t pods = 0;
+  std::uint32_t rank = 0;
+  NodeIndex node;
+  [[nodiscard]] auto key() const { return std::tuple(top, pods, rank); }
+};
+
+bool PreemptionPlanner::selects(const Budget& budget, const Labels& labels) {
+  const auto [at, fresh] = selected_.try_emplace({&labels, &budget}, false);
+  if (fresh) at->second = matches(budget.selector, labels);
+  return at->second;
+}
+
+std::vector<std::uint8_t> PreemptionPlanner::breaks_budget(const std::vector<PodIndex>& pods) {
+  std::vector<std::uint8_t> breaks(pods.size(), 0);
+  std::map<const Budget*, std::int64_t> left;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const PodRecord& record = view_.ledger.pod(pods[i]);
+    const Labels* labels = view_.peers.labels_of(pods[i]);
+    if (labels == nullptr || labels->empty()) continue;
+    const std::string_view ns = namespace_of(record.name);
+    const std::string_view name = std::string_view(record.name).substr(ns.size() + 1);
+    auto at = view_.budgets.lower_bound(std::string(ns) + '/');
+    for (int look = 0; look < kBudgetsPerNamespace && at != view_.budgets.end(); ++look, ++at) {
+      const Budget& budget = at->second;
+      if (namespace_of(at->first) != ns) break;
+      if (budget.selector.all.empty() || !selects(budget, *labels)) continue;
+      if (std::find(budget.disrupted.begin(), budget.disrupted.end(), name) !=
+          budget.disrupted.end()) {
+        continue;  // its going is counted already
+      }
+      if (--left.try_emplace(&budget, budget.allowed).first->second < 0) breaks[i] = 1;
+    }
+  }
+  return breaks;
+}
+
+// A nomination of a less important pod always gives way; pods only if that is wanted.
+bool PreemptionPlanner::may_evict(const PodSpec& pod, const PodRecord& other) const {
+  if (other.state == PodState::room) return true;
+  return view_.evicts && !pod.never_preempts && !other.stays && other.state != PodState::reserved;
+}
+
+PotentialVictims PreemptionPlanner::less_important(const PodSpec& pod, NodeIndex node) {
+  PotentialVictims found;
+  for (const PodIndex there : view_.ledger.pods_on(node)) {
+    const PodRecord& record = view_.ledger.pod(there);
+    if (record.uid == pod.uid) continue;
+    if (record.leaving) {
+      found.leaving.push_back(there);
+    } else if (record.priority < pod.priority && may_evict(pod, record)) {
+      found.pods.push_back(there);
+    }
+  }
+  // Who had better stay comes first: more important, then smaller (so that few have to go), then
+  // older.
+  std::sort(found.pods.begin(), found.pods.end(), [&](PodIndex a, PodIndex b) {
+    const auto key = [&](PodIndex p) {
+      const PodRecord& r = view_.ledger.pod(p);
+      return std::tuple(r.state == PodState::room, -std::int64_t{r.priority}, footprint_of(r),
+                        r.since, std::string_view(r.uid));
+    };
+    return key(a) < key(b);
+  });
+  const std::vector<std::uint8_t> breaks = breaks_budget(found.pods);
+  std::vector<PodIndex> ordered;
+  for (const bool wanted : {true, false}) {
+    for (std::size_t i = 0; i < found.pods.size(); ++i) {
+      if ((breaks[i] != 0) == wanted) ordered.push_back(found.pods[i]);
+    }
+  }
+  found.pods = std::move(ordered);
+  return found;
+}
+
+PodRecord PreemptionPlanner::as_it_will_be(PodIndex pod) const {
+  PodRecord record = view_.ledger.pod(pod);
+  const Nomination* made = view_.nominations.of_record(record);
+  if (made == nullptr) return record;
+  record.resources = effective_resources(made->pod);
+  if (!names_cards(made->target)) {
+    record.unnamed.whole = unnamed_use(unnamed_asks(made->pod)).whole;
+    return record;
+  }
+  record.asks.clear();
+  record.unnamed = {};
+  record.charges = footprint(made->pod, made->target);
+  std::erase_if(record.charges, [&](const CardCharge& charge) {
+    return charge.card >= view_.ledger.state(record.node).cards;
+  });
+  return record;
+}
+
+std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor, NodeIndex node,
+                                                     const PotentialVictims& potential) {
+  const PolicyOptions any{.choice = {.node = NodePolicy::first, .card = CardPolicy::first}};
+  const Shape& shape = preemptor.shape;
+  std::vector<PodIndex> gone = potential.pods;
+  gone.insert(gone.end(), potential.leaving.begin(), potential.leaving.end());
+  std::vector<PodIndex> kept;  // nominations that stay: they count with all that they are to become
+  for (const PodIndex other : view_.ledger.pods_on(node)) {
+    if (view_.ledger.pod(other).state != PodState::room) continue;
+    if (std::find(gone.begin(), gone.end(), other) == gone.end()) kept.push_back(other);
+  }
+  gone.insert(gone.end(), kept.begin(), kept.end());
+  Ledger alone = view_.ledger.without(node, gone);
+  const NodeIndex there = alone.find_node(view_.ledger.name(node));
+  for (const PodIndex room : kept) alone.put(as_it_will_be(room), there);
+  Placement placement;
+  const auto has_room = [&] {
+    const JudgeContext context{.ledger = &alone, .options = &any, .search = &view_.search};
+    return judge(context, shape, there, &placement).reason.code == ReasonCode::none;
+  };
+  if (!has_room() || !preemptor.beyond.trouble().empty()) return std::nullopt;
+  Beyond::Removed removed(preemptor.beyond);
+  const auto take = [&](PodIndex pod) {
+    removed.take(pod);
+    taken_.push_back(pod);
+  };
+  for (const PodIndex pod : gone) take(pod);
+  const auto allowed = [&] { return removed.check(node) == ReasonCode::none; };
+  if (!allowed()) return std::nullopt;
+  VictimPlan plan{
+      .node = node, .others_leave = !potential.leaving.empty(), .rank = view_.ledger.rank(node)};
+  for (const PodIndex spared : potential.pods) {
+    const PodIndex back = alone.put(as_it_will_be(spared), there);
+    removed.put_back(spared);
+    if (has_room() && allowed()) continue;
+    if (view_.search.cut) return std::nullopt;  // it may not have to go
+    alone.release(back);
+    take(spared);
+    plan.victims.push_back(spared);
+  }
+  if (!has_room()) {
+    STOWAGE_CHECK(view_.search.cut);
+    return std::nullopt;
+  }
+  plan.cards = to_assignment(alone, shape, there, placement, preemptor.pod.containers.size());
+  weigh(plan);
+  return plan;
+}
+
+void PreemptionPlanner::weigh(VictimPlan& plan) {
+  constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
+  plan.top = std::numeric_limits<std::int32_t>::min();
+  plan.newest = kNever;
+  const std::vector<std::uint8_t> breaks = breaks_budget(plan.victims);
+  for (std::size_t i = 0; i < plan.victims.size(); ++i) {
+    const PodRecord& record = view_.ledger.pod(plan.victims[i]);
+    if (record.state == PodState::room) continue;
+    ++plan.evictions;
+    plan.violations += breaks[i];
+    plan.sum += std::int64_t{record.priority} - std::numeric_limits<std::int32_t>::min();
+    if (record.priority > plan.top) plan.newest = kNever;
+    plan.top = std::max(plan.top, record.priority);
+    if (record.priority == plan.top) plan.newest = std::min(plan.newest, record.since);
+  }
+}
+
+// Nodes on which something less important stands in the way, the most promising first.
+std::vector<PreemptionPlanner::Candidate> PreemptionPlanner::candidates(
+    const Preemptor& preemptor, const std::vector<NodeIndex>& nodes) const {
+  std::vector<Candidate> all;
+  std::vector<std::pair<std::int32_t, std::int64_t>> lower;  // priority and compute
+  for (const NodeIndex node : nodes) {
+    lower.clear();
+    std::int64_t leaving = 0;
+    for (const PodIndex pod : view_.ledger.pods_on(node)) {
+      const PodRecord& record = view_.ledger.pod(pod);
+      if (record.leaving) {
+        leaving += footprint_of(record);
+      } else if (record.priority < preemptor.pod.priority && may_evict(preemptor.pod, record)) {
+        lower.emplace_back(record.priority, footprint_of(record));
+      }
+    }
+    if (lower.empty()) continue;
+    std::sort(lower.begin(), lower.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
+    std::int64_t free = leaving;
+    for (const CardState& card : view_.ledger.cards(node)) free += card.milli_free;
+    Candidate candidate{
+        .top = lower.front().first, .pods = 1, .rank = view_.ledger.rank(node), .node = node};
+    free += lower.front().second;
+    for (std::size_t i = 1; i < lower.size() && free < preemptor.shape.gpu_milli; ++i) {
+      free += lower[i].second;
+      candidate.top = lower[i].first;
+      ++candidate.pods;
+    }
+    if (free >= preemptor.shape.gpu_milli) all.push_back(candidate);
+  }
+  const auto few = all.begin() + static_cast<std::ptrdiff_t>(std::min(kNodesToTry, all.size()));
+  std::partial_sort(all.begin(), few, all.end(),
+                    [](const Candidate& a, const Candidate& b) { return a.key() < b.key(); });
+  return all;
+}
+
+std::optional<VictimPlan> PreemptionPlanner::cheapest(const Preemptor& preemptor,
+                                                      const std::vector<NodeIndex>& nodes) {
+  std::optional<VictimPlan> best;
+  std::size_t tried = 0;
+  // A pod with long rules or many containers costs more to look at: it gets fewer looks.
+  const std::size_t cost = static_cast<std::size_t>(Waiting::try_cost(preemptor.pod)) +
+                           preemptor.beyond.others() / kOthersPerLook +
+                           preemptor.shape.parts.size() / kPartsPerLook;
+  const std::size_t nodes_to_try = std::max<std::size_t>(kNodesToTry / cost, 1);
+  const std::size_t nodes_in_vain = (cost > 1 ? 2 : 8) * nodes_to_try;
+  for (const Candidate& candidate : candidates(preemptor, nodes)) {
+    // Beyond the most promising ones, only until one is found.
+    if (++tried > nodes_to_try && best) break;
+    if (tried > nodes_in_vain) break;
+    auto plan = on_node(preemptor, candidate.node, less_important(preemptor.pod, candidate.node));
+    if (plan && (!best || plan->price() < best->price())) best = std::move(plan);
+  }
+  return best;
+}
+
+}  // namespace stowage::core
