@@ -5,7 +5,7 @@ namespace stowage::controller {
 void apply_reports(const std::vector<reports::NodeNews>& batch, const ReportTimes& times,
                    ReportTarget to) {
   for (const reports::NodeNews& news : batch) {
-    if (to.roster.node(news.node) == nullptr) continue;
+    if (to.roster.nodes().find(news.node) == nullptr) continue;
     if (news.silent) to.mailbox.put_silence({.node = news.node, .silent = *news.silent});
     for (const std::string& pod : news.gone) to.roster.kubelet_forgets(news.node, pod);
     for (const auto& pod : news.pods) to.roster.hear_kubelet(news.node, pod.name, pod.word);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dialect/dialect.h"
+#include "kube/testing/fixed_keys.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -59,7 +60,7 @@ class PreAllocationsTest : public ::testing::Test {
   }
   std::string told() { return std::exchange(told_, {}); }
 
-  kube::Keys keys_ = kube::keys_from_seed("test", 1'000'000);
+  kube::Keys keys_ = kube::testing::keys_from_seed("test", 1'000'000);
   base::Instant now_{5};
   PodCache pods_;
   NodeCache nodes_;

@@ -345,7 +345,7 @@ TEST_F(RosterProofTest, APodWithAnUnknownKeyIsNotRememberedLongerThanItLasts) {
 
 // kube-scheduler may ask about a pod that was not seen here yet, or is gone.
 TEST_F(RosterProofTest, APodThatIsNotKnownMayHaveAnUnknownKey) {
-  const kube::Keys old = std::exchange(keys_, kube::keys_from_seed("rotated", kBegan));
+  const kube::Keys old = std::exchange(keys_, kube::testing::keys_from_seed("rotated", kBegan));
   const auto pod = decided("a", Purpose::promise);
   keys_ = old;
   EXPECT_FALSE(roster_->signatures().believes_promise(pod));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dialect/dialect.h"
+#include "kube/testing/fixed_keys.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -49,8 +50,8 @@ class SignaturesTest : public ::testing::Test {
     return signatures_.proof_of(pod, std::nullopt);
   }
 
-  kube::Keys keys_ = kube::keys_from_seed("test", kBegan);
-  kube::Keys others_ = kube::keys_from_seed("others", kBegan);
+  kube::Keys keys_ = kube::testing::keys_from_seed("test", kBegan);
+  kube::Keys others_ = kube::testing::keys_from_seed("others", kBegan);
   Signatures signatures_;
   int unknown_ = 0;
 };
