@@ -132,6 +132,9 @@ struct Promise {
 // The promise is written in annotations of ours alone (kPreAllocatedNodeAnnotation). Such a promise
 // counts only if it is signed. If kGpusAnnotation is not there, it is of a number of cards.
 [[nodiscard]] bool promised_in_our_words(const PodObject& object);
+// The node that our own text names, if a signature stands beside it: what the signature was made
+// for, whatever the dialect's annotations say. Not verified here.
+[[nodiscard]] std::optional<std::string> signed_node(const PodObject& object);
 // The signature on the pod, if there is one, was made for a promise, not with the Binding.
 [[nodiscard]] bool promised_by_signature(const PodObject& object);
 // When it was made, in nanoseconds since 1970, as it is written; unset if it is not. Of bound pods

@@ -5,6 +5,7 @@
 #include "dialect/amounts.h"
 #include "dialect/decision.h"
 #include "dialect/dialect.h"
+#include "dialect/json.h"
 #include "dialect/table.h"
 #include "dialect/times.h"
 
@@ -56,20 +57,22 @@ std::optional<core::Assignment> own_cards(const PromiseAsk& ask) {
   return **std::move(cards);
 }
 
-std::optional<Promise> read_own(const PromiseAsk& ask) {
-  const auto at = signed_at(ask.object);
-  auto cards = at && ask.is_signed ? own_cards(ask) : std::nullopt;
-  if (!cards) return std::nullopt;
-  return Promise{.node = ask.node.name,
-                 .cards = *std::move(cards),
-                 .made_unix_nanos = *at,
-                 .broken = refused_since(ask.object, *at)};
-}
-
 bool failed(const PodObject& object, const Dialect& dialect) {
   if (dialect.phase_label.empty()) return false;
   const std::string* phase = find(object.around.labels, dialect.phase_label);
   return phase != nullptr && *phase == "failed";
+}
+
+std::optional<Promise> read_own(const PromiseAsk& ask) {
+  const auto at = signed_at(ask.object);
+  auto cards = at && ask.is_signed ? own_cards(ask) : std::nullopt;
+  if (!cards) return std::nullopt;
+  const Dialect* dialect = promising(ask.object);
+  return Promise{.node = ask.node.name,
+                 .cards = *std::move(cards),
+                 .made_unix_nanos = *at,
+                 .broken = refused_since(ask.object, *at) ||
+                           (dialect != nullptr && failed(ask.object, *dialect))};
 }
 
 // Clocks of replicas may differ, by less than this.
@@ -103,6 +106,21 @@ std::optional<std::string> promised_node(const PodObject& object) {
   const std::string* node = dialect == nullptr ? nullptr : annotation(object, *dialect, kNode);
   if (node == nullptr || node->empty()) return std::nullopt;
   return *node;
+}
+
+std::optional<std::string> signed_node(const PodObject& object) {
+  if (find(object.annotations, kSignatureAnnotation) == nullptr) return std::nullopt;
+  const std::string* gpus = find(object.annotations, kGpusAnnotation);
+  if (gpus == nullptr) {
+    const std::string* node = own_node(object);
+    return node == nullptr ? std::nullopt : std::optional(*node);
+  }
+  const auto json = parse_json(*gpus);
+  const Json* node = json ? json->find("node") : nullptr;
+  if (node == nullptr || node->kind != Json::Kind::string || node->text.empty()) {
+    return std::nullopt;
+  }
+  return std::string(node->text);
 }
 
 bool promised_by_signature(const PodObject& object) { return signed_at(object).has_value(); }

@@ -94,16 +94,18 @@ void Promises::unbound(const Kept& asked, const dialect::PodObject& pod) {
     same(asked)->look_at = promise.until;
     return;
   }
-  if (!dialect::promised_node(pod)) return ended(promise.uid);
+  if (!dialect::promised_node(pod) && !dialect::signed_node(pod)) return ended(promise.uid);
   take_off(asked, pod);
 }
 
 void Promises::take_off(const Kept& asked, const dialect::PodObject& pod) {
-  const codec::MetadataAsk patch{.uid = pod.uid,
-                                 .annotations = {},
-                                 .labels = {},
-                                 .resource_version = pod.resource_version,
-                                 .remove = dialect::promise_annotations(pod)};
+  codec::MetadataAsk patch{.uid = pod.uid,
+                           .annotations = ends_.roster.withdrawal(pod),
+                           .labels = {},
+                           .resource_version = pod.resource_version,
+                           .remove = dialect::promise_annotations(pod)};
+  std::erase_if(patch.remove,
+                [&](const std::string& key) { return patch.annotations.contains(key); });
   ends_.pods.write_fenced(asked.promise.pod, patch,
                           [this, alive = alive_, asked](const std::string& error) {
                             // If it failed nobody knows what the pod says: the next look tells.

@@ -149,6 +149,24 @@ TEST_F(PromisesTest, APromiseIsTakenOffThePodBeforeItsCardsAreGiven) {
   EXPECT_EQ(promises_.taken_off(), 1U);
 }
 
+// Its author could remove it as well: other replicas go by the signature.
+TEST_F(PromisesTest, ThatItWasTakenOffIsSigned) {
+  const kube::Keys keys = kube::keys_from_seed("ours");
+  ASSERT_FALSE(roster_.use_keys(keys));
+  server_.script("GET", kPath, {reply(200, promised_json("7"))});
+  server_.script("PATCH", kPath, {reply(200, "{}")});
+  watch();
+  ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
+  const std::string body = server_.seen("PATCH", kPath).at(0).body;
+  const std::string key = R"("stowage.dev/signature":")";
+  const auto at = body.find(key);
+  ASSERT_NE(at, std::string::npos) << body;
+  const auto begin = at + key.size();
+  dialect::PodObject pod{.uid = "u"};
+  pod.annotations["stowage.dev/signature"] = body.substr(begin, body.find('"', begin) - begin);
+  EXPECT_TRUE(kube::withdrawn_at(*keys, pod)) << body;
+}
+
 TEST_F(PromisesTest, ABindThatCameBeforeThePromiseWasTakenOffWins) {
   server_.script("GET", kPath, {reply(200, promised_json("7")), reply(200, pod_json("u", "n"))});
   server_.script("PATCH", kPath, {refuse(409, "Conflict", "the object has been modified")});

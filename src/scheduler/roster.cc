@@ -196,6 +196,7 @@ void Roster::see_bound(PodEntry& entry, dialect::PodObject object, const Checked
   if (entry.node.empty()) ++bound_;
   if (entry.wanting && entry.node.empty()) --wanting_;
   entry.wanting.reset();
+  entry.proved.reset();
   untold_.erase(object.uid);
   forget_unlooked(object.uid);
   drop(unheard_, entry.node, object.uid);
@@ -239,6 +240,7 @@ void Roster::tell_bound(PodEntry& entry, dialect::PodObject object, core::PodSpe
 void Roster::forget(PodEntry& entry, const std::string& uid) {
   if (entry.wanting && entry.node.empty()) --wanting_;
   entry.wanting.reset();
+  entry.proved.reset();
   untold_.erase(uid);
   forget_unlooked(uid);
   if (entry.told) mailbox_.put_pod_gone(uid);

@@ -81,13 +81,17 @@ class Roster {
   [[nodiscard]] const kube::Keys& keys() const { return keys_; }
   // A pod was signed by a key that is not known.
   void on_unknown_key(std::function<void()> told) { on_unknown_key_ = std::move(told); }
-  // Does what an unbound pod says it was promised count? Requires: dialect::promised_node(unbound).
+  // Was the unbound pod promised the node that it says?
   [[nodiscard]] bool believes_promise(const dialect::PodObject& unbound) {
-    const Whose whose = whose_promise(unbound);
-    return whose == Whose::ours || whose == Whose::unsigned_ours;
+    const Said said = whose_promise(unbound);
+    return said.counts() && dialect::promised_node(unbound) == said.node;
   }
   // What the pod was promised last has ended.
   void promise_over(const std::string& uid);
+  // Its scheduler asks about it again, and will not bind it by what it was promised before.
+  void promise_asked_again(const std::string& uid);
+  // What is written on the pod in place of a promise that is taken off it.
+  [[nodiscard]] dialect::Annotations withdrawal(const dialect::PodObject& pod);
   void seal(const kube::SealAsk& ask, dialect::Annotations& answer) const {
     if (keys_ && keys_->signs) kube::seal(*keys_, ask, answer);
   }
@@ -256,6 +260,10 @@ class Roster {
     std::unique_ptr<CardsAsked> asked;   // while it is on a node with cards that it has not named
     std::uint64_t cards = 0;             // hash of those that it has; 0: not known
     bool astray = false;
+
+    // Annotations of the promise that counts, if it is signed: it does, whoever edits them, until
+    // it is over.
+    std::unique_ptr<dialect::Annotations> proved;
   };
 
   [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
@@ -265,12 +273,23 @@ class Roster {
   using Proof = Testimony::Sight::Proof;
   [[nodiscard]] Proof proof_of(const dialect::PodObject& bound, const Checked& check);
   enum class Whose : std::uint8_t { nobodys, unknown, unsigned_ours, ours };
-  [[nodiscard]] Whose whose_promise(const dialect::PodObject& unbound);
+  // What an unbound pod says that it was promised.
+  struct Said {
+    Whose whose = Whose::nobodys;
+    std::string node;
+    std::int64_t made = 0;
+    bool edited = false;  // signed, and what its dialect says is not what was signed
+    [[nodiscard]] bool counts() const {
+      return whose == Whose::ours || whose == Whose::unsigned_ours;
+    }
+  };
+  [[nodiscard]] Said whose_promise(const dialect::PodObject& unbound);
   void meet_unknown_key(const std::string& uid);
   [[nodiscard]] bool signed_since(std::int64_t unix_nanos) const;
   [[nodiscard]] bool promised_before_signing(const dialect::PodObject& object) const;
   // ---- promises (roster_promise.cc)
   void see_promise(PodEntry& entry, const dialect::PodObject& object);
+  void tell_unproved(PodEntry& entry, const dialect::PodObject& object, const Said& said);
   struct Untold {
     dialect::PodObject object;
     bool is_signed = false;

@@ -20,33 +20,66 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
   entry.promised = false;
   untold_.erase(object.uid);
   unknown_key_.erase(object.uid);
-  if (!dialect::promised_node(object)) return;
-  const Whose whose = whose_promise(object);
-  if (whose == Whose::nobodys || whose == Whose::unknown) {
-    if (std::exchange(entry.promise_forged, true)) return;
-    ++forged_;
-    return notify(Notice::Kind::forged, object,
-                  whose == Whose::unknown
-                      ? "what the pod says about a node and cards that were promised to it is "
-                        "signed by a key that is not known here; it is ignored until the key is"
-                      : "what the pod says about a node and cards that were promised to it has no "
-                        "signature of the scheduler; it is ignored");
+  if (entry.proved && keys_ &&
+      kube::withdrawn_at(*keys_, object).value_or(0) > entry.promise_made) {
+    entry.proved.reset();
+    entry.promise_over = true;
   }
-  const std::int64_t made = dialect::promised_at(object).value_or(0);
+  const Said said = whose_promise(object);
+  tell_unproved(entry, object, said);
   // Whoever may edit the pod can put back what stood there before, signature and all.
   const bool put_back =
-      made < entry.promise_made || (made == entry.promise_made && entry.promise_over);
-  if (whose == Whose::ours && put_back) return;
-  if (entry.promise_made != made || made == 0) {
-    entry.promise_made = made;
-    entry.promise_seen = clock_.now();
-    entry.promise_over = false;
+      said.made < entry.promise_made || (said.made == entry.promise_made && entry.promise_over);
+  const bool keeps = entry.proved && !entry.promise_over;
+  const bool counts = said.whose == Whose::ours ? !put_back : said.counts() && !keeps;
+  Untold untold{.object = object, .is_signed = said.whose == Whose::ours};
+  if (counts) {
+    if (entry.promise_made != said.made || said.made == 0) {
+      entry.promise_made = said.made;
+      entry.promise_seen = clock_.now();
+      entry.promise_over = false;
+    }
+    entry.proved.reset();
+    if (untold.is_signed) {
+      dialect::Annotations& texts = untold.object.annotations;
+      texts[std::string(dialect::kPreAllocatedNodeAnnotation)] = said.node;
+      entry.proved = std::make_unique<dialect::Annotations>();
+      for (const std::string& key : dialect::promise_annotations(untold.object)) {
+        entry.proved->emplace(key, texts.at(key));
+      }
+    }
+  } else if (keeps) {
+    // Removed or edited, and not by us: the pod may be bound by it all the same.
+    untold.object.annotations = *entry.proved;
+    untold.is_signed = true;
+  } else {
+    return;
   }
-  Untold& untold = untold_[object.uid] = {
-      .object = object, .is_signed = whose == Whose::ours, .seen = entry.promise_seen};
+  untold.seen = entry.promise_seen;
   untold.object.rules = {};
+  const Untold& kept = untold_[object.uid] = std::move(untold);
   if (!leads_) return;
-  if (auto promise = promise_of(untold)) tell_promise(std::move(*promise));
+  if (auto promise = promise_of(kept)) tell_promise(std::move(*promise));
+}
+
+void Roster::tell_unproved(PodEntry& entry, const dialect::PodObject& object, const Said& said) {
+  if (said.node.empty() || (said.counts() && !said.edited)) return;
+  if (said.whose == Whose::nobodys && !dialect::promised_node(object)) return;
+  if (std::exchange(entry.promise_forged, true)) return;
+  ++forged_;
+  std::string text =
+      "what the pod says about a node and cards that were promised to it has no "
+      "signature of the scheduler; it is ignored";
+  if (said.edited) {
+    text =
+        "what the pod's annotations say about a node and cards that were promised to it was "
+        "changed since they were signed; what was signed counts";
+  } else if (said.whose == Whose::unknown) {
+    text =
+        "what the pod says about a node and cards that were promised to it is signed by a key that "
+        "is not known here; it is ignored until the key is";
+  }
+  notify(Notice::Kind::forged, object, std::move(text));
 }
 
 // Unset: it does not count, or has no signature and its node lacks the cards.
@@ -117,6 +150,16 @@ void Roster::tell_promise(core::PodHeld promise) {
 
 void Roster::promise_over(const std::string& uid) {
   if (const auto found = pods_.find(uid); found != pods_.end()) found->second.promise_over = true;
+}
+
+void Roster::promise_asked_again(const std::string& uid) {
+  if (const auto found = pods_.find(uid); found != pods_.end()) found->second.proved.reset();
+}
+
+dialect::Annotations Roster::withdrawal(const dialect::PodObject& pod) {
+  if (!keys_ || !keys_->signs) return {};
+  return {{std::string(dialect::kSignatureAnnotation),
+           kube::withdrawal(*keys_, {.uid = pod.uid, .unix_nanos = decision_time(pod)})}};
 }
 
 std::int64_t Roster::decision_time(const dialect::PodObject& object) {

@@ -39,6 +39,15 @@ std::string event_text(const core::Event& event) {
   return {};
 }
 
+// Node, card and age in seconds of a promise.
+std::string held_text(const core::PodHeld& held) {
+  std::string text = held.node + " ";
+  for (const auto& shares : held.cards.containers) {
+    for (const auto& share : shares) text += share.card + " ";
+  }
+  return text + std::to_string((kUnixNow - held.made) / kSecond) + ";";
+}
+
 // A world that goes on over restarts of the roster.
 class RosterProofTest : public ::testing::Test {
  protected:
@@ -100,17 +109,25 @@ class RosterProofTest : public ::testing::Test {
     text.replace(index, 9, "\"index\":1");
   }
 
-  std::string list(const std::vector<dialect::PodObject>& pods) {
+  void see(const std::vector<dialect::PodObject>& pods) {
     roster_->begin_pods();
     for (const auto& pod : pods) roster_->see_pod(pod);
     roster_->end_pods();
+  }
+  std::string list(const std::vector<dialect::PodObject>& pods) {
+    see(pods);
     roster_->lead();
     return events();
   }
   std::string events() {
     const auto taken = mailbox_.take_now(1000);
     std::string text;
-    for (const auto& message : *taken) text += event_text(std::get<core::Event>(message));
+    held_.clear();
+    for (const auto& message : *taken) {
+      const auto& event = std::get<core::Event>(message);
+      text += event_text(event);
+      if (const auto* held = std::get_if<core::PodHeld>(&event)) held_ += held_text(*held);
+    }
     return text;
   }
   std::string forged() {
@@ -126,6 +143,7 @@ class RosterProofTest : public ::testing::Test {
   std::int64_t now_ = kUnixNow;
   std::vector<Notice> notices_;
   int unknown_keys_ = 0;
+  std::string held_;
   Mailbox mailbox_;
   std::unique_ptr<Roster> roster_;
 };
@@ -231,15 +249,83 @@ TEST_F(RosterProofTest, OnlySignedPromisesAreHeld) {
   EXPECT_EQ(list({again}), "");
   EXPECT_EQ(forged(), "") << "told once";
   EXPECT_EQ(list({decided("c", Purpose::bound)}), "") << "it was meant for another moment";
-  auto edited = decided("d", Purpose::promise);
-  edited.annotations["tencent.com/predicate-gpu-idx-0"] = "1";
-  EXPECT_EQ(list({edited}), "");
-  auto longer = decided("e", Purpose::promise);
-  longer.annotations["tencent.com/predicate-time"] = std::to_string(kUnixNow);
-  EXPECT_EQ(list({longer}), "") << "nor is it made to last";
   auto taken = decided("f", Purpose::promise);
   taken.uid = "another";
   EXPECT_EQ(list({taken}), "");
+}
+
+// The pod's author may edit what its dialect says; its scheduler may bind it all the same.
+TEST_F(RosterProofTest, ASignedPromiseIsHeldByOurOwnTextWhateverItsDialectSays) {
+  auto added = decided("a", Purpose::promise);
+  added.annotations["nvidia.com/predicate-x"] = "y";
+  EXPECT_EQ(list({added}), "a held;");
+  EXPECT_EQ(held_, "n n/2 10;");
+  EXPECT_EQ(forged(), "a;") << "and it is told";
+  auto other = decided("b", Purpose::promise);
+  other.annotations["tencent.com/predicate-gpu-idx-0"] = "1";
+  EXPECT_EQ(list({other}), "b held;");
+  EXPECT_EQ(held_, "n n/2 10;");
+  auto later = decided("c", Purpose::promise);
+  later.annotations["tencent.com/predicate-time"] = std::to_string(kUnixNow);
+  EXPECT_EQ(list({later}), "c held;");
+  EXPECT_EQ(held_, "n n/2 10;") << "nor is it made to last";
+  auto moved = decided("d", Purpose::promise);
+  moved.annotations["tencent.com/predicate-node"] = "m";
+  EXPECT_EQ(list({moved}), "d held;");
+  EXPECT_EQ(held_, "n n/2 10;");
+  EXPECT_FALSE(roster_->believes_promise(moved)) << "not that node";
+  auto removed = decided("e", Purpose::promise);
+  removed.annotations.erase("tencent.com/predicate-node");
+  EXPECT_EQ(list({removed}), "e held;");
+  EXPECT_EQ(held_, "n n/2 10;");
+}
+
+TEST_F(RosterProofTest, AStandbyKeepsAPromiseThatItHasProvedThoughItsAuthorRemovesIt) {
+  const auto promised = decided("a", Purpose::promise);
+  std::vector<dialect::PodObject> edits(4, promised);
+  edits[0].annotations.erase("stowage.dev/signature");
+  edit(edits[1]);
+  edits[2].annotations.clear();
+  edits[3] = decided("a", Purpose::promise, kUnixNow - 20 * kSecond);  // an older one
+  edits[3].annotations["tencent.com/predicate-gpu-idx-0"] = "1";
+  for (auto& edited : edits) {
+    restart();
+    see({promised});
+    edited.resource_version = "2";
+    see({edited});
+    EXPECT_EQ(list({edited}), "a held;");
+    EXPECT_EQ(held_, "n n/2 10;");
+    roster_->stand_down();
+    EXPECT_EQ(list({edited}), "a held;") << "and so does who leads again";
+  }
+}
+
+TEST_F(RosterProofTest, APromiseIsNotKeptThatWeTookOffOrThatIsOver) {
+  auto pod = decided("a", Purpose::promise);
+  see({pod});
+  auto taken_off = pod;
+  taken_off.annotations = roster_->withdrawal(pod);
+  taken_off.resource_version = "2";
+  EXPECT_EQ(list({taken_off}), "");
+  roster_->stand_down();
+  EXPECT_EQ(list({pod}), "") << "nor if its author puts it back";
+
+  restart();
+  see({pod});
+  auto older = pod;
+  older.annotations = {{"stowage.dev/signature",
+                        kube::withdrawal(*keys_, {.uid = "a", .unix_nanos = kUnixNow / 2})}};
+  EXPECT_EQ(list({older}), "a held;") << "one of an earlier promise says nothing of this one";
+  roster_->promise_over("a");
+  roster_->stand_down();
+  EXPECT_EQ(list({older}), "");
+
+  restart();
+  see({pod});
+  roster_->promise_asked_again("a");
+  auto bare = pod;
+  bare.annotations.clear();
+  EXPECT_EQ(list({bare}), "");
 }
 
 TEST_F(RosterProofTest, ASignedPromiseIsHeldWhateverTheClockSays) {

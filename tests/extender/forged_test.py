@@ -168,6 +168,35 @@ class Forged(unittest.TestCase):
             self.assertNotEqual(card_of(cluster.find("one")), card_of(cluster.find("first")))
             self.assertEqual(cluster.process_now.metric("stowage_forged_annotations_total"), 0)
 
+    def test_it_is_held_though_the_author_edits_the_pod(self):
+        with Signed() as cluster:
+            cluster.add_node("n", {CORE: 100})
+            first = cluster.add(pod("first", [{CORE: 100}]))
+            self.assertEqual(cluster.extender().filter(first, ["n"], FILTER).nodes, ["n"])
+            cluster.edit("first", {"nvidia.com/predicate-x": "y"})
+            cluster.restart()
+            wait_until("it is reported", lambda: cluster.reported(first))
+            other = cluster.add(pod("other", [{CORE: 100}]))
+            self.assertEqual(cluster.extender().filter(other, ["n"], FILTER).nodes, [])
+
+    def test_a_standby_keeps_it_though_the_author_removes_the_signature(self):
+        with Signed() as cluster:
+            cluster.add_node("n", {CORE: 100})
+            standby = cluster.controller("standby", "--config", cluster.config)
+            wait_until("it stands by", lambda: standby.process.require_alive() and
+                       "standing by" in standby.process.log.read_text())
+            first = cluster.add(pod("first", [{CORE: 100}]))
+            self.assertEqual(cluster.extender().filter(first, ["n"], FILTER).nodes, ["n"])
+            time.sleep(1)  # the standby sees it
+            cluster.edit("first", {SIGNATURE: None})
+            cluster.process_now.process.kill()
+            wait_until("it leads", lambda: standby.metric("stowage_leader") == 1 and
+                       standby.ready())
+            port = re.search(r" extender name=gpu-admission listen=http://127\.0\.0\.1:(\d+)",
+                             standby.process.log.read_text()).group(1)
+            other = cluster.add(pod("other", [{CORE: 100}]))
+            self.assertEqual(Extender(int(port)).filter(other, ["n"], FILTER).nodes, [])
+
     def test_an_edited_annotation_counts_no_more_after_a_restart(self):
         with Signed() as cluster:
             cluster.add_node("n", {"nvidia.com/gpu": 2})
