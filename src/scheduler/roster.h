@@ -153,10 +153,14 @@ class Roster {
   // The devices of a pod ("namespace/name") on this node; of one that the API has elsewhere, or
   // nowhere yet, they count for nothing until it is there. They name the cards of a pod of which
   // nobody else has; where somebody has, and they are others, that is told. The kubelet knows no
-  // uids: of a pod that was replaced by one of its name, the word may be of the one before for as
-  // long as its agent needs to look again.
+  // uids: of a pod that was replaced by one of its name, the word that was there may be of the one
+  // before. It counts if it changes, or if the agent still says so when it must have looked again.
   void hear_kubelet(const std::string& node, const std::string& pod, dialect::KubeletWord word);
   void kubelet_forgets(const std::string& node, const std::string& pod);
+  // Whether the node's agent is heard of.
+  void hear_agent(const std::string& node, bool silent);
+  // To be called every second or so: words that were doubted, and have stood long enough, count.
+  void believe_kubelets();
 
   void begin_pods();
   // `check`: its signature was looked at already.
@@ -261,6 +265,7 @@ class Roster {
     std::uint64_t cards = 0;             // hash of those that it has; 0: not known
     bool astray = false;
 
+    bool doubted = false;  // it is in doubted_
     // Annotations of the promise that counts, if it is signed: it does, whoever edits them, until
     // it is over.
     std::unique_ptr<dialect::Annotations> proved;
@@ -318,6 +323,8 @@ class Roster {
                   const std::optional<core::NamedAssignment>& cards);
   void forget_cards(PodEntry& entry);
   void ask_kubelet(const std::string& uid, PodEntry& entry);
+  struct Heard;
+  [[nodiscard]] bool doubts(const Heard& heard, const std::string& uid, PodEntry& entry);
   void set_astray(PodEntry& entry, bool astray);
   // ----
   void forget(PodEntry& entry, const std::string& uid);
@@ -370,7 +377,13 @@ class Roster {
   base::HashKey hash_key_ = base::random_hash_key();
   // By node, then by "namespace/name" of the pod: what one node says of a pod takes nothing from
   // what another says, and counts if the pod is on it.
-  std::unordered_map<std::string, std::unordered_map<std::string, dialect::KubeletWord>> kubelets_;
+  struct Heard {
+    dialect::KubeletWord word;
+    std::string about;  // uid of the pod that it is about; empty: none of that name was there yet
+  };
+  std::unordered_map<std::string, std::unordered_map<std::string, Heard>> kubelets_;
+  std::unordered_map<std::string, base::Instant> agents_;  // by node: heard since, without silence
+  std::set<std::pair<base::Instant, std::string>> doubted_;  // uids whose words may be another's
   std::size_t astray_ = 0;
   std::size_t unnamed_ = 0;
   std::size_t by_kubelet_ = 0;

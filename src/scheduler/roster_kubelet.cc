@@ -1,4 +1,5 @@
 // The roster's part about what kubelets say: which devices they have really given to a pod.
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,7 +8,13 @@
 #include "scheduler/roster.h"
 
 namespace stowage::scheduler {
-namespace {}  // namespace
+namespace {
+
+// An agent lists the pods of its kubelet every 2 s. If one list fails after 10 s and the next comes
+// after a pause of 10 s and takes 10 s, and the agent has to connect again (15 s), it takes 45 s.
+constexpr std::chrono::seconds kSlowestLook{60};
+
+}  // namespace
 
 // Remembers what the pod is known to have, or what it asks for if nobody knows.
 void Roster::note_cards(PodEntry& entry, const core::PodSpec& spec,
@@ -46,11 +53,58 @@ void Roster::set_astray(PodEntry& entry, bool astray) {
 
 void Roster::hear_kubelet(const std::string& node_name, const std::string& pod,
                           dialect::KubeletWord word) {
-  kubelets_[node_name].insert_or_assign(pod, std::move(word));
+  const auto [at, first] = kubelets_[node_name].try_emplace(pod);
+  Heard& heard = at->second;
+  const bool changed = first || heard.word != word;
+  heard.word = std::move(word);
   const auto uid = uids_.find(pod);
-  if (uid == uids_.end()) return;
-  PodEntry& entry = pods_.at(uid->second);
-  if (entry.node == node_name) ask_kubelet(uid->second, entry);
+  const bool here = uid != uids_.end() && pods_.at(uid->second).node == node_name;
+  // The same word again may be what the agent found before the pod was replaced.
+  if (changed) heard.about = here ? uid->second : std::string();
+  if (here) ask_kubelet(uid->second, pods_.at(uid->second));
+}
+
+void Roster::hear_agent(const std::string& node_name, bool silent) {
+  if (silent) {
+    agents_.erase(node_name);
+  } else {
+    agents_.try_emplace(node_name, clock_.now());
+  }
+}
+
+// A pod of this name was on the node before, and the word is about that one as far as is known.
+bool Roster::doubts(const Heard& heard, const std::string& uid, PodEntry& entry) {
+  if (heard.about == uid) return false;
+  if (!std::exchange(entry.doubted, true)) {
+    const std::int64_t wait = std::chrono::nanoseconds(kSlowestLook).count();
+    doubted_.emplace(base::Instant{clock_.now().ns + wait}, uid);
+  }
+  return true;
+}
+
+void Roster::believe_kubelets() {
+  const base::Instant now = clock_.now();
+  const std::int64_t wait = std::chrono::nanoseconds(kSlowestLook).count();
+  while (!doubted_.empty() && doubted_.begin()->first <= now) {
+    const std::string uid = doubted_.begin()->second;
+    doubted_.erase(doubted_.begin());
+    const auto pod = pods_.find(uid);
+    if (pod == pods_.end()) continue;
+    PodEntry& entry = pod->second;
+    const auto agent = agents_.find(entry.node);
+    const std::int64_t since = agent == agents_.end() ? now.ns : agent->second.ns;
+    if (now.ns - since < wait) {  // its agent was silent meanwhile
+      doubted_.emplace(base::Instant{since + wait}, uid);
+      continue;
+    }
+    entry.doubted = false;
+    const auto its = kubelets_.find(entry.node);
+    if (its == kubelets_.end()) continue;
+    const auto said = its->second.find(entry.name);
+    if (said == its->second.end() || said->second.about == uid) continue;
+    said->second.about = uid;
+    ask_kubelet(uid, entry);
+  }
 }
 
 void Roster::kubelet_forgets(const std::string& node_name, const std::string& pod) {
@@ -66,7 +120,9 @@ void Roster::ask_kubelet(const std::string& uid, PodEntry& entry) {
   if (its == kubelets_.end() || on == nullptr) return;
   const auto said = its->second.find(entry.name);
   if (said == its->second.end()) return;
-  const dialect::KubeletWord& word = said->second;
+  if (said->second.about.empty()) said->second.about = uid;
+  if (doubts(said->second, uid, entry)) return;
+  const dialect::KubeletWord& word = said->second.word;
   const std::size_t slash = entry.name.find('/');
   Notice notice{.kind = Notice::Kind::astray,
                 .ns = entry.name.substr(0, slash),

@@ -69,6 +69,7 @@ void Roster::lose_node(const std::string& name) {
   if (found == nodes_.end()) return;
   set_memory_unit(found->second, 0);
   nodes_.erase(found);
+  agents_.erase(name);
   mailbox_.put_node_gone(name);
   if (on_cards_) on_cards_(name, nullptr);
 }

@@ -397,6 +397,7 @@ void Scheduler::tick() {
   keys_changed();
   if (leads_ && !opened_) open_if_ready();
   if (opened_) roster_.tell_unlooked();
+  roster_.believe_kubelets();
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
   // Also for rooms that run out, for loads that do, and for pods whose patience does: only those
