@@ -148,6 +148,10 @@ struct PromiseAsk {
   bool is_signed = false;       // so its time was written by one of us, whatever the clock says
 };
 [[nodiscard]] std::optional<Promise> read_promise(const PromiseAsk& ask);
+// What the pod's dialect says means other cards of this node than our own text: the cards have got
+// other indexes since it was written. The node has the cards that our text names (absent_cards.h).
+[[nodiscard]] bool promise_outdated(const PodObject& object, const core::PodSpec& pod,
+                                    const core::NodeSpec& node);
 // Its scheduler has found the pod unschedulable in a later second than this: an attempt that began
 // before has ended without a bind. The API writes whole seconds, so within one nobody can tell.
 [[nodiscard]] bool refused_since(const PodObject& object, std::int64_t unix_nanos);

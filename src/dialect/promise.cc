@@ -1,5 +1,6 @@
 // Promises: the node and the cards that an unbound pod was given when it was filtered.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "dialect/amounts.h"
@@ -148,6 +149,24 @@ std::optional<Promise> read_promise(const PromiseAsk& ask) {
                  .cards = **std::move(cards),
                  .made_unix_nanos = when->at,
                  .broken = when->broken || failed(ask.object, *dialect)};
+}
+
+bool promise_outdated(const PodObject& object, const core::PodSpec& pod,
+                      const core::NodeSpec& node) {
+  const Dialect* dialect = promising(object);
+  if (dialect == nullptr || find(object.annotations, kGpusAnnotation) == nullptr) return false;
+  const auto ours = own_cards({.object = object, .pod = pod, .node = node});
+  const auto theirs = dialect->read_answer(object, pod, node);
+  if (!ours || !theirs || !*theirs) return false;
+  const auto cards = [](const core::Assignment& assignment) {
+    std::vector<std::set<std::uint32_t>> of;
+    for (const auto& shares : assignment.containers) {
+      auto& all = of.emplace_back();
+      for (const core::CardShare& share : shares) all.insert(share.card);
+    }
+    return of;
+  };
+  return cards(*ours) != cards(**theirs);
 }
 
 bool refused_since(const PodObject& object, std::int64_t unix_nanos) {

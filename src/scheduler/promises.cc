@@ -13,8 +13,9 @@ Promises::Promises(const PromiseOptions& options, Ends ends)
 Promises::~Promises() { *alive_ = false; }
 
 void Promises::watch(const Promise& promise) {
-  by_uid_.try_emplace(promise.uid,
-                      Kept{.promise = promise, .look_at = promise.until, .number = ++numbers_});
+  const auto [at, fresh] = by_uid_.try_emplace(
+      promise.uid, Kept{.promise = promise, .look_at = promise.until, .number = ++numbers_});
+  if (!fresh) at->second.look_at = std::min(at->second.look_at, promise.until);
 }
 
 void Promises::made(const Promise& promise) {
@@ -33,6 +34,12 @@ void Promises::saw(const dialect::PodObject& pod) {
   Kept& kept = found->second;
   if (refused(pod, kept.promise)) {
     kept.look_at = std::min(kept.look_at, ends_.loop.now());
+  }
+}
+
+void Promises::cards_changed(const std::string& node) {
+  for (auto& [uid, kept] : by_uid_) {
+    if (kept.promise.node == node) kept.look_at = std::min(kept.look_at, ends_.loop.now());
   }
 }
 
@@ -89,7 +96,8 @@ void Promises::looked_up(const Kept& asked, Found pod) {
 
 void Promises::unbound(const Kept& asked, const dialect::PodObject& pod) {
   const Promise& promise = asked.promise;
-  const bool over = promise.until <= ends_.loop.now() || pod.deleting || refused(pod, promise);
+  const bool over = promise.until <= ends_.loop.now() || pod.deleting || refused(pod, promise) ||
+                    ends_.roster.promise_outdated(pod);
   if (!over) {  // what was seen of it was not so
     same(asked)->look_at = promise.until;
     return;

@@ -110,8 +110,16 @@ class Roster {
     std::string name;
     std::int64_t made = 0;  // nanoseconds since 1970
     base::Instant until;
+    std::string node;
   };
   void on_promise(std::function<void(const Promised&)> told) { on_promise_ = std::move(told); }
+  // What stands on this unbound pod is ours, and by the indexes that its node's cards have now its
+  // agent would give it other cards than those that it was promised.
+  [[nodiscard]] bool promise_outdated(const dialect::PodObject& unbound);
+  // Called with a node whose cards are others than before, or have other indexes, while we lead.
+  void on_other_cards(std::function<void(const std::string& node)> told) {
+    on_other_cards_ = std::move(told);
+  }
   // An unbound pod of another scheduler, whenever it is seen.
   void on_guest(std::function<void(const dialect::PodObject&)> told) {
     on_guest_ = std::move(told);
@@ -269,6 +277,7 @@ class Roster {
     // Annotations of the promise that counts, if it is signed: it does, whoever edits them, until
     // it is over.
     std::unique_ptr<dialect::Annotations> proved;
+    bool proved_whole = false;  // with what its dialect says
   };
 
   [[nodiscard]] const Profile* profile_named(std::string_view name, std::uint32_t& number) const;
@@ -298,6 +307,7 @@ class Roster {
   struct Untold {
     dialect::PodObject object;
     bool is_signed = false;
+    bool whole = false;  // and what its dialect says is signed too
     base::Instant seen;  // first
   };
   [[nodiscard]] std::optional<core::PodHeld> promise_of(const Untold& untold) const;
@@ -344,6 +354,7 @@ class Roster {
   std::optional<std::uint32_t> promise_profile_;
   std::chrono::seconds bind_limit_{0};
   std::function<void(const Promised&)> on_promise_;
+  std::function<void(const std::string& node)> on_other_cards_;
   kube::Keys keys_;
   std::function<void()> on_unknown_key_;
   // Uids of known pods that are signed by a key that is not: none of them is forgotten before it

@@ -231,6 +231,8 @@ TEST_F(RosterKubelet, OthersAreToldOfNodesWhoseCardsChange) {
     told += node + " " + (cards == nullptr ? "gone" : std::to_string(cards->size())) + ";";
   };
   roster.on_cards(tell);
+  std::string others;
+  roster.on_other_cards([&](const std::string& node) { others += node + ";"; });
   EXPECT_EQ(roster.all_cards().at("n").size(), 3U);
   roster.see_node(node_object("n", 3));
   EXPECT_EQ(told, "") << "nothing has changed";
@@ -238,6 +240,10 @@ TEST_F(RosterKubelet, OthersAreToldOfNodesWhoseCardsChange) {
   roster.see_node(node_object("m", 1));
   roster.lose_node("n");
   EXPECT_EQ(told, "n 4;m 1;n gone;");
+  EXPECT_EQ(others, "n;m;");
+  roster.stand_down();
+  roster.see_node(node_object("m", 2));
+  EXPECT_EQ(others, "n;m;") << "who leads looks after promises";
 }
 
 TEST_F(RosterKubelet, APodThatAsksInTwoDialectsCountsForBoth) {

@@ -42,7 +42,10 @@ void Roster::see_node(const dialect::NodeObject& object) {
 
   if (same_cards) return;
   if (on_cards_) on_cards_(object.name, &entry.spec.cards);
-  if (leads_) tell_promises(object.name);
+  if (leads_) {
+    tell_promises(object.name);
+    if (on_other_cards_) on_other_cards_(object.name);
+  }
   if (const auto here = on_node_.find(object.name); here != on_node_.end()) {
     for (const std::string& uid : here->second) ask_kubelet(uid, pods_.at(uid));
   }

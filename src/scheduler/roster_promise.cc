@@ -32,7 +32,9 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
       said.made < entry.promise_made || (said.made == entry.promise_made && entry.promise_over);
   const bool keeps = entry.proved && !entry.promise_over;
   const bool counts = said.whose == Whose::ours ? !put_back : said.counts() && !keeps;
-  Untold untold{.object = object, .is_signed = said.whose == Whose::ours};
+  Untold untold{.object = object,
+                .is_signed = said.whose == Whose::ours,
+                .whole = said.whose == Whose::ours && !said.edited};
   if (counts) {
     if (entry.promise_made != said.made || said.made == 0) {
       entry.promise_made = said.made;
@@ -43,6 +45,7 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
     if (untold.is_signed) {
       dialect::Annotations& texts = untold.object.annotations;
       texts[std::string(dialect::kPreAllocatedNodeAnnotation)] = said.node;
+      entry.proved_whole = untold.whole;
       entry.proved = std::make_unique<dialect::Annotations>();
       for (const std::string& key : dialect::promise_annotations(untold.object)) {
         entry.proved->emplace(key, texts.at(key));
@@ -52,6 +55,7 @@ void Roster::see_promise(PodEntry& entry, const dialect::PodObject& object) {
     // Removed or edited, and not by us: the pod may be bound by it all the same.
     untold.object.annotations = *entry.proved;
     untold.is_signed = true;
+    untold.whole = entry.proved_whole;
   } else {
     return;
   }
@@ -109,7 +113,8 @@ std::optional<core::PodHeld> Roster::promise_of(const Untold& untold) const {
   const std::int64_t age = untold.is_signed
                                ? clock_.now().ns - untold.seen.ns
                                : std::max<std::int64_t>(now - promise->made_unix_nanos, 0);
-  const std::int64_t left = promise->broken ? 0 : limit - age;
+  const bool outdated = untold.whole && dialect::promise_outdated(object, *spec, on);
+  const std::int64_t left = promise->broken || outdated ? 0 : limit - age;
   return core::PodHeld{.pod = std::move(*spec),
                        .node = std::move(promise->node),
                        .cards = core::by_id(promise->cards, on),
@@ -142,7 +147,8 @@ void Roster::tell_promise(core::PodHeld promise) {
                  .ns = object.ns,
                  .name = object.name,
                  .made = promise.made,
-                 .until = promise.until});
+                 .until = promise.until,
+                 .node = promise.node});
   }
   promise.until = core::kUntilTold;
   mailbox_.put_pod(std::move(promise));
@@ -150,6 +156,17 @@ void Roster::tell_promise(core::PodHeld promise) {
 
 void Roster::promise_over(const std::string& uid) {
   if (const auto found = pods_.find(uid); found != pods_.end()) found->second.promise_over = true;
+}
+
+bool Roster::promise_outdated(const dialect::PodObject& unbound) {
+  const Said said = whose_promise(unbound);
+  const core::NodeSpec* there = node(said.node);
+  if (said.whose != Whose::ours || said.edited || there == nullptr) return false;
+  core::NodeSpec on = *there;
+  dialect::add_absent_cards(unbound, on);
+  const auto spec =
+      dialect::to_spec(unbound, reading({.floor_whole_cards = true, .placed_by_others = true}));
+  return spec && dialect::promise_outdated(unbound, *spec, on);
 }
 
 void Roster::promise_asked_again(const std::string& uid) {

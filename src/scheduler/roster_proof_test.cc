@@ -30,6 +30,17 @@ dialect::NodeObject node_object(const char* gpus = "4") {
   return node;
 }
 
+// With the cards of these ids, in this order.
+dialect::NodeObject node_with(const std::vector<std::string>& ids) {
+  dialect::NodeObject node = node_object();
+  std::vector<core::Card> cards;
+  for (const std::string& id : ids) {
+    cards.push_back({.id = id, .index = static_cast<std::int32_t>(cards.size())});
+  }
+  node.annotations[std::string(dialect::kInventoryAnnotation)] = dialect::inventory_text(cards, {});
+  return node;
+}
+
 std::string event_text(const core::Event& event) {
   if (const auto* e = std::get_if<core::PodSeenBound>(&event)) {
     const bool named = e->cards && core::names_cards(*e->cards);
@@ -351,6 +362,29 @@ TEST_F(RosterProofTest, ASignedPromiseIsHeldWhileItsCardIsAway) {
   roster_->lose_node("n");
   (void)events();
   EXPECT_EQ(list({decided("b", Purpose::promise)}), "b held;");
+}
+
+// Its agent goes by the indexes: it would give the pod a card that others may have.
+TEST_F(RosterProofTest, APromiseWhoseIndexesMeanOtherCardsNowIsLookedUpAtOnce) {
+  const auto left = [&](const std::vector<std::string>& ids, const dialect::PodObject& pod) {
+    std::int64_t seconds = -1;
+    restart();
+    roster_->on_promise(
+        [&](const Roster::Promised& promised) { seconds = promised.until.ns / kSecond; });
+    roster_->see_node(node_with(ids));
+    (void)events();
+    EXPECT_EQ(list({pod}), "a held;");
+    EXPECT_EQ(held_, "n n/2 10;") << "until it is taken off";
+    EXPECT_EQ(roster_->promise_outdated(pod), seconds == 0);
+    return seconds;
+  };
+  const auto pod = decided("a", Purpose::promise);
+  EXPECT_EQ(left({"n/0", "n/1", "n/2", "n/3"}, pod), 660);
+  EXPECT_EQ(left({"n/0", "n/2", "n/1", "n/3"}, pod), 0) << "another order";
+  EXPECT_EQ(left({"n/0", "n/1"}, pod), 660) << "it is away, and nobody else has its index";
+  auto edited = pod;
+  edited.annotations["tencent.com/predicate-gpu-idx-0"] = "1";
+  EXPECT_EQ(left({"n/0", "n/1", "n/2", "n/3"}, edited), 660) << "its author does not end it";
 }
 
 TEST_F(RosterProofTest, APromiseThatIsOlderThanSigningIsHeldWhileItLasts) {

@@ -172,8 +172,10 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
     promises_.watch({.uid = promised.uid,
                      .pod = {.ns = promised.ns, .name = promised.name},
                      .made = promised.made,
-                     .until = client_.loop().now() + left});
+                     .until = client_.loop().now() + left,
+                     .node = promised.node});
   });
+  roster_.on_other_cards([this](const std::string& node) { promises_.cards_changed(node); });
   roster_.on_guest([this](const dialect::PodObject& pod) { promises_.saw(pod); });
   outbox_ = std::make_unique<Outbox>(
       Outbox::Options{.claims = options_.claims, .profiles = options_.profiles},
