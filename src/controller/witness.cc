@@ -15,6 +15,7 @@ void Witness::take(const std::vector<reports::NodeNews>& parcel) {
   for (const reports::NodeNews& news : parcel) {
     ++counters_.nodes;
     shared.mailbox.put_silence({.node = news.node, .silent = news.silent});
+    shared.roster.hear_agent(news.node, news.silent);
     for (const std::string& pod : news.gone) shared.roster.kubelet_forgets(news.node, pod);
     for (const auto& pod : news.pods) {
       ++counters_.pods;
