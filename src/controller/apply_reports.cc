@@ -7,6 +7,7 @@ void apply_reports(const std::vector<reports::NodeNews>& batch, const ReportTime
   for (const reports::NodeNews& news : batch) {
     if (to.roster.nodes().find(news.node) == nullptr) continue;
     if (news.silent) to.mailbox.put_silence({.node = news.node, .silent = *news.silent});
+    to.roster.hear_agent(news.node, news.silent.value_or(false));
     for (const std::string& pod : news.gone) to.roster.kubelet_forgets(news.node, pod);
     for (const auto& pod : news.pods) to.roster.hear_kubelet(news.node, pod.name, pod.word);
     if (!news.load_told) continue;

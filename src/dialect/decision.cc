@@ -61,7 +61,12 @@ std::optional<std::int64_t> parse_whole(std::string_view text) {
 }  // namespace
 
 std::string_view to_word(Purpose purpose) {
-  return purpose == Purpose::bound ? "bound" : "promise";
+  switch (purpose) {
+    case Purpose::bound: return "bound";
+    case Purpose::promise: return "promise";
+    case Purpose::withdrawn: return "withdrawn";
+  }
+  return {};
 }
 
 std::string signed_message(const Decision& decision) {
@@ -124,7 +129,7 @@ std::optional<SignatureText> parse_signature(std::string_view text) {
                     .unix_nanos = *made,
                     .digest = std::string(parts[4]),
                     .signature = std::string(parts[5])};
-  for (const Purpose purpose : {Purpose::bound, Purpose::promise}) {
+  for (const Purpose purpose : {Purpose::bound, Purpose::promise, Purpose::withdrawn}) {
     if (parts[2] != to_word(purpose)) continue;
     out.purpose = purpose;
     return out;

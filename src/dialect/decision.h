@@ -18,8 +18,9 @@
 namespace stowage::dialect {
 
 enum class Purpose : std::uint8_t {
-  bound,    // written with the Binding
-  promise,  // written before another scheduler binds the pod
+  bound,      // written with the Binding
+  promise,    // written before another scheduler binds the pod
+  withdrawn,  // in place of a promise: what was promised before does not count any more
 };
 [[nodiscard]] std::string_view to_word(Purpose purpose);
 

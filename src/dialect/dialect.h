@@ -132,6 +132,9 @@ struct Promise {
 // The promise is written in annotations of ours alone (kPreAllocatedNodeAnnotation). Such a promise
 // counts only if it is signed. If kGpusAnnotation is not there, it is of a number of cards.
 [[nodiscard]] bool promised_in_our_words(const PodObject& object);
+// The node that our own text names, if a signature stands beside it: what the signature was made
+// for, whatever the dialect's annotations say. Not verified here.
+[[nodiscard]] std::optional<std::string> signed_node(const PodObject& object);
 // The signature on the pod, if there is one, was made for a promise, not with the Binding.
 [[nodiscard]] bool promised_by_signature(const PodObject& object);
 // When it was made, in nanoseconds since 1970, as it is written; unset if it is not. Of bound pods
@@ -142,9 +145,13 @@ struct PromiseAsk {
   const core::PodSpec& pod;
   const core::NodeSpec& node;   // the promised one
   std::int64_t unix_nanos = 0;  // now
-  bool is_signed = false;       // so its time was written by one of us, whatever the clock says
+  bool is_signed = false;       // so our own text says its cards and its time, whatever others say
 };
 [[nodiscard]] std::optional<Promise> read_promise(const PromiseAsk& ask);
+// What the pod's dialect says means other cards of this node than our own text: the cards have got
+// other indexes since it was written. The node has the cards that our text names (absent_cards.h).
+[[nodiscard]] bool promise_outdated(const PodObject& object, const core::PodSpec& pod,
+                                    const core::NodeSpec& node);
 // Its scheduler has found the pod unschedulable in a later second than this: an attempt that began
 // before has ended without a bind. The API writes whole seconds, so within one nobody can tell.
 [[nodiscard]] bool refused_since(const PodObject& object, std::int64_t unix_nanos);

@@ -1,10 +1,12 @@
 // Promises: the node and the cards that an unbound pod was given when it was filtered.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "dialect/amounts.h"
 #include "dialect/decision.h"
 #include "dialect/dialect.h"
+#include "dialect/json.h"
 #include "dialect/table.h"
 #include "dialect/times.h"
 
@@ -60,28 +62,24 @@ std::optional<core::Assignment> own_cards(const PromiseAsk& ask) {
   return **std::move(cards);
 }
 
-std::optional<Promise> read_own(const PromiseAsk& ask) {
-  const auto at = signed_at(ask.object);
-  auto cards = at && ask.is_signed ? own_cards(ask) : std::nullopt;
-  if (!cards) return std::nullopt;
-  return Promise{.node = ask.node.name,
-                 .cards = *std::move(cards),
-                 .made_unix_nanos = *at,
-                 .broken = refused_since(ask.object, *at)};
-}
-
-// What we signed names cards by id. The dialect's own annotations may name an index alone, which
-// may be that of another card by now.
-std::optional<core::Assignment> promised_cards(const PromiseAsk& ask, const Dialect& dialect) {
-  if (ask.is_signed && has_own_cards(ask.object)) return own_cards(ask);
-  auto cards = dialect.read_answer(ask.object, ask.pod, ask.node);
-  return cards ? *std::move(cards) : std::nullopt;
-}
-
 bool failed(const PodObject& object, const Dialect& dialect) {
   if (dialect.phase_label.empty()) return false;
   const std::string* phase = find(object.around.labels, dialect.phase_label);
   return phase != nullptr && *phase == "failed";
+}
+
+// What we signed names cards by id. The dialect's own annotations may name an index alone, which
+// may be that of another card by now, and whoever may edit the pod can edit them.
+std::optional<Promise> read_own(const PromiseAsk& ask) {
+  const auto at = signed_at(ask.object);
+  auto cards = at && ask.is_signed ? own_cards(ask) : std::nullopt;
+  if (!cards) return std::nullopt;
+  const Dialect* dialect = promising(ask.object);
+  return Promise{.node = ask.node.name,
+                 .cards = *std::move(cards),
+                 .made_unix_nanos = *at,
+                 .broken = refused_since(ask.object, *at) ||
+                           (dialect != nullptr && failed(ask.object, *dialect))};
 }
 
 // Clocks of replicas may differ, by less than this.
@@ -102,7 +100,7 @@ std::optional<Made> made(const PromiseAsk& ask, const Dialect& dialect) {
   }
   const auto at = parse_nanos(*text);
   if (!at || *at < 0) return std::nullopt;
-  if (!ask.is_signed && *at > ask.unix_nanos + kFuture) return std::nullopt;
+  if (*at > ask.unix_nanos + kFuture) return std::nullopt;
   return Made{.at = *at, .broken = refused_since(object, *at)};
 }
 
@@ -115,6 +113,21 @@ std::optional<std::string> promised_node(const PodObject& object) {
   const std::string* node = dialect == nullptr ? nullptr : annotation(object, *dialect, kNode);
   if (node == nullptr || node->empty()) return std::nullopt;
   return *node;
+}
+
+std::optional<std::string> signed_node(const PodObject& object) {
+  if (find(object.annotations, kSignatureAnnotation) == nullptr) return std::nullopt;
+  const std::string* gpus = find(object.annotations, kGpusAnnotation);
+  if (gpus == nullptr) {
+    const std::string* node = own_node(object);
+    return node == nullptr ? std::nullopt : std::optional(*node);
+  }
+  const auto json = parse_json(*gpus);
+  const Json* node = json ? json->find("node") : nullptr;
+  if (node == nullptr || node->kind != Json::Kind::string || node->text.empty()) {
+    return std::nullopt;
+  }
+  return std::string(node->text);
 }
 
 bool promised_by_signature(const PodObject& object) { return signed_at(object).has_value(); }
@@ -132,16 +145,34 @@ std::optional<Promise> read_promise(const PromiseAsk& ask) {
   const auto node = promised_node(ask.object);
   if (!node || *node != ask.node.name) return std::nullopt;
   if (ask.object.ended() || ask.object.deleting) return std::nullopt;
-  if (promised_in_our_words(ask.object)) return read_own(ask);
+  if (ask.is_signed || promised_in_our_words(ask.object)) return read_own(ask);
   const Dialect* dialect = promising(ask.object);
   const auto when = made(ask, *dialect);
   if (!when) return std::nullopt;
-  auto cards = promised_cards(ask, *dialect);
-  if (!cards) return std::nullopt;
+  auto cards = dialect->read_answer(ask.object, ask.pod, ask.node);
+  if (!cards || !*cards) return std::nullopt;
   return Promise{.node = *node,
-                 .cards = *std::move(cards),
+                 .cards = **std::move(cards),
                  .made_unix_nanos = when->at,
                  .broken = when->broken || failed(ask.object, *dialect)};
+}
+
+bool promise_outdated(const PodObject& object, const core::PodSpec& pod,
+                      const core::NodeSpec& node) {
+  const Dialect* dialect = promising(object);
+  if (dialect == nullptr || !has_own_cards(object)) return false;
+  const auto ours = own_cards({.object = object, .pod = pod, .node = node});
+  const auto theirs = dialect->read_answer(object, pod, node);
+  if (!ours || !theirs || !*theirs) return false;
+  const auto cards = [](const core::Assignment& assignment) {
+    std::vector<std::set<std::uint32_t>> of;
+    for (const auto& shares : assignment.containers) {
+      auto& all = of.emplace_back();
+      for (const core::CardShare& share : shares) all.insert(share.card);
+    }
+    return of;
+  };
+  return cards(*ours) != cards(**theirs);
 }
 
 bool refused_since(const PodObject& object, std::int64_t unix_nanos) {

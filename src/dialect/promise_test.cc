@@ -1,6 +1,7 @@
 // Promises of unbound pods, and gangs.
 #include <gtest/gtest.h>
 
+#include "dialect/decision.h"
 #include "dialect/dialect.h"
 #include "dialect/testing.h"
 #include "dialect/times.h"
@@ -178,10 +179,16 @@ TEST(Promise, OfVcudaIsReadInBothSpellings) {
 
 TEST(Promise, ThatWeSignedNamesItsCardById) {
   auto object = pod({container("cont1", {{"tencent.com/vcuda-core", "100"}})});
-  object.annotations = {{"tencent.com/predicate-node", "n1"},
-                        {"tencent.com/predicate-gpu-idx-0", "0"},
-                        {"stowage.dev/gpus", R"({"version":1,"node":"n1","containers":{"cont1":[
-                            {"id":"G0","index":0,"milli":1000,"memoryMiB":2048}]}})"}};
+  object.annotations = {
+      {"tencent.com/predicate-node", "n1"},
+      {"tencent.com/predicate-gpu-idx-0", "0"},
+      {"stowage.dev/gpus", R"({"version":1,"node":"n1","containers":{"cont1":[
+                            {"id":"G0","index":0,"milli":1000,"memoryMiB":2048}]}})"},
+      {"stowage.dev/signature", to_text({.key = std::string(16, '0'),
+                                         .purpose = Purpose::promise,
+                                         .unix_nanos = kNow,
+                                         .digest = std::string(43, 'A') + "=",
+                                         .signature = std::string(86, 'A') + "=="})}};
   auto node = two_cards();
   std::swap(node.cards[0].index, node.cards[1].index);
   const auto spec = to_spec(object, {.floor_whole_cards = true});

@@ -157,7 +157,10 @@ void Extender::filter(const CallPtr& call) {
   call->ask.keep = dry ? core::Keep::nothing : one ? core::Keep::one : core::Keep::hold;
   if (single && !dry && !keep_promise(call)) return;
   // Whatever was kept for it until now is not any more.
-  if (!dry) ends_.shared.promises.forget(call->object.uid);
+  if (!dry) {
+    ends_.shared.promises.forget(call->object.uid);
+    ends_.shared.roster.pre_allocations().asked_again(call->object.uid);
+  }
   on_engine(
       call,
       [hold = hold_time()](Call& on, const scheduler::Mailbox::Hearing& hearing) {

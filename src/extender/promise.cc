@@ -42,11 +42,13 @@ bool Extender::keep_until_bound(const CallPtr& call, bool fits) {
   if (!fits && !dialect::promised_node(pod)) return true;
   call->decided = ends_.shared.roster.decision_clock().next(pod);
   const auto now = ends_.shared.loop.now();
+  const auto& held = call->held ? call->held : call->answer.held;
   ends_.shared.promises.made({.uid = pod.uid,
                               .pod = {.ns = pod.ns, .name = pod.name},
                               .made = call->decided,
                               .until = fits ? now + options_.bind_limit : now,
-                              .refused_before = pod.unscheduled_since});
+                              .refused_before = pod.unscheduled_since,
+                              .node = held ? held->node : std::string()});
   return true;
 }
 

@@ -24,6 +24,37 @@ std::string_view text_or_empty(const std::string* text) {
   return text == nullptr ? std::string_view() : *text;
 }
 
+std::string signed_text(const net::PrivateKey& key, const dialect::Decision& decision) {
+  return dialect::to_text(
+      {.key = key.public_key().id(),
+       .purpose = decision.purpose,
+       .unix_nanos = decision.unix_nanos,
+       .digest = base::base64_encode(decision.dialect_hash),
+       .signature = base::base64_encode(key.sign(dialect::signed_message(decision)))});
+}
+
+// Of a text that was parsed. `decision`: all but what the text says itself.
+SealCheck verify(const Keyring& keys, const dialect::SignatureText& text,
+                 dialect::Decision decision) {
+  using Result = SealCheck::Result;
+  const auto key = keys.known.find(text.key);
+  if (key == keys.known.end()) return {.result = Result::unknown};
+  const auto digest = base::base64_decode(text.digest);
+  const auto signature = base::base64_decode(text.signature);
+  // Some texts differ and mean the same bytes: one way to write it is enough.
+  if (!digest || !signature || base::base64_encode(*digest) != text.digest ||
+      base::base64_encode(*signature) != text.signature) {
+    return {.result = Result::bad};
+  }
+  decision.purpose = text.purpose;
+  decision.unix_nanos = text.unix_nanos;
+  decision.dialect_hash = *digest;
+  const bool good = key->second.verifies(dialect::signed_message(decision), *signature);
+  return {.result = good ? Result::good : Result::bad,
+          .purpose = text.purpose,
+          .unix_nanos = text.unix_nanos};
+}
+
 }  // namespace
 
 void seal(const Keyring& keys, const SealAsk& ask, dialect::Annotations& answer) {
@@ -31,18 +62,34 @@ void seal(const Keyring& keys, const SealAsk& ask, dialect::Annotations& answer)
   if (gpus == nullptr && text_at(answer, kPreAllocatedNodeAnnotation) == nullptr) return;
   STOWAGE_CHECK(keys.signs.has_value());
   const std::string digest = net::sha256(dialect::dialect_message(ask.object.annotations, answer));
-  const std::string message = dialect::signed_message({.purpose = ask.purpose,
-                                                       .uid = ask.object.uid,
-                                                       .node = ask.node,
-                                                       .unix_nanos = ask.unix_nanos,
-                                                       .gpus = text_or_empty(gpus),
-                                                       .dialect_hash = digest});
   answer[std::string(kSignatureAnnotation)] =
-      dialect::to_text({.key = keys.signs->public_key().id(),
-                        .purpose = ask.purpose,
-                        .unix_nanos = ask.unix_nanos,
-                        .digest = base::base64_encode(digest),
-                        .signature = base::base64_encode(keys.signs->sign(message))});
+      signed_text(*keys.signs, {.purpose = ask.purpose,
+                                .uid = ask.object.uid,
+                                .node = ask.node,
+                                .unix_nanos = ask.unix_nanos,
+                                .gpus = text_or_empty(gpus),
+                                .dialect_hash = digest});
+}
+
+std::string withdrawal(const Keyring& keys, const Withdrawal& of) {
+  STOWAGE_CHECK(keys.signs.has_value());
+  const std::string nothing = net::sha256({});
+  return signed_text(*keys.signs, {.purpose = dialect::Purpose::withdrawn,
+                                   .uid = of.uid,
+                                   .node = {},
+                                   .unix_nanos = of.unix_nanos,
+                                   .gpus = {},
+                                   .dialect_hash = nothing});
+}
+
+std::optional<std::int64_t> withdrawn_at(const Keyring& keys, const dialect::PodObject& object) {
+  const std::string* text = text_at(object.annotations, kSignatureAnnotation);
+  const auto parsed = text == nullptr ? std::nullopt : dialect::parse_signature(*text);
+  if (!parsed || parsed->purpose != dialect::Purpose::withdrawn) return std::nullopt;
+  const SealCheck check =
+      verify(keys, *parsed, {.uid = object.uid, .node = {}, .gpus = {}, .dialect_hash = {}});
+  if (check.result != SealCheck::Result::good) return std::nullopt;
+  return check.unix_nanos;
 }
 
 SealCheck check_seal(const Keyring& keys, const dialect::PodObject& object, std::string_view node) {
@@ -54,27 +101,14 @@ SealCheck check_seal(const Keyring& keys, const dialect::PodObject& object, std:
   const bool by_number =
       gpus == nullptr && text_at(object.annotations, kPreAllocatedNodeAnnotation) != nullptr;
   if ((gpus == nullptr && !by_number) || !parsed) return {.result = Result::bad};
-  const auto key = keys.known.find(parsed->key);
-  if (key == keys.known.end()) return {.result = Result::unknown};
-  const auto digest = base::base64_decode(parsed->digest);
-  const auto signature = base::base64_decode(parsed->signature);
-  // Some texts differ and mean the same bytes: one way to write it is enough.
-  if (!digest || !signature || base::base64_encode(*digest) != parsed->digest ||
-      base::base64_encode(*signature) != parsed->signature) {
-    return {.result = Result::bad};
+  SealCheck check =
+      verify(keys, *parsed,
+             {.uid = object.uid, .node = node, .gpus = text_or_empty(gpus), .dialect_hash = {}});
+  if (check.result == Result::good) {
+    const std::string now = net::sha256(dialect::dialect_message(object.annotations));
+    check.dialect_good = base::base64_encode(now) == parsed->digest;
   }
-  const std::string message = dialect::signed_message({.purpose = parsed->purpose,
-                                                       .uid = object.uid,
-                                                       .node = node,
-                                                       .unix_nanos = parsed->unix_nanos,
-                                                       .gpus = text_or_empty(gpus),
-                                                       .dialect_hash = *digest});
-  if (!key->second.verifies(message, *signature)) return {.result = Result::bad};
-  const bool same = net::sha256(dialect::dialect_message(object.annotations)) == *digest;
-  return {.result = Result::good,
-          .purpose = parsed->purpose,
-          .unix_nanos = parsed->unix_nanos,
-          .dialect_good = same};
+  return check;
 }
 
 }  // namespace stowage::kube

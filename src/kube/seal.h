@@ -34,6 +34,17 @@ struct SealAsk {
 };
 void seal(const Keyring& keys, const SealAsk& ask, dialect::Annotations& answer);
 
+// The text of kSignatureAnnotation in place of promises that we took off a pod: those that were
+// made before this time count no more. Whoever only removes a promise from his pod cannot write it.
+struct Withdrawal {
+  std::string_view uid;
+  std::int64_t unix_nanos = 0;
+};
+[[nodiscard]] std::string withdrawal(const Keyring& keys, const Withdrawal& of);
+// Its time; unset: the pod has none that is good.
+[[nodiscard]] std::optional<std::int64_t> withdrawn_at(const Keyring& keys,
+                                                       const dialect::PodObject& object);
+
 struct SealCheck {
   enum class Result : std::uint8_t {
     none,     // there is no signature

@@ -131,6 +131,23 @@ TEST_F(SealTest, TheNodeOfAHoldByNumberIsSigned) {
   EXPECT_EQ(check_seal(*keys_, pod, "n1").result, Result::bad);
 }
 
+TEST_F(SealTest, AWithdrawalIsOfOnePodAndStandsForNoCards) {
+  dialect::PodObject pod;
+  pod.uid = "5f0c1c9e-0002";
+  EXPECT_FALSE(withdrawn_at(*keys_, pod));
+  pod.annotations[signature_] = withdrawal(*keys_, {.uid = pod.uid, .unix_nanos = 17});
+  EXPECT_EQ(withdrawn_at(*keys_, pod), 17);
+  EXPECT_EQ(check_seal(*keys_, pod, "n1").result, Result::bad);
+  EXPECT_EQ(withdrawn_at(*testing::keys_from_seed("another"), pod), std::nullopt);
+  EXPECT_EQ(withdrawn_at(*keys_, pod_), std::nullopt) << "that is no withdrawal";
+  dialect::PodObject other = pod;
+  other.uid = "5f0c1c9e-0003";
+  EXPECT_EQ(withdrawn_at(*keys_, other), std::nullopt) << "copied to another pod";
+  std::string& text = pod.annotations[signature_];
+  text.replace(text.find(":17:"), 4, ":18:");
+  EXPECT_EQ(withdrawn_at(*keys_, pod), std::nullopt);
+}
+
 // What it costs; not a limit, since machines differ.
 TEST_F(SealTest, Cost) {
   constexpr int kTimes = 500;

@@ -1,5 +1,6 @@
 #include "scheduler/kubelet_cards.h"
 
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,13 @@
 #include "base/text.h"
 
 namespace stowage::scheduler {
+namespace {
+
+// An agent lists the pods of its kubelet every 2 s. If one list fails after 10 s and the next comes
+// after a pause of 10 s and takes 10 s, and the agent has to connect again (15 s), it takes 45 s.
+constexpr std::int64_t kSlowestLook = std::chrono::nanoseconds(std::chrono::seconds{60}).count();
+
+}  // namespace
 
 std::uint64_t KubeletCards::hash_of(const std::vector<std::string>& ids) const {
   const std::uint64_t hash = base::keyed_hash(hash_key_, base::join(ids));
@@ -46,9 +54,13 @@ void KubeletCards::set_astray(Pod& pod, bool astray) {
   astray ? ++astray_ : --astray_;
 }
 
-void KubeletCards::set_word(const std::string& node, const std::string& pod,
-                            dialect::KubeletWord word) {
-  words_[node].insert_or_assign(pod, std::move(word));
+void KubeletCards::set_word(const About& about, dialect::KubeletWord word) {
+  const auto [at, first] = words_[about.node].try_emplace(about.name);
+  Heard& heard = at->second;
+  const bool changed = first || heard.word != word;
+  heard.word = std::move(word);
+  // The same word again may be what the agent found before the pod was replaced.
+  if (changed) heard.about = about.uid;
 }
 
 void KubeletCards::forget_word(const std::string& node, const std::string& pod) {
@@ -58,14 +70,65 @@ void KubeletCards::forget_word(const std::string& node, const std::string& pod) 
   if (found->second.empty()) words_.erase(found);
 }
 
-KubeletCards::Finding KubeletCards::compare(const Where& where, Pod& pod) {
-  if (where.node == nullptr) return {};
+void KubeletCards::forget_node(const std::string& node) {
+  words_.erase(node);
+  agents_.erase(node);
+}
+
+void KubeletCards::hear_agent(const std::string& node, bool silent) {
+  if (silent) {
+    agents_.erase(node);
+  } else {
+    agents_.try_emplace(node, now_());
+  }
+}
+
+KubeletCards::Heard* KubeletCards::word_about(const Where& where) {
+  if (where.node == nullptr) return nullptr;
   const auto its = words_.find(where.node->name);
-  if (its == words_.end()) return {};
+  if (its == words_.end()) return nullptr;
   const auto said = its->second.find(where.name);
-  if (said == its->second.end()) return {};
-  if (pod.asked_) return name_cards(where, pod, said->second);
-  const std::vector<std::string> has = dialect::cards_in(said->second, *where.node);
+  return said == its->second.end() ? nullptr : &said->second;
+}
+
+void KubeletCards::doubt(const Where& where, Pod& pod, base::Instant since) {
+  if (std::exchange(pod.doubted_, true)) return;
+  doubted_.emplace(base::Instant{since.ns + kSlowestLook}, where.uid);
+}
+
+std::vector<std::string> KubeletCards::take_doubted() {
+  std::vector<std::string> uids;
+  while (!doubted_.empty() && doubted_.begin()->first <= now_()) {
+    uids.push_back(std::move(doubted_.extract(doubted_.begin()).value().second));
+  }
+  return uids;
+}
+
+KubeletCards::Finding KubeletCards::believe(const Where& where, Pod& pod) {
+  pod.doubted_ = false;
+  Heard* said = word_about(where);
+  if (said == nullptr || said->about == where.uid) return {};
+  const base::Instant now = now_();
+  const auto agent = agents_.find(where.node->name);
+  const base::Instant since = agent == agents_.end() ? now : agent->second;
+  if (now.ns - since.ns < kSlowestLook) {  // its agent was silent meanwhile
+    doubt(where, pod, since);
+    return {};
+  }
+  said->about = where.uid;
+  return compare(where, pod);
+}
+
+KubeletCards::Finding KubeletCards::compare(const Where& where, Pod& pod) {
+  Heard* said = word_about(where);
+  if (said == nullptr) return {};
+  if (said->about.empty()) said->about = where.uid;
+  if (said->about != where.uid) {  // it is about the pod of this name before, as far as is known
+    doubt(where, pod, now_());
+    return {};
+  }
+  if (pod.asked_) return name_cards(where, pod, said->word);
+  const std::vector<std::string> has = dialect::cards_in(said->word, *where.node);
   if (has.empty() || pod.cards_ == 0) return {};
   const bool astray = hash_of(has) != pod.cards_;
   const bool fresh = astray && !pod.astray_;

@@ -5,6 +5,7 @@
 namespace stowage::scheduler {
 namespace {
 
+constexpr std::int64_t kMinute = 60'000'000'000;
 const std::string kUid = "u";
 const std::string kName = "ns/p";
 const core::NodeSpec kNode{.name = "n",
@@ -16,13 +17,14 @@ class KubeletCardsTest : public ::testing::Test {
     return kubelets_.compare({.uid = kUid, .name = kName, .node = node}, pod_);
   }
   void says(const std::vector<std::string>& devices) {
-    kubelets_.set_word("n", kName, {{"main", devices}});
+    kubelets_.set_word({.node = kNode.name, .name = kName, .uid = kUid}, {{"main", devices}});
   }
   void has(const std::string& card) {
     kubelets_.set_cards(pod_, spec_, core::NamedAssignment{{{{.card = card, .milli = 1000}}}});
   }
 
-  KubeletCards kubelets_;
+  base::Instant now_{5};
+  KubeletCards kubelets_{[this] { return now_; }};
   KubeletCards::Pod pod_;
   core::PodSpec spec_{
       .uid = kUid, .name = kName, .containers = {{.name = "main", .gpu = {.count = 1}}}};
@@ -55,6 +57,26 @@ TEST_F(KubeletCardsTest, CountsOnlyOnAKnownNodeAndUntilItForgets) {
   EXPECT_TRUE(compare().cards);
   kubelets_.forget_word("n", kName);
   EXPECT_FALSE(compare().cards);
+}
+
+TEST_F(KubeletCardsTest, AWordAboutThePodOfItsNameBeforeCountsWhenTheAgentMustHaveLookedAgain) {
+  const std::string before = "before";
+  kubelets_.set_word({.node = kNode.name, .name = kName, .uid = before}, {{"main", {"GPU-1"}}});
+  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  const auto believe = [&] {
+    EXPECT_EQ(kubelets_.take_doubted(), std::vector<std::string>{kUid});
+    return kubelets_.believe({.uid = kUid, .name = kName, .node = &kNode}, pod_);
+  };
+  EXPECT_FALSE(compare().cards);
+  EXPECT_FALSE(compare().cards);
+  EXPECT_TRUE(kubelets_.take_doubted().empty());
+  now_.ns += kMinute;
+  EXPECT_FALSE(believe().cards) << "its agent is silent";
+  kubelets_.hear_agent("n", false);
+  now_.ns += kMinute;
+  EXPECT_TRUE(believe().cards);
+  EXPECT_TRUE(compare().cards) << "and from now on";
+  EXPECT_TRUE(kubelets_.take_doubted().empty());
 }
 
 TEST_F(KubeletCardsTest, AWordThatCannotBeIsToldOnce) {

@@ -44,6 +44,9 @@ struct PreAllocation {
   std::int64_t made = 0;  // the newest that counts, by the clock of who made it
   base::Instant seen;     // and when it was first seen here
   bool over = false;      // and it has ended: put back, it counts no more
+  // Its annotations, if it is signed: it counts, whoever edits them, until it is over.
+  std::unique_ptr<dialect::Annotations> proved;
+  bool proved_whole = false;  // with what its dialect says
 };
 
 class PodCache {

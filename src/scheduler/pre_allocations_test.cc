@@ -126,7 +126,7 @@ TEST_F(PreAllocationsTest, OneOfAPodThatIsBoundOrGoneIsNotTold) {
   promises_.stand_down();
   add_node();
   (void)see(promised("a"));
-  promises_.forget("a");
+  promises_.forget(*pods_.find("a"));
   promises_.lead();
   EXPECT_EQ(told(), "");
 }

@@ -13,8 +13,9 @@ Promises::Promises(const PromiseOptions& options, Ends ends)
 Promises::~Promises() { *alive_ = false; }
 
 void Promises::watch(const Promise& promise) {
-  by_uid_.try_emplace(promise.uid,
-                      Kept{.promise = promise, .look_at = promise.until, .number = ++numbers_});
+  const auto [at, fresh] = by_uid_.try_emplace(
+      promise.uid, Kept{.promise = promise, .look_at = promise.until, .number = ++numbers_});
+  if (!fresh) at->second.look_at = std::min(at->second.look_at, promise.until);
 }
 
 void Promises::made(const Promise& promise) {
@@ -33,6 +34,12 @@ void Promises::saw(const dialect::PodObject& pod) {
   Kept& kept = found->second;
   if (refused(pod, kept.promise)) {
     kept.look_at = std::min(kept.look_at, ends_.loop.now());
+  }
+}
+
+void Promises::cards_changed(const std::string& node) {
+  for (auto& [uid, kept] : by_uid_) {
+    if (kept.promise.node == node) kept.look_at = std::min(kept.look_at, ends_.loop.now());
   }
 }
 
@@ -90,21 +97,24 @@ void Promises::looked_up(const Kept& asked, Found pod) {
 
 void Promises::unbound(const Kept& asked, const dialect::PodObject& pod) {
   const Promise& promise = asked.promise;
-  const bool over = promise.until <= ends_.loop.now() || pod.deleting || refused(pod, promise);
+  const bool over = promise.until <= ends_.loop.now() || pod.deleting || refused(pod, promise) ||
+                    ends_.roster.pre_allocations().outdated(pod);
   if (!over) {  // what was seen of it was not so
     same(asked)->look_at = promise.until;
     return;
   }
-  if (!dialect::promised_node(pod)) return ended(promise.uid);
+  if (!dialect::promised_node(pod) && !dialect::signed_node(pod)) return ended(promise.uid);
   take_off(asked, pod);
 }
 
 void Promises::take_off(const Kept& asked, const dialect::PodObject& pod) {
-  const codec::MetadataAsk patch{.uid = pod.uid,
-                                 .annotations = {},
-                                 .labels = {},
-                                 .resource_version = pod.resource_version,
-                                 .remove = dialect::promise_annotations(pod)};
+  codec::MetadataAsk patch{.uid = pod.uid,
+                           .annotations = ends_.roster.pre_allocations().withdrawal(pod),
+                           .labels = {},
+                           .resource_version = pod.resource_version,
+                           .remove = dialect::promise_annotations(pod)};
+  std::erase_if(patch.remove,
+                [&](const std::string& key) { return patch.annotations.contains(key); });
   ends_.pods.write_fenced(asked.promise.pod, patch,
                           [this, alive = alive_, asked](const std::string& error) {
                             // If it failed nobody knows what the pod says: the next look tells.

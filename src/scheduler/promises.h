@@ -5,6 +5,7 @@
 //   its scheduler asks about it again        (the extender says so: forget)
 //   it has found the pod unschedulable since (saw)
 //   a list of all pods lacks it              (listed)
+//   its node's cards have other indexes      (cards_changed)
 //   or the time is over in which it binds    (Promise::until)
 //
 // and even then the cards are given to others only after the promise was taken off the pod, by a
@@ -55,13 +56,17 @@ class Promises {
     // When its scheduler had refused the pod before it asked, as the API writes it: by whatever
     // clock, that is no later refusal.
     std::string refused_before = {};
+    std::string node = {};
   };
-  // Of a promise that was read off the pod. Nothing if one of this uid is known.
+  // Of a promise that was read off the pod. If one of this uid is known, that stays; it is looked
+  // up sooner if this one ends sooner.
   void watch(const Promise& promise);
   // Of a promise that is made now: it replaces what is known.
   void made(const Promise& promise);
   // An unbound pod as it is now: perhaps its scheduler has given it up.
   void saw(const dialect::PodObject& pod);
+  // The node has other cards than before: what was promised there is looked up.
+  void cards_changed(const std::string& node);
   // The roster has all pods of a new list. A pod that it lacks may have come and gone while the
   // watch was silent: it is looked up.
   void listed();

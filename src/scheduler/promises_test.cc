@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/json_writer.h"
+#include "dialect/dialect.h"
 #include "kube/testing/fake_api_server.h"
+#include "kube/testing/fixed_keys.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -34,6 +37,33 @@ std::string promised_json(const std::string& version, const std::string& conditi
       R"("100"}}}}}}]}},)"
       R"("status":{{"conditions":[{}]}}}})",
       version, condition);
+}
+
+// The same with a signed promise of the first card of the node.
+std::string signed_json(const kube::Keyring& keys, const core::NodeSpec& node) {
+  dialect::PodObject pod{.ns = "ns", .name = "p", .uid = "u", .scheduler = "other"};
+  dialect::ContainerObject container{.name = "c"};
+  container.limits = {{"tencent.com/vcuda-core", *base::Quantity::parse("100")}};
+  container.requests = container.limits;
+  pod.containers = {container};
+  auto answer = dialect::answer({.object = pod,
+                                 .pod = *dialect::to_spec(pod, {}),
+                                 .node = node,
+                                 .cards = {.containers = {{{.card = 0, .milli = 1000}}}},
+                                 .unix_nanos = 1})
+                    .annotations;
+  kube::seal(keys,
+             {.object = pod, .node = "n", .purpose = dialect::Purpose::promise, .unix_nanos = 1},
+             answer);
+  base::JsonWriter json(base::JsonWriter::Style::compact);
+  json.begin_object();
+  for (const auto& [key, text] : answer) json.key(key).value(text);
+  json.end_object();
+  return fmt::format(
+      R"({{"metadata":{{"namespace":"ns","name":"p","uid":"u","resourceVersion":"7",)"
+      R"("annotations":{}}},"spec":{{"schedulerName":"other","containers":[{{"name":"c",)"
+      R"("resources":{{"limits":{{"tencent.com/vcuda-core":"100"}}}}}}]}}}})",
+      json.take());
 }
 
 constexpr const char* kRefusedAt20 =
@@ -147,6 +177,24 @@ TEST_F(PromisesTest, APromiseIsTakenOffThePodBeforeItsCardsAreGiven) {
   EXPECT_EQ(promises_.taken_off(), 1U);
 }
 
+// Its author could remove it as well: other replicas go by the signature.
+TEST_F(PromisesTest, ThatItWasTakenOffIsSigned) {
+  const kube::Keys keys = kube::testing::keys_from_seed("ours");
+  ASSERT_FALSE(roster_.use_keys(keys));
+  server_.script("GET", kPath, {reply(200, promised_json("7"))});
+  server_.script("PATCH", kPath, {reply(200, "{}")});
+  watch();
+  ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
+  const std::string body = server_.seen("PATCH", kPath).at(0).body;
+  const std::string key = R"("stowage.dev/signature":")";
+  const auto at = body.find(key);
+  ASSERT_NE(at, std::string::npos) << body;
+  const auto begin = at + key.size();
+  dialect::PodObject pod{.uid = "u"};
+  pod.annotations["stowage.dev/signature"] = body.substr(begin, body.find('"', begin) - begin);
+  EXPECT_TRUE(kube::withdrawn_at(*keys, pod)) << body;
+}
+
 TEST_F(PromisesTest, ABindThatCameBeforeThePromiseWasTakenOffWins) {
   server_.script("GET", kPath, {reply(200, promised_json("7")), reply(200, pod_json("u", "n"))});
   server_.script("PATCH", kPath, {refuse(409, "Conflict", "the object has been modified")});
@@ -180,6 +228,52 @@ TEST_F(PromisesTest, APromiseEndsEarlyWhenItsSchedulerHasGivenThePodUp) {
   promises_.saw(pod);
   ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
   EXPECT_EQ(events(), "ended;");
+}
+
+// A promise that names GPU-a, which was the node's card 0.
+TEST_F(PromisesTest, APromiseIsTakenOffWhenItsIndexesMeanOtherCards) {
+  const kube::Keys keys = kube::testing::keys_from_seed("ours");
+  ASSERT_FALSE(roster_.use_keys(keys));
+  const auto see_cards = [&](const std::vector<std::string>& ids) {
+    dialect::NodeObject node{.name = "n"};
+    std::vector<core::Card> cards;
+    for (const std::string& id : ids) {
+      cards.push_back({.id = id, .index = static_cast<std::int32_t>(cards.size())});
+    }
+    node.allocatable = {{"pods", *base::Quantity::parse("110")}};
+    node.annotations["stowage.dev/gpu-inventory"] = dialect::inventory_text(cards, {});
+    roster_.see_node(node);
+  };
+  roster_.pre_allocations().on_other_cards(
+      [&](const std::string& node) { promises_.cards_changed(node); });
+  see_cards({"GPU-a", "GPU-b"});
+  server_.script("GET", kPath, {reply(200, signed_json(*keys, *roster_.nodes().find("n")))});
+  server_.script("PATCH", kPath, {reply(200, "{}")});
+  promises_.watch({.uid = "u",
+                   .pod = {.ns = "ns", .name = "p"},
+                   .made = 10 * kSecond,
+                   .until = loop_.now() + std::chrono::hours{1},
+                   .node = "n"});
+  see_cards({"GPU-a", "GPU-b", "GPU-c"});
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.seen("GET", kPath).size() == 1; }));
+  run_for(loop_, milliseconds{20});
+  EXPECT_EQ(promises_.size(), 1U) << "it has the same index";
+  see_cards({"GPU-b", "GPU-a"});
+  ASSERT_TRUE(run_until(loop_, [&] { return promises_.size() == 0; }));
+  EXPECT_EQ(events(), "ended;");
+  EXPECT_EQ(promises_.taken_off(), 1U);
+}
+
+TEST_F(PromisesTest, AKnownPromiseIsLookedUpSoonerIfItIsSaidToEndSooner) {
+  server_.script("GET", kPath, {reply(200, promised_json("7"))});
+  watch(std::chrono::hours{1});
+  watch(std::chrono::hours{2});
+  run_for(loop_, milliseconds{20});
+  EXPECT_TRUE(server_.seen().empty());
+  watch();
+  ASSERT_TRUE(run_until(loop_, [&] { return !server_.seen().empty(); }));
+  run_for(loop_, milliseconds{20});
+  EXPECT_EQ(promises_.size(), 1U) << "what is known of it counts";
 }
 
 TEST_F(PromisesTest, WhatWasSeenIsLookedUpBeforeItCounts) {

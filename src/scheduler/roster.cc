@@ -43,6 +43,7 @@ Roster::Roster(const std::vector<Profile>& profiles, Mailbox& mailbox, OnNotice 
       on_notice_(std::move(on_notice)),
       now_(clock.now),
       annotations_(signatures_),
+      kubelets_(clock.now),
       decision_clock_(clock.unix_nanos),
       pre_allocations_(std::move(clock), {.pods = pods_,
                                           .nodes = nodes_,
@@ -98,6 +99,7 @@ void Roster::see_node(const dialect::NodeObject& object) {
 
 void Roster::lose_node(const std::string& name) {
   if (!nodes_.erase(name)) return;
+  kubelets_.hear_agent(name, true);
   mailbox_.put_node_gone(name);
   if (on_cards_) on_cards_(name, nullptr);
 }
@@ -195,7 +197,7 @@ void Roster::see_bound(Entry& entry, dialect::PodObject object, const PodClassif
     spec = dialect::readable_part(object, nodes_.reading(options));
   }
   spec->profile = is.number;
-  pre_allocations_.forget(object.uid);
+  pre_allocations_.forget(entry);
   ignored_.forget(object.uid);
   pods_.bind(entry, object);
   tell_bound(entry, std::move(object), std::move(*spec), check);
@@ -238,7 +240,7 @@ void Roster::tell_bound(Entry& entry, dialect::PodObject object, core::PodSpec s
 
 void Roster::forget(Entry& entry) {
   pods_.clear_wanting(entry);
-  pre_allocations_.forget(*entry.uid);
+  pre_allocations_.forget(entry);
   ignored_.forget(*entry.uid);
   if (entry.told) mailbox_.put_pod_gone(*entry.uid);
   entry.told = false;
@@ -264,14 +266,25 @@ void Roster::expect_pod(const std::string& uid, const std::string& name) {
 
 void Roster::hear_kubelet(const std::string& node, const std::string& pod,
                           dialect::KubeletWord word) {
-  kubelets_.set_word(node, pod, std::move(word));
   Entry* entry = pods_.find(pods_.uid_of(pod));
-  if (entry != nullptr && entry->node == node) compare_with_kubelet(*entry);
+  const bool here = entry != nullptr && entry->node == node;
+  kubelets_.set_word({.node = node, .name = pod, .uid = here ? *entry->uid : std::string()},
+                     std::move(word));
+  if (here) compare_with_kubelet(*entry);
+}
+
+void Roster::believe_kubelets() {
+  for (const std::string& uid : kubelets_.take_doubted()) {
+    Entry* entry = pods_.find(uid);
+    if (entry != nullptr) take_finding(kubelets_.believe(where(*entry), entry->cards));
+  }
 }
 
 void Roster::compare_with_kubelet(Entry& entry) {
-  KubeletCards::Finding found = kubelets_.compare(
-      {.uid = *entry.uid, .name = entry.name, .node = nodes_.find(entry.node)}, entry.cards);
+  take_finding(kubelets_.compare(where(entry), entry.cards));
+}
+
+void Roster::take_finding(KubeletCards::Finding found) {
   notify(found.notice);
   if (found.cards) mailbox_.put_cards(std::move(*found.cards));
 }

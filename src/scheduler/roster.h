@@ -12,7 +12,7 @@
 //
 // Composes the parts that know: PodClassifier (whose a pod is), NodeCache and PodCache (what is
 // there), CardAnnotations with Signatures and KubeletCards (which cards a pod has), PreAllocations
-// (what was promised to it), IgnoredPods. The order of the events is decided here. It has 36
+// (what was promised to it), IgnoredPods. The order of the events is decided here. It has 40
 // methods and 16 members: a method for all that can be seen, lost or told, a member for each part.
 //
 // One thread. A list of pods is bracketed; what it does not name is lost like what was deleted.
@@ -86,7 +86,11 @@ class Roster {
   void kubelet_forgets(const std::string& node, const std::string& pod) {
     kubelets_.forget_word(node, pod);
   }
-  void kubelet_forgets(const std::string& node) { kubelets_.forget_words(node); }
+  void kubelet_forgets(const std::string& node) { kubelets_.forget_node(node); }
+  // Whether the node's agent is heard of.
+  void hear_agent(const std::string& node, bool silent) { kubelets_.hear_agent(node, silent); }
+  // To be called every second or so: words that were doubted, and have stood long enough, count.
+  void believe_kubelets();
 
   // What is seen in between was there before, and what it carries is believed as after a restart;
   // outside, a pod that is new was created just now. A dump of the API is a list without an end.
@@ -139,6 +143,10 @@ class Roster {
   void tell_bound(Entry& entry, dialect::PodObject object, core::PodSpec spec,
                   const Signatures::Checked& check);
   void compare_with_kubelet(Entry& entry);
+  void take_finding(KubeletCards::Finding found);
+  [[nodiscard]] KubeletCards::Where where(const Entry& entry) const {
+    return {.uid = *entry.uid, .name = entry.name, .node = nodes_.find(entry.node)};
+  }
   void forget(Entry& entry);
   void notify(const std::optional<Notice>& notice) const {
     if (notice) on_notice_(*notice);

@@ -7,6 +7,8 @@
 namespace stowage::scheduler {
 namespace {
 
+constexpr std::int64_t kSecond = 1'000'000'000;
+
 dialect::NodeObject node_object(const std::string& name, int cards) {
   dialect::NodeObject node;
   node.name = name;
@@ -61,13 +63,14 @@ struct RosterKubelet : ::testing::Test {
     roster.hear_kubelet("n", "ns/" + pod, {{"main", ids}});
   }
 
+  std::int64_t now = 5;
   Mailbox mailbox;
   std::vector<Notice> notices;
   Roster roster{built_in_profiles(),
                 mailbox,
                 [this](const Notice& notice) { notices.push_back(notice); },
                 {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
-                 .now = [] { return base::Instant{5}; }}};
+                 .now = [this] { return base::Instant{now}; }}};
 };
 
 TEST_F(RosterKubelet, NamesTheCardsOfAPodWheneverItSpeaks) {
@@ -129,8 +132,7 @@ TEST_F(RosterKubelet, AWordThatCannotBeIsToldOnce) {
   EXPECT_EQ(notices.front().kind, Notice::Kind::unread_cards);
 }
 
-// A pod that is replaced by one of its name: the new one is not given the cards of the old, unless
-// its agent has not looked again yet.
+// A pod that is replaced by one of its name: the new one is not given the cards of the old.
 TEST_F(RosterKubelet, APodThatIsReplacedIsAnotherOne) {
   roster.see_pod(pod_object("p", "u"));
   kubelet("p", {"GPU-0"});
@@ -141,6 +143,51 @@ TEST_F(RosterKubelet, APodThatIsReplacedIsAnotherOne) {
   EXPECT_EQ(named(), "");
   kubelet("p", {"GPU-1"});
   EXPECT_EQ(named(), "v 1;");
+}
+
+// The kubelet knows no uids, and the agent has not looked again yet.
+TEST_F(RosterKubelet, APodThatIsReplacedDoesNotInheritTheWordAboutTheOneBefore) {
+  roster.hear_agent("n", false);
+  roster.see_pod(pod_object("p", "u"));
+  kubelet("p", {"GPU-0"});
+  EXPECT_EQ(named(), "u 0;");
+  roster.lose_pod("u");
+  auto unbound = pod_object("p", "v");
+  unbound.node.clear();
+  roster.see_pod(unbound);
+  roster.see_pod(pod_object("p", "v"));
+  EXPECT_EQ(named(), "");
+  EXPECT_EQ(roster.sizes().unnamed, 1U) << "it is charged as unknown";
+  kubelet("p", {"GPU-0"});
+  roster.see_node(node_object("n", 4));  // everything is asked again
+  EXPECT_EQ(named(), "") << "the same again may be what was found before";
+  kubelet("p", {"GPU-1"});
+  EXPECT_EQ(named(), "v 1;");
+}
+
+TEST_F(RosterKubelet, AWordThatStandsThoughTheAgentMustHaveLookedAgainIsAboutTheNewPod) {
+  roster.hear_agent("n", false);
+  roster.see_pod(pod_object("p", "u"));
+  kubelet("p", {"GPU-0"});
+  roster.lose_pod("u");
+  roster.see_pod(pod_object("p", "v"));
+  (void)named();
+  now += 59 * kSecond;
+  roster.believe_kubelets();
+  EXPECT_EQ(named(), "");
+  roster.hear_agent("n", true);
+  now += 60 * kSecond;
+  roster.believe_kubelets();
+  EXPECT_EQ(named(), "") << "the agent is silent";
+  roster.hear_agent("n", false);
+  now += 59 * kSecond;
+  roster.believe_kubelets();
+  EXPECT_EQ(named(), "");
+  now += 2 * kSecond;
+  roster.believe_kubelets();
+  EXPECT_EQ(named(), "v 0;");
+  roster.see_node(node_object("n", 4));
+  EXPECT_EQ(named(), "v 0;") << "and stays so";
 }
 
 TEST_F(RosterKubelet, CardsThatComeLaterAreNamedThen) {
@@ -184,6 +231,8 @@ TEST_F(RosterKubelet, OthersAreToldOfNodesWhoseCardsChange) {
     told += node + " " + (cards == nullptr ? "gone" : std::to_string(cards->size())) + ";";
   };
   roster.on_cards(tell);
+  std::string others;
+  roster.pre_allocations().on_other_cards([&](const std::string& node) { others += node + ";"; });
   EXPECT_EQ(roster.nodes().all_cards().at("n").size(), 3U);
   roster.see_node(node_object("n", 3));
   EXPECT_EQ(told, "") << "nothing has changed";
@@ -191,6 +240,10 @@ TEST_F(RosterKubelet, OthersAreToldOfNodesWhoseCardsChange) {
   roster.see_node(node_object("m", 1));
   roster.lose_node("n");
   EXPECT_EQ(told, "n 4;m 1;n gone;");
+  EXPECT_EQ(others, "n;m;");
+  roster.stand_down();
+  roster.see_node(node_object("m", 2));
+  EXPECT_EQ(others, "n;m;") << "who leads looks after promises";
 }
 
 TEST_F(RosterKubelet, APodThatAsksInTwoDialectsCountsForBoth) {

@@ -1,148 +1,12 @@
 // What the roster believes of what pods say that we have written.
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <gtest/gtest.h>
 
-#include "dialect/dialect.h"
-#include "kube/testing/fixed_keys.h"
-#include "scheduler/roster.h"
+#include "scheduler/testing/roster_proof_fixture.h"
 
-namespace stowage::scheduler {
+namespace stowage::scheduler::testing {
 namespace {
 
 using dialect::Purpose;
-
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kBegan = 1'000'000;  // 1970-01-12T13:46:40Z
-constexpr std::int64_t kUnixNow = (kBegan + 3600) * kSecond;
-constexpr const char* kBefore = "1970-01-12T13:46:00Z";
-constexpr const char* kAfter = "1970-01-12T13:48:00Z";
-const core::NodeSpec kNode{.name = "n",
-                           .cards = {{.id = "n/0", .index = 0},
-                                     {.id = "n/1", .index = 1},
-                                     {.id = "n/2", .index = 2},
-                                     {.id = "n/3", .index = 3}}};
-
-dialect::NodeObject node_object(const char* gpus = "4") {
-  dialect::NodeObject node;
-  node.name = "n";
-  node.uid = "uid-n";
-  node.allocatable = {{"pods", *base::Quantity::parse("110")},
-                      {"nvidia.com/gpu", *base::Quantity::parse(gpus)}};
-  node.capacity = node.allocatable;
-  return node;
-}
-
-std::string event_text(const core::Event& event) {
-  if (const auto* e = std::get_if<core::PodSeenBound>(&event)) {
-    const bool named = e->cards && core::names_cards(*e->cards);
-    return e->pod.uid + (named ? " has cards;" : " unknown;");
-  }
-  if (const auto* e = std::get_if<core::PodHeld>(&event)) return e->pod.uid + " held;";
-  return {};
-}
-
-// A world that goes on over restarts of the roster.
-class RosterProofTest : public ::testing::Test {
- protected:
-  RosterProofTest() { restart(); }
-
-  void restart() {
-    roster_ = std::make_unique<Roster>(
-        built_in_profiles(), mailbox_, [this](const Notice& notice) { notices_.push_back(notice); },
-        Roster::Clock{.unix_nanos = [this] { return now_; },
-                      .now = [] { return base::Instant{}; }});
-    EXPECT_FALSE(roster_->use_keys(keys_));
-    roster_->signatures().on_unknown_key([this] { ++unknown_keys_; });
-    roster_->pre_allocations().heed(0, std::chrono::seconds{660});
-    roster_->see_node(node_object());
-    roster_->stand_down();
-    (void)events();
-  }
-
-  // As one of our replicas writes it. Of no purpose: as version 0.1.0 did.
-  dialect::PodObject decided(const std::string& name, std::optional<Purpose> purpose,
-                             std::int64_t at = kUnixNow - 10 * kSecond) {
-    dialect::PodObject pod;
-    pod.ns = "ns";
-    pod.name = pod.uid = name;
-    pod.resource_version = "1";
-    pod.scheduler = "default-scheduler";
-    pod.phase = "Pending";
-    pod.created = kAfter;
-    dialect::ContainerObject container{.name = "main"};
-    container.limits = {{"tencent.com/vcuda-core", *base::Quantity::parse("100")}};
-    container.requests = container.limits;
-    pod.containers = {container};
-    dialect::Answer answer =
-        dialect::answer({.object = pod,
-                         .pod = *dialect::to_spec(pod, {}),
-                         .node = kNode,
-                         .cards = {.containers = {{{.card = 2, .milli = 1000}}}},
-                         .unix_nanos = at});
-    if (purpose) {
-      kube::seal(*keys_, {.object = pod, .node = "n", .purpose = *purpose, .unix_nanos = at},
-                 answer.annotations);
-    }
-    pod.annotations = answer.annotations;
-    return pod;
-  }
-  dialect::PodObject bound(const std::string& name, std::optional<Purpose> purpose) {
-    auto pod = decided(name, purpose);
-    pod.node = "n";
-    pod.scheduled_since = kAfter;
-    return pod;
-  }
-  static void edit(dialect::PodObject& pod) {
-    std::string& text = pod.annotations.at("stowage.dev/gpus");
-    const auto at = text.find("n/2");
-    ASSERT_NE(at, std::string::npos) << text;
-    text.replace(at, 3, "n/1");
-    const auto index = text.find("\"index\":2");
-    ASSERT_NE(index, std::string::npos) << text;
-    text.replace(index, 9, "\"index\":1");
-  }
-
-  // As an informer does: what a list does not name is lost.
-  std::string list(const std::vector<dialect::PodObject>& pods) {
-    std::set<std::string> lost = std::exchange(listed_, {});
-    roster_->begin_pods();
-    for (const auto& pod : pods) {
-      roster_->see_pod(pod);
-      listed_.insert(pod.uid);
-      lost.erase(pod.uid);
-    }
-    roster_->end_pods();
-    for (const std::string& uid : lost) roster_->lose_pod(uid);
-    roster_->lead();
-    return events();
-  }
-  std::string events() {
-    const auto taken = mailbox_.take_now(1000);
-    std::string text;
-    for (const auto& message : *taken) text += event_text(std::get<core::Event>(message));
-    return text;
-  }
-  std::string forged() {
-    std::string text;
-    for (const Notice& notice : notices_) {
-      if (notice.kind == Notice::Kind::forged) text += notice.name + ";";
-    }
-    notices_.clear();
-    return text;
-  }
-
-  kube::Keys keys_ = kube::testing::keys_from_seed("ours", kBegan);
-  std::int64_t now_ = kUnixNow;
-  std::vector<Notice> notices_;
-  int unknown_keys_ = 0;
-  std::set<std::string> listed_;  // uids
-  Mailbox mailbox_;
-  std::unique_ptr<Roster> roster_;
-};
 
 TEST_F(RosterProofTest, WhatIsSignedCountsAfterARestart) {
   EXPECT_EQ(list({bound("a", Purpose::bound), bound("b", Purpose::promise)}),
@@ -235,68 +99,6 @@ TEST_F(RosterProofTest, BeforeSigningHasBegunWhatIsThereCounts) {
   EXPECT_EQ(list({forged_one}), "c unknown;") << "a bad signature is worse than none";
 }
 
-TEST_F(RosterProofTest, OnlySignedPromisesAreHeld) {
-  EXPECT_EQ(list({decided("a", Purpose::promise)}), "a held;");
-  restart();
-  EXPECT_EQ(list({decided("b", std::nullopt)}), "");
-  EXPECT_EQ(forged(), "b;");
-  auto again = decided("b", std::nullopt);
-  again.resource_version = "2";
-  EXPECT_EQ(list({again}), "");
-  EXPECT_EQ(forged(), "") << "told once";
-  EXPECT_EQ(list({decided("c", Purpose::bound)}), "") << "it was meant for another moment";
-  auto edited = decided("d", Purpose::promise);
-  edited.annotations["tencent.com/predicate-gpu-idx-0"] = "1";
-  EXPECT_EQ(list({edited}), "");
-  auto longer = decided("e", Purpose::promise);
-  longer.annotations["tencent.com/predicate-time"] = std::to_string(kUnixNow);
-  EXPECT_EQ(list({longer}), "") << "nor is it made to last";
-  auto taken = decided("f", Purpose::promise);
-  taken.uid = "another";
-  EXPECT_EQ(list({taken}), "");
-}
-
-TEST_F(RosterProofTest, ASignedPromiseIsHeldWhateverTheClockSays) {
-  std::int64_t left = 0;
-  const auto look = [&](const PreAllocations::Promised& promised) {
-    left = promised.until.ns / kSecond;
-  };
-  roster_->pre_allocations().on_promise(look);
-  EXPECT_EQ(list({decided("a", Purpose::promise, kUnixNow + 7200 * kSecond)}), "a held;");
-  EXPECT_EQ(left, 660) << "it was made before now, by a clock that was ahead";
-  restart();
-  roster_->pre_allocations().on_promise(look);
-  EXPECT_EQ(list({decided("b", Purpose::promise, kUnixNow - 7200 * kSecond)}), "b held;");
-  EXPECT_EQ(left, 660) << "our clock may be the one that is ahead";
-}
-
-// The engine gives away what is free of a node when it is told of it, and the rest of the cards.
-TEST_F(RosterProofTest, ASignedPromiseIsHeldWhileItsCardIsAway) {
-  roster_->see_node(node_object("1"));
-  (void)events();
-  EXPECT_EQ(list({decided("a", Purpose::promise)}), "a held;");
-  roster_->see_node(node_object("4"));
-  EXPECT_EQ(events(), "") << "once";
-  restart();
-  roster_->lose_node("n");
-  (void)events();
-  EXPECT_EQ(list({decided("b", Purpose::promise)}), "b held;");
-}
-
-TEST_F(RosterProofTest, APromiseThatIsOlderThanSigningIsHeldWhileItLasts) {
-  now_ = (kBegan + 5) * kSecond;
-  auto pod = decided("a", std::nullopt, (kBegan - 5) * kSecond);
-  EXPECT_EQ(list({pod}), "") << "its author made the pod later";
-  pod.created = kBefore;
-  pod.resource_version = "2";
-  EXPECT_EQ(list({pod}), "a held;");
-  restart();
-  auto later = decided("b", std::nullopt, (kBegan + 100) * kSecond);
-  later.created = kBefore;
-  now_ = (kBegan + 100) * kSecond;
-  EXPECT_EQ(list({later}), "");
-}
-
 TEST_F(RosterProofTest, AKeyThatIsNotKnownIsLookedForAndThenBelieved) {
   const kube::Keys fresh = kube::testing::keys_from_seed("rotated", kBegan);
   const kube::Keys old = std::exchange(keys_, fresh);
@@ -310,25 +112,6 @@ TEST_F(RosterProofTest, AKeyThatIsNotKnownIsLookedForAndThenBelieved) {
   EXPECT_TRUE(roster_->use_keys(both)) << "it has to be seen again";
   EXPECT_EQ(list({pod}), "a has cards;");
   EXPECT_FALSE(roster_->use_keys(both));
-}
-
-TEST_F(RosterProofTest, APromiseByAKeyThatIsNotKnownIsHeldOnceItIs) {
-  const kube::Keys fresh = kube::testing::keys_from_seed("rotated", kBegan);
-  const kube::Keys old = std::exchange(keys_, fresh);
-  const auto promised = decided("a", Purpose::promise);
-  auto edited = decided("b", Purpose::promise);
-  edit(edited);
-  keys_ = old;
-  EXPECT_EQ(list({promised, edited}), "");
-  EXPECT_EQ(unknown_keys_, 2);
-  ASSERT_EQ(notices_.size(), 2U);
-  EXPECT_NE(notices_[0].text.find("a key that is not known"), std::string::npos);
-  auto both = std::make_shared<kube::Keyring>(*old);
-  both->known.insert(fresh->known.begin(), fresh->known.end());
-  EXPECT_TRUE(roster_->use_keys(both));
-  EXPECT_EQ(list({promised, edited}), "a held;") << "of the same resource version";
-  EXPECT_EQ(list({promised, edited}), "") << "once";
-  EXPECT_FALSE(roster_->use_keys(std::make_shared<kube::Keyring>(*both)));
 }
 
 TEST_F(RosterProofTest, APodWithAnUnknownKeyIsNotRememberedLongerThanItLasts) {
@@ -371,30 +154,5 @@ TEST_F(RosterProofTest, WhatWeSealIsSigned) {
   EXPECT_EQ(kube::check_seal(*keys_, pod, "n").result, kube::SealCheck::Result::good);
 }
 
-// A hold of a number of cards (mode count): nothing but a signature makes it count.
-TEST_F(RosterProofTest, AHoldByNumberCountsOnlyIfItIsSigned) {
-  const auto by_number = [&](const std::string& name, bool signs) {
-    auto pod = decided(name, std::nullopt);
-    pod.annotations = {{std::string(dialect::kPreAllocatedNodeAnnotation), "n"}};
-    pod.created = kBefore;  // older than all signatures: for other promises that is an excuse
-    if (signs) {
-      kube::seal(*keys_,
-                 {.object = pod, .node = "n", .purpose = Purpose::promise, .unix_nanos = kUnixNow},
-                 pod.annotations);
-    }
-    return pod;
-  };
-  EXPECT_EQ(list({by_number("a", true)}), "a held;");
-  EXPECT_EQ(forged(), "");
-  restart();
-  EXPECT_EQ(list({by_number("b", false)}), "");
-  EXPECT_EQ(forged(), "b;");
-  restart();
-  auto elsewhere = by_number("c", true);
-  elsewhere.annotations[std::string(dialect::kPreAllocatedNodeAnnotation)] = "m";
-  EXPECT_EQ(list({elsewhere}), "");
-  EXPECT_EQ(forged(), "c;");
-}
-
 }  // namespace
-}  // namespace stowage::scheduler
+}  // namespace stowage::scheduler::testing

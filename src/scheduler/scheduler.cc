@@ -72,8 +72,11 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
     promises_.watch({.uid = promised.uid,
                      .pod = {.ns = promised.ns, .name = promised.name},
                      .made = promised.made,
-                     .until = client_.loop().now() + left});
+                     .until = client_.loop().now() + left,
+                     .node = promised.node});
   });
+  roster_.pre_allocations().on_other_cards(
+      [this](const std::string& node) { promises_.cards_changed(node); });
   roster_.on_guest([this](const dialect::PodObject& pod) { promises_.saw(pod); });
   outbox_ = std::make_unique<Outbox>(
       Outbox::Options{.claims = options_.claims, .profiles = options_.profiles},
@@ -288,6 +291,7 @@ void Scheduler::tick() {
   keys_changed();
   handle(Event::tick);
   if (deciding()) roster_.tell_unlooked();
+  roster_.believe_kubelets();
   const auto counters = runner_->picture().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
   // Also for rooms that run out, for loads that do, and for pods whose patience does: only those

@@ -67,21 +67,45 @@ void Signatures::meet_unknown_key(const std::string& uid) {
   if (on_unknown_key_) on_unknown_key_();
 }
 
-Signatures::Whose Signatures::whose_promise(const dialect::PodObject& unbound) {
-  if (!keys_) return Whose::unsigned_ours;
-  const auto node = dialect::promised_node(unbound);
-  const kube::SealCheck check = kube::check_seal(*keys_, unbound, *node);
-  switch (check.result) {
-    case Check::good: {
-      const bool whole = check.purpose == dialect::Purpose::promise && check.dialect_good;
-      return whole ? Whose::ours : Whose::nobodys;
-    }
-    case Check::none:
-      return promised_before_signing(unbound) ? Whose::unsigned_ours : Whose::nobodys;
-    case Check::unknown: meet_unknown_key(unbound.uid); return Whose::unknown;
-    case Check::bad: return Whose::nobodys;
+// Where our own text is signed, node and time are those that were signed.
+Signatures::Said Signatures::whose_promise(const dialect::PodObject& unbound) {
+  const auto named = dialect::promised_node(unbound);
+  const auto ours = keys_ ? dialect::signed_node(unbound) : std::nullopt;
+  Said said{.node = ours ? *ours : named.value_or(""),
+            .made = dialect::promised_at(unbound).value_or(0)};
+  if (said.node.empty()) return said;
+  if (!keys_) {
+    said.whose = Whose::unsigned_ours;
+    return said;
   }
-  return Whose::nobodys;
+  const kube::SealCheck check = kube::check_seal(*keys_, unbound, said.node);
+  switch (check.result) {
+    case Check::good:
+      if (check.purpose != dialect::Purpose::promise) break;
+      said.whose = Whose::ours;
+      said.made = check.unix_nanos;
+      said.edited = !check.dialect_good;
+      break;
+    case Check::none:
+      if (promised_before_signing(unbound)) said.whose = Whose::unsigned_ours;
+      break;
+    case Check::unknown:
+      meet_unknown_key(unbound.uid);
+      said.whose = Whose::unknown;
+      break;
+    case Check::bad: break;
+  }
+  return said;
+}
+
+bool Signatures::believes_promise(const dialect::PodObject& unbound) {
+  const Said said = whose_promise(unbound);
+  return said.counts() && dialect::promised_node(unbound) == said.node;
+}
+
+dialect::Annotations Signatures::withdrawal(const kube::Withdrawal& of) const {
+  if (!keys_ || !keys_->signs) return {};
+  return {{std::string(dialect::kSignatureAnnotation), kube::withdrawal(*keys_, of)}};
 }
 
 }  // namespace stowage::scheduler

@@ -34,6 +34,12 @@ class Signatures {
   void seal(const kube::SealAsk& ask, dialect::Annotations& answer) const {
     if (keys_ && keys_->signs) kube::seal(*keys_, ask, answer);
   }
+  // What is written on a pod in place of a promise that is taken off it.
+  [[nodiscard]] dialect::Annotations withdrawal(const kube::Withdrawal& of) const;
+  // Until when promises of the pod were taken off it by one of us; unset if they were not.
+  [[nodiscard]] std::optional<std::int64_t> withdrawn_at(const dialect::PodObject& unbound) const {
+    return keys_ ? kube::withdrawn_at(*keys_, unbound) : std::nullopt;
+  }
 
   // Of what a bound pod says about its cards. `check`: its signature was looked at already.
   using Checked = std::optional<kube::SealCheck>;
@@ -44,14 +50,20 @@ class Signatures {
     return signed_since(placed_at(bound));
   }
 
-  // Of what an unbound pod says it was promised. Requires: dialect::promised_node(unbound).
+  // What an unbound pod says that it was promised.
   enum class Whose : std::uint8_t { nobodys, unknown, unsigned_ours, ours };
-  [[nodiscard]] Whose whose_promise(const dialect::PodObject& unbound);
-  // Does that count?
-  [[nodiscard]] bool believes_promise(const dialect::PodObject& unbound) {
-    const Whose whose = whose_promise(unbound);
-    return whose == Whose::ours || whose == Whose::unsigned_ours;
-  }
+  struct Said {
+    Whose whose = Whose::nobodys;
+    std::string node;       // empty: it says nothing
+    std::int64_t made = 0;  // nanoseconds since 1970
+    bool edited = false;    // signed, and what its dialect says is not what was signed
+    [[nodiscard]] bool counts() const {
+      return whose == Whose::ours || whose == Whose::unsigned_ours;
+    }
+  };
+  [[nodiscard]] Said whose_promise(const dialect::PodObject& unbound);
+  // Was it promised the node that it says?
+  [[nodiscard]] bool believes_promise(const dialect::PodObject& unbound);
 
  private:
   void meet_unknown_key(const std::string& uid);

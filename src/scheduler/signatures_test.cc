@@ -93,18 +93,31 @@ TEST_F(SignaturesTest, WhatWasCheckedAheadCountsUnlessTheKeyWasUnknown) {
 
 TEST_F(SignaturesTest, WhosePromiseItIs) {
   using Whose = Signatures::Whose;
-  EXPECT_EQ(signatures_.whose_promise(decided(keys_, Purpose::promise)), Whose::ours);
-  EXPECT_EQ(signatures_.whose_promise(decided(keys_, Purpose::bound)), Whose::nobodys);
-  EXPECT_EQ(signatures_.whose_promise(decided(keys_, std::nullopt)), Whose::nobodys);
-  EXPECT_EQ(signatures_.whose_promise(decided(others_, Purpose::promise)), Whose::unknown);
+  EXPECT_EQ(signatures_.whose_promise(decided(keys_, Purpose::promise)).whose, Whose::ours);
+  EXPECT_EQ(signatures_.whose_promise(decided(keys_, Purpose::bound)).whose, Whose::nobodys);
+  EXPECT_EQ(signatures_.whose_promise(decided(keys_, std::nullopt)).whose, Whose::nobodys);
+  EXPECT_EQ(signatures_.whose_promise(decided(others_, Purpose::promise)).whose, Whose::unknown);
   EXPECT_EQ(unknown_, 1);
   EXPECT_TRUE(signatures_.believes_promise(decided(keys_, Purpose::promise)));
   EXPECT_FALSE(signatures_.believes_promise(decided(others_, Purpose::promise)));
 }
 
+TEST_F(SignaturesTest, OfASignedPromiseNodeAndTimeAreThoseThatWereSigned) {
+  auto pod = decided(keys_, Purpose::promise);
+  EXPECT_FALSE(signatures_.whose_promise(pod).edited);
+  pod.annotations["tencent.com/predicate-node"] = "m";
+  pod.annotations["tencent.com/predicate-time"] = "1";
+  const Signatures::Said said = signatures_.whose_promise(pod);
+  EXPECT_TRUE(said.counts());
+  EXPECT_TRUE(said.edited);
+  EXPECT_EQ(said.node, "n");
+  EXPECT_EQ(said.made, (kBegan + 100) * kSecond);
+  EXPECT_FALSE(signatures_.believes_promise(pod)) << "not the node that it says";
+}
+
 TEST_F(SignaturesTest, WithoutKeysNothingIsSigned) {
   (void)signatures_.use_keys(nullptr);
-  EXPECT_EQ(signatures_.whose_promise(decided(keys_, std::nullopt)),
+  EXPECT_EQ(signatures_.whose_promise(decided(keys_, std::nullopt)).whose,
             Signatures::Whose::unsigned_ours);
   dialect::Annotations answer = decided(keys_, std::nullopt).annotations;
   const dialect::Annotations before = answer;

@@ -72,8 +72,8 @@ class Signed(LocalCluster):
             raise AssertionError(f"{method} {path}: {code} {answer}")
         return answer
 
-    def add_node(self, name, amounts):
-        self.call("POST", "/api/v1/nodes", node(name, amounts))
+    def add_node(self, name, amounts, **more):
+        self.call("POST", "/api/v1/nodes", node(name, amounts, **more))
         asks = pod("nobody", [{"stowage.dev/gpu": 1}])
         wait_until("the node is known", lambda: name not in str(
             [each for each, why in self.extender("stowage").dry_run(asks, [name]).failed.items()
@@ -167,6 +167,55 @@ class Forged(unittest.TestCase):
             self.assertEqual(answer.nodes, ["n"], "the other card is known to be free")
             self.assertNotEqual(card_of(cluster.find("one")), card_of(cluster.find("first")))
             self.assertEqual(cluster.process_now.metric("stowage_forged_annotations_total"), 0)
+
+    def test_it_is_held_though_the_author_edits_the_pod(self):
+        with Signed() as cluster:
+            cluster.add_node("n", {CORE: 100})
+            first = cluster.add(pod("first", [{CORE: 100}]))
+            self.assertEqual(cluster.extender().filter(first, ["n"], FILTER).nodes, ["n"])
+            cluster.edit("first", {"nvidia.com/predicate-x": "y"})
+            cluster.restart()
+            wait_until("it is reported", lambda: cluster.reported(first))
+            other = cluster.add(pod("other", [{CORE: 100}]))
+            self.assertEqual(cluster.extender().filter(other, ["n"], FILTER).nodes, [])
+
+    def test_a_standby_keeps_it_though_the_author_removes_the_signature(self):
+        with Signed() as cluster:
+            cluster.add_node("n", {CORE: 100})
+            standby = cluster.controller("standby", "--config", cluster.config)
+            wait_until("it stands by", lambda: standby.process.require_alive() and
+                       "standing by" in standby.process.log.read_text())
+            first = cluster.add(pod("first", [{CORE: 100}]))
+            self.assertEqual(cluster.extender().filter(first, ["n"], FILTER).nodes, ["n"])
+            time.sleep(1)  # the standby sees it
+            cluster.edit("first", {SIGNATURE: None})
+            cluster.process_now.process.kill()
+            wait_until("it leads", lambda: standby.metric("stowage_leader") == 1 and
+                       standby.ready())
+            port = re.search(r" extender name=gpu-admission listen=http://127\.0\.0\.1:(\d+)",
+                             standby.process.log.read_text()).group(1)
+            other = cluster.add(pod("other", [{CORE: 100}]))
+            self.assertEqual(Extender(int(port)).filter(other, ["n"], FILTER).nodes, [])
+
+    def test_it_is_taken_off_when_its_index_is_that_of_another_card(self):
+        def inventory(*ids):
+            return {"stowage.dev/gpu-inventory": json.dumps({"version": 1, "cards": [
+                {"id": each, "index": i, "memoryMiB": 40960} for i, each in enumerate(ids)]})}
+        with Signed() as cluster:
+            cluster.add_node("n", {CORE: 200}, annotations=inventory("GPU-a", "GPU-b"))
+            first = cluster.add(pod("first", [{CORE: 100}]))
+            self.assertEqual(cluster.extender().filter(first, ["n"], FILTER).nodes, ["n"])
+            value = cluster.call("GET", "/api/v1/nodes/n")
+            value["metadata"]["annotations"].update(inventory("GPU-b", "GPU-a"))
+            cluster.call("PUT", "/api/v1/nodes/n", value)
+            wait_until("it is taken off", lambda: GPUS not in cluster.find(
+                "first")["metadata"]["annotations"])
+            notes = cluster.find("first")["metadata"]["annotations"]
+            self.assertIn(":withdrawn:", notes[SIGNATURE])
+            self.assertNotIn("tencent.com/predicate-gpu-idx-0", notes)
+            both = cluster.add(pod("both", [{CORE: 200}]))
+            wait_until("both cards are free", lambda: cluster.extender().filter(
+                both, ["n"], FILTER).nodes == ["n"])
 
     def test_an_edited_annotation_counts_no_more_after_a_restart(self):
         with Signed() as cluster:

@@ -9,6 +9,7 @@ from objects import GPUS, gpus_text, node, node_of, pod
 INVENTORY = "stowage.dev/gpu-inventory"
 RETRY = "stowage.dev/retry-since"
 SIGNATURE = "stowage.dev/signature"
+PROMISED_NODE = "stowage.dev/pre-allocated-node"
 # What schedulers, and what agents, of other systems write about cards.
 CHOSEN = ("tencent.com/predicate-node", "tencent.com/predicate-gpu-idx-0",
           "nvidia.com/predicate-time", "nvidia.com/pre-allocated", "elasticgpu.io/assumed",
@@ -110,8 +111,8 @@ class PodPolicy(AdmissionCase):
     needs_cards = True
 
     def test_authors_may_wish_and_not_answer(self):
-        forbidden = ((GPUS, "{}"), (GPUS, ""), (RETRY, "1"), (SIGNATURE, "v1:")) + tuple(
-            (key, "0") for key in CHOSEN)
+        forbidden = ((GPUS, "{}"), (GPUS, ""), (RETRY, "1"), (SIGNATURE, "v1:"),
+                     (PROMISED_NODE, "n1")) + tuple((key, "0") for key in CHOSEN)
         for key, value in forbidden:
             message = self.refuses(self.author, "POST", self.pods,
                                    pod("p", annotations={key: value}))
@@ -137,7 +138,7 @@ class PodPolicy(AdmissionCase):
             self.refused_write(self.author, target, with_annotation(RETRY, "1"))
             self.refused_write(self.author, target, with_annotation(SIGNATURE, None))
             self.refused_write(self.author, target, with_annotation(SIGNATURE, "v1:"))
-            for key in CHOSEN + GIVEN:
+            for key in (PROMISED_NODE,) + CHOSEN + GIVEN:
                 self.refused_write(self.author, target, with_annotation(key, "0"))
         self.refused_write(self.api, path, with_annotation(GPUS, "{}"))  # not even the admin
         self.author.patch(path, with_annotation("mine", "1"))
@@ -145,6 +146,30 @@ class PodPolicy(AdmissionCase):
         self.author.patch(path + "/status", {"status": {"message": "fine"}})
         self.assertEqual(self.pod("a")["metadata"]["annotations"][GPUS], text)
         self.author.delete(path)
+
+    def test_authors_remove_nothing_that_was_written_for_them(self):
+        self.subject.kill()
+        self.add_nodes(node("n1"))
+        keys = (GPUS, SIGNATURE, PROMISED_NODE, RETRY) + CHOSEN + GIVEN
+        for name, on in (("promised", None), ("placed", "n1")):
+            path = f"{self.pods}/{name}"
+            self.author.create(self.pods, pod(name, scheduler="other"))
+            if on:
+                self.author.create(f"{path}/binding", {
+                    "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
+                    "target": {"apiVersion": "v1", "kind": "Node", "name": on}})
+            As(self.cluster, STOWAGE).patch(path, {"metadata": {
+                "annotations": {**{key: "0" for key in keys}, "mine": "1"}}})
+            for target in (path, path + "/status"):
+                for key in keys:
+                    with self.subTest(f"{target} {key}"):
+                        self.refused_write(self.author, target, with_annotation(key, None))
+                self.refused_write(self.author, target, {"metadata": {"annotations": None}})
+            bare = self.pod(name)
+            bare["metadata"]["annotations"] = {}
+            self.assertIsNotNone(self.refuses(self.author, "PUT", path, bare))
+            self.author.patch(path, with_annotation("mine", None))
+            self.assertEqual(set(keys), set(self.pod(name)["metadata"]["annotations"]))
 
     def test_a_binding_brings_cards_only_from_the_scheduler(self):
         self.subject.kill()
