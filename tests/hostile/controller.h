@@ -46,8 +46,9 @@ class Controller {
   void tick();
   // Bodies of all verbs of the extender about this pod. The pod is one of the victims, too.
   void ask_extender(std::string_view pod_json);
-  // The same with as many nodes and victims as a body may name.
-  void ask_extender_long_lists(std::string_view pod_json);
+  // The same with so many nodes, and victims of one of them.
+  static constexpr std::size_t kMostNamed = 100'000;  // that a body may name
+  void ask_extender_long_lists(std::string_view pod_json, std::size_t named = kMostNamed);
 
   struct Longest {  // since the last call of take_longest(), in milliseconds
     double decode = 0;
