@@ -20,7 +20,6 @@ constexpr std::int64_t kAged = kNow - 60 * kSecond;
 constexpr const char* kRecentText = "2023-11-14T22:14:59Z";
 constexpr const char* kBeforeRecent = "2023-11-14T22:14:58Z";
 constexpr const char* kAgedText = "2023-11-14T22:14:00Z";
-constexpr const char* kBeforeAged = "2023-11-14T22:13:59Z";
 
 core::NodeSpec two_cards() {
   return {.name = "n1",
