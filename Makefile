@@ -77,7 +77,8 @@ test: packages ## run all tests: programs as released; modules and fuzzers with 
 	$(call check,programs)
 	@echo "== faults: fresh seeds"
 	@$(RELEASE)/tests/faults/stowage_faults --fresh $(FRESH) \
-		|| echo "make: replay one that fails by --seed N --verbose; see Known in docs/reliability.md"
+		|| { echo "make: replay a seed that fails by stowage_faults --seed N --verbose" >&2; \
+		exit 1; }
 	$(call compile,dev,units)
 	$(call check,units)
 	$(call compile,threads)
@@ -175,15 +176,23 @@ metrics-page: build ## write docs/metrics.md anew, from the code
 	@cmake --build --preset release -j $(JOBS) --target stowage_metrics_page
 	@$(RELEASE)/tests/metrics/stowage_metrics_page > docs/metrics.md
 
+.PHONY: public-surface
+public-surface: build ## write docs/public-surface.txt anew, from the code
+	@cmake --build --preset release -j $(JOBS) --target stowage_public_surface
+	@$(PYTHON) tests/surface/surface_test.py $(RELEASE)/tests/surface/stowage_public_surface \
+		$(RELEASE)/stowage docs/public-surface.txt --write
+
 .PHONY: sbom
 sbom: build ## what the program is made of, as SPDX: build/release/stowage.spdx.json
 	@$(PYTHON) tools/sbom.py $(RELEASE)/stowage $(RELEASE)/stowage.spdx.json
 	@$(PYTHON) tools/sbom.py --notices THIRD_PARTY_NOTICES.md
 
 .PHONY: lint
-lint: packages ## check format, layers and size limits: seconds
+lint: packages ## check format, Python, layers and size limits: seconds
 	@echo "== lint: format"
 	@$(CXX_FILES) | xargs -r clang-format-16 --dry-run -Werror
+	@echo "== lint: Python"
+	@find $(wildcard tools tests bench) -name '*.py' | xargs -r pyflakes3
 	@echo "== lint: layers"
 	@$(PYTHON) tools/check_layers.py
 	@echo "== lint: tidy"

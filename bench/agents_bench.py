@@ -185,7 +185,7 @@ metricsApi: {{enabled: true, apiService: none, caConfigMap: none}}
             try:
                 time.sleep(10)
                 agent.require_alive()
-                heard = controller.metric('stowage_agents{state="heard"}')
+                heard = controller.metric('stowage_agents{state="reporting"}')
                 cpu, began = agent.cpu_seconds(), time.monotonic()
                 time.sleep(self.args.agent_seconds)
                 took = agent.cpu_seconds() - cpu

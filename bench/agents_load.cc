@@ -162,7 +162,7 @@ class Agents {
   void change() {
     const auto number = static_cast<std::size_t>(dice(static_cast<int>(nodes_.size())));
     One& one = agents_[number];
-    if (!one.uplink->picture().open) return;
+    if (!one.uplink->snapshot().open) return;
     const int place = dice(kPods);
     int& serial = one.serial[static_cast<std::size_t>(place)];
     const std::string old = "load/" + pod(nodes_[number], place, serial).name;
@@ -192,8 +192,10 @@ class Agents {
 
   // The clock starts when everybody is connected.
   void wait_for_all() {
-    const auto open = static_cast<std::size_t>(std::count_if(
-        agents_.begin(), agents_.end(), [](const One& one) { return one.uplink->picture().open; }));
+    const auto open =
+        static_cast<std::size_t>(std::count_if(agents_.begin(), agents_.end(), [](const One& one) {
+          return one.uplink->snapshot().open;
+        }));
     if (Clock::now() - told_ > std::chrono::seconds{2}) {
       told_ = Clock::now();
       std::cerr << fmt::format("  agents connected: {} of {}\n", open, agents_.size());
@@ -268,10 +270,10 @@ class Agents {
     std::uint64_t bytes = 0;
     std::uint64_t failed = 0;
     for (const One& one : agents_) {
-      const agent::Uplink::Picture picture = one.uplink->picture();
-      reports += picture.reports;
-      bytes += picture.bytes;
-      failed += picture.failed;
+      const agent::Uplink::Snapshot snapshot = one.uplink->snapshot();
+      reports += snapshot.reports;
+      bytes += snapshot.bytes;
+      failed += snapshot.failed;
     }
     std::cout << fmt::format(
                      R"({{"of":"{}","seconds":{:.1f},{},"waiting":{},"reports":{},"bytes":{},)"

@@ -193,7 +193,7 @@ class Run {
       if (static_cast<std::int32_t>(cards.containers[0].size()) < ask.gpu.count) continue;
       for (const auto& share : cards.containers[0]) f.cards[share.card] -= milli;
       const std::string on = fmt::format("node-{:06}", node);
-      const core::NodeSpec& spec = engine_.ledger().spec(engine_.ledger().find_node(on));
+      const core::NodeSpec& spec = engine_.ledger().nodes().spec(engine_.ledger().nodes().find(on));
       f.cpu -= ask.resources.cpu_milli;
       left -= std::int64_t{milli} * ask.gpu.count;
       running_.push_back(pod.uid);

@@ -49,7 +49,7 @@ class Bench {
       if (wanted(name + ", pending")) pods(name + ", pending", size, false);
       if (wanted(name + ", bound")) pods(name + ", bound", size, true);
       if (size == Size::within_limits && wanted("searches")) scattered("searches");
-      if (wanted(name + ", other kinds")) things(name + ", other kinds", size);
+      if (wanted(name + ", other kinds")) aux_objects(name + ", other kinds", size);
       if (wanted(name + ", nodes")) nodes(name + ", nodes", size);
     }
     if (wanted("extender")) bodies("extender");
@@ -70,7 +70,7 @@ class Bench {
 
   static void add_nodes(Controller& controller) {
     for (int n = 0; n < kNodes; ++n) {
-      controller.see_node(node_json(nullptr, fmt::format("node-{}", n), Size::within_limits));
+      controller.upsert_node(node_json(nullptr, fmt::format("node-{}", n), Size::within_limits));
     }
   }
 
@@ -85,15 +85,15 @@ class Bench {
     std::vector<std::string> there;
     for (int i = 0; i < 3000; ++i) {
       const std::string name = fmt::format("plain-{}", i);
-      controller.see_pod(text(name, i % 10 == 0 ? 100 : 0, ""));
+      controller.upsert_pod(text(name, i % 10 == 0 ? 100 : 0, ""));
       there.push_back(name);
       if (there.size() > 500) {
-        controller.lose_pod(there.front());
+        controller.remove_pod(there.front());
         there.erase(there.begin());
       }
       if (i % 100 == 0) controller.tick();
     }
-    for (const auto& name : there) controller.lose_pod(name);
+    for (const auto& name : there) controller.remove_pod(name);
     const auto longest = controller.take_longest();
     add({.part = part,
          .what = what,
@@ -126,7 +126,7 @@ class Bench {
           const std::string json =
               pod_json(kind, {.number = i, .size = size, .node = node_of(i, bound)});
           text_mib = static_cast<double>(json.size()) / kMib;
-          controller.see_pod(json);
+          controller.upsert_pod(json);
           if (i % 50 == 0) controller.ask_extender(json);
         }
         const auto longest = controller.take_longest();
@@ -149,7 +149,7 @@ class Bench {
       add(all);
       churn(controller, part, "ordinary pods beside them");
       for (std::size_t i = 0; i < kPods; ++i)
-        controller.lose_pod(pod_uid(kinds[i % kinds.size()], i));
+        controller.remove_pod(pod_uid(kinds[i % kinds.size()], i));
       churn(controller, part, "and when they have gone");
       const auto longest = controller.take_longest();
       add({.part = part,
@@ -172,7 +172,7 @@ class Bench {
       const std::string json =
           pod_json(kinds[i % kinds.size()], {.number = i, .size = size, .node = node_of(i, bound)});
       line.object_mib += static_cast<double>(json.size()) / kMib;
-      controller.see_pod(json);
+      controller.upsert_pod(json);
     }
     add_nodes(controller);
     for (int i = 0; i < 20; ++i) controller.tick();
@@ -188,14 +188,14 @@ class Bench {
     Controller controller;
     const double before = heap_mib();
     for (int n = 0; n < kNodes; ++n) {
-      controller.see_node(share_node_json(fmt::format("node-{}", n)));
+      controller.upsert_node(share_node_json(fmt::format("node-{}", n)));
     }
     Line line{.part = part, .what = "shares that fit by their sum", .objects = kPods};
     (void)controller.take_longest();
     for (std::size_t i = 0; i < kPods; ++i) {
       const std::string json = scattered_pod_json(i, static_cast<int>(i % 3));
       line.object_mib += static_cast<double>(json.size()) / kMib;
-      controller.see_pod(json);
+      controller.upsert_pod(json);
       if (i % 50 == 0) controller.tick();
     }
     for (int i = 0; i < 20; ++i) controller.tick();
@@ -205,7 +205,7 @@ class Bench {
     line.heap_mib = heap_mib() - before;
     add(line);
     churn(controller, part, "ordinary pods beside them", share_pod_json);
-    for (std::size_t i = 0; i < kPods; ++i) controller.lose_pod(scattered_uid(i));
+    for (std::size_t i = 0; i < kPods; ++i) controller.remove_pod(scattered_uid(i));
     longest = controller.take_longest();
     add({.part = part,
          .what = "left when they have gone",
@@ -233,17 +233,17 @@ class Bench {
     churn(controller, part, "ordinary pods afterwards");
   }
 
-  void things(const std::string& part, Size size) {
+  void aux_objects(const std::string& part, Size size) {
     constexpr std::size_t kEach = 50;
     Controller controller;
     add_nodes(controller);
-    for (const ThingKind& kind : thing_kinds()) {
+    for (const AuxKind& kind : aux_kinds()) {
       const double before = heap_mib();
       Line line{.part = part, .what = kind.list.name, .objects = kEach};
       for (std::size_t i = 0; i < kEach; ++i) {
-        const std::string json = thing_json(kind, i, size);
+        const std::string json = aux_object_json(kind, i, size);
         line.object_mib += static_cast<double>(json.size()) / kMib;
-        controller.see_thing(kind.kind, json);
+        controller.upsert_object(kind.kind, json);
       }
       const auto longest = controller.take_longest();
       line.decode_ms = longest.decode;
@@ -264,7 +264,7 @@ class Bench {
       for (int i = 0; i < 20; ++i) {
         const std::string json = node_json(&kind, fmt::format("node-{}", i), size);
         line.object_mib += static_cast<double>(json.size()) / kMib;
-        controller.see_node(json);
+        controller.upsert_node(json);
       }
       const auto longest = controller.take_longest();
       line.decode_ms = longest.decode;

@@ -51,7 +51,7 @@ PodSpec make_pod(const std::string& name, int cards) {
   container.resources.cpu_milli = 4000;
   container.gpu.count = cards;
   pod.containers.push_back(std::move(container));
-  pod.around.labels = {{"app", "plain"}};
+  pod.constraints.labels = {{"app", "plain"}};
   return pod;
 }
 
@@ -179,19 +179,19 @@ std::vector<Line> measure() {
   const auto plain = [](PodSpec&, int) {};
   const auto apart = [](PodSpec& pod, int i) {
     const std::string name = fmt::format("apart-{}", i % 100);
-    pod.around.labels = {{"app", name}};
-    pod.around.anti_affinity = {
+    pod.constraints.labels = {{"app", name}};
+    pod.constraints.anti_affinity = {
         {.selector = app(name), .namespaces = {"bench"}, .topology_key = "kubernetes.io/hostname"}};
   };
   const auto spread = [](PodSpec& pod, int i) {
     const std::string name = fmt::format("spread-{}", i % 100);
-    pod.around.labels = {{"app", name}};
-    pod.around.spread = {{.topology_key = "zone", .max_skew = 1, .selector = app(name)}};
+    pod.constraints.labels = {{"app", name}};
+    pod.constraints.spread = {{.topology_key = "zone", .max_skew = 1, .selector = app(name)}};
   };
   const auto near = [](PodSpec& pod, int i) {
     const std::string name = fmt::format("near-{}", i % 100);
-    pod.around.labels = {{"app", name}};
-    pod.around.affinity = {
+    pod.constraints.labels = {{"app", name}};
+    pod.constraints.affinity = {
         {.selector = app(name), .namespaces = {"bench"}, .topology_key = "zone"}};
   };
   {
@@ -209,9 +209,9 @@ std::vector<Line> measure() {
     const auto many = [](PodSpec& pod, int i) { pod.containers[0].gpu.count = 9 + i % 50; };
     lines.push_back(refusing(cluster, "too many cards", many));
     lines.push_back(refusing(cluster, "no pod near", [&](PodSpec& pod, int i) {
-      pod.around.affinity = {{.selector = app(fmt::format("nobody-{}", i)),
-                              .namespaces = {"bench"},
-                              .topology_key = "zone"}};
+      pod.constraints.affinity = {{.selector = app(fmt::format("nobody-{}", i)),
+                                   .namespaces = {"bench"},
+                                   .topology_key = "zone"}};
     }));
     lines.push_back(refusing(cluster, "nobody to evict helps", [&](PodSpec& pod, int i) {
       many(pod, i);
@@ -228,9 +228,9 @@ std::vector<Line> measure() {
   const auto distinct = [](PodSpec& pod, int i) { pod.containers[0].resources.cpu_milli += i; };
   const auto lonely = [](PodSpec& pod, int i) {
     pod.containers[0].gpu.count = 1;
-    pod.around.affinity = {{.selector = app(fmt::format("nobody-{}", i)),
-                            .namespaces = {"bench"},
-                            .topology_key = "zone"}};
+    pod.constraints.affinity = {{.selector = app(fmt::format("nobody-{}", i)),
+                                 .namespaces = {"bench"},
+                                 .topology_key = "zone"}};
   };
   for (auto& [name, waiting, change] :
        std::vector<std::tuple<std::string, int, std::function<void(PodSpec&, int)>>>{

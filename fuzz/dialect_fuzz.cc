@@ -48,7 +48,7 @@ void read_line(std::string_view line, Objects& out) {
       put(containers.back().limits, key, value);
       break;
     case 'a': out.pod.annotations[key] = value; break;
-    case 'l': out.pod.around.labels[key] = value; break;
+    case 'l': out.pod.constraints.labels[key] = value; break;
     case 'A': out.node.annotations[key] = value; break;
     case 'L': out.node.labels[key] = value; break;
     case 'R':
@@ -81,12 +81,13 @@ void check_inventory(const NodeObject& node, const dialect::NodeReading& reading
   STOWAGE_CHECK(again && again->node.cards == reading.node.cards);
 }
 
-void check_promise(const PodObject& pod, const core::PodSpec& spec, const core::NodeSpec& node) {
-  const auto promised = dialect::promised_node(pod);
-  if (!promised) return;
-  const auto promise =
-      dialect::read_promise({.object = pod, .pod = spec, .node = node, .unix_nanos = kNow});
-  if (promise) STOWAGE_CHECK(promise->node == *promised);
+void check_pre_allocation(const PodObject& pod, const core::PodSpec& spec,
+                          const core::NodeSpec& node) {
+  const auto pre_allocated = dialect::pre_allocated_node(pod);
+  if (!pre_allocated) return;
+  const auto pre_allocation =
+      dialect::read_pre_allocation({.object = pod, .pod = spec, .node = node, .unix_nanos = kNow});
+  if (pre_allocation) STOWAGE_CHECK(pre_allocation->node == *pre_allocated);
 }
 
 void check_answer(const PodObject& pod, const core::PodSpec& spec, const core::NodeSpec& node) {
@@ -116,7 +117,7 @@ void one(std::string_view input) {
   const auto pod = dialect::to_spec(objects.pod, objects.options);
   if (!good(pod) || !node) return;
   check_answer(objects.pod, *pod, node->node);
-  check_promise(objects.pod, *pod, node->node);
+  check_pre_allocation(objects.pod, *pod, node->node);
 }
 
 }  // namespace stowage::fuzz

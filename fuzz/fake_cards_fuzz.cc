@@ -33,14 +33,14 @@ void one(std::string_view input) {
   const std::size_t n = inventory.cards.size();
   STOWAGE_CHECK(!inventory.links.known() || inventory.links.score.size() == n * n);
 
-  gpu::HealthKeeper keeper{gpu::HealthOptions{}};
-  keeper.see(inventory, {});
-  keeper.see(cards->samples, {});
+  gpu::HealthTracker health{gpu::HealthOptions{}};
+  health.observe(inventory, {});
+  health.observe(cards->samples, {});
   for (const auto& fault : cards->faults) {
     STOWAGE_CHECK(ids.contains(fault.card));
-    keeper.see(fault, {});
+    health.observe(fault, {});
   }
-  const auto list = gpu::cards_of(inventory, keeper);
+  const auto list = gpu::cards_of(inventory, health);
   STOWAGE_CHECK(list.cards.size() <= core::kMaxCardsPerNode);
   STOWAGE_CHECK(list.cards.size() + list.left_out == n);
 }

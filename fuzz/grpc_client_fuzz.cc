@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.h"
+#include "fuzz/grpc_pieces.h"
 #include "grpc/client_session.h"
 
 namespace stowage::fuzz {
@@ -13,7 +14,7 @@ namespace {
 constexpr grpc::ClientSessionOptions kOptions{
     .header_bytes_max = 2048, .buffered_bytes_max = 3000, .streams_max = 8};
 
-grpc::CallAsk asking(grpc::CallAsk::Answer answer) {
+grpc::CallRequest asking(grpc::CallRequest::Answer answer) {
   return {.method = "/t.S/M", .request = "q", .answer = answer, .response_bytes_max = 2000};
 }
 
@@ -22,12 +23,10 @@ void drain(grpc::ClientSession& session) {
   }
 }
 
-enum class Answering : bool { at_the_end, all_the_time };
-
 std::vector<grpc::CallEvent> run(std::string_view input, std::size_t piece, Answering answering) {
   grpc::ClientSession session(kOptions);
-  static_cast<void>(session.begin(asking(grpc::CallAsk::Answer::one)));
-  static_cast<void>(session.begin(asking(grpc::CallAsk::Answer::many)));
+  static_cast<void>(session.begin(asking(grpc::CallRequest::Answer::one)));
+  static_cast<void>(session.begin(asking(grpc::CallRequest::Answer::many)));
   drain(session);
   std::vector<grpc::CallEvent> events;
   for (; !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
@@ -60,18 +59,10 @@ void check(const std::vector<grpc::CallEvent>& events) {
 }  // namespace
 
 void one(std::string_view input) {
-  if (input.empty()) return;
-  const std::size_t piece = 1 + static_cast<unsigned char>(input.front()) % 64;
-  input.remove_prefix(1);
-  const auto whole = run(input, input.size() + 1, Answering::at_the_end);
-  const auto cut = run(input, piece, Answering::at_the_end);
-  check(whole);
-  check(run(input, piece, Answering::all_the_time));
-  STOWAGE_CHECK(whole.size() == cut.size());
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    STOWAGE_CHECK(whole[i].call == cut[i].call && whole[i].message == cut[i].message);
-    STOWAGE_CHECK(whole[i].end == cut[i].end && whole[i].untouched == cut[i].untouched);
-  }
+  compare_cuts(input, run, check, [](const grpc::CallEvent& whole, const grpc::CallEvent& cut) {
+    STOWAGE_CHECK(whole.call == cut.call && whole.message == cut.message);
+    STOWAGE_CHECK(whole.end == cut.end && whole.untouched == cut.untouched);
+  });
 }
 
 }  // namespace stowage::fuzz

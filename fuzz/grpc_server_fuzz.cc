@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.h"
+#include "fuzz/grpc_pieces.h"
 #include "grpc/server_session.h"
 
 namespace stowage::fuzz {
@@ -18,8 +19,6 @@ constexpr grpc::ServerSessionOptions kOptions{.header_bytes_max = 2048,
                                               .request_bytes_max = 1000,
                                               .buffered_bytes_max = 1500,
                                               .streams_max = 8};
-
-enum class Answering : bool { at_the_end, all_the_time };
 
 void work(grpc::ServerSession& session, std::vector<ServerEvent>& events, Answering answering) {
   for (ServerEvent& event : session.take_events()) {
@@ -70,19 +69,11 @@ void check(const std::vector<ServerEvent>& events) {
 }  // namespace
 
 void one(std::string_view input) {
-  if (input.empty()) return;
-  const std::size_t piece = 1 + static_cast<unsigned char>(input.front()) % 64;
-  input.remove_prefix(1);
-  const auto whole = run(input, input.size() + 1, Answering::at_the_end);
-  const auto cut = run(input, piece, Answering::at_the_end);
-  check(whole);
-  check(run(input, piece, Answering::all_the_time));
-  STOWAGE_CHECK(whole.size() == cut.size());
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    STOWAGE_CHECK(whole[i].kind == cut[i].kind && whole[i].call == cut[i].call);
-    STOWAGE_CHECK(whole[i].method == cut[i].method && whole[i].message == cut[i].message);
-    STOWAGE_CHECK(whole[i].timeout == cut[i].timeout);
-  }
+  compare_cuts(input, run, check, [](const ServerEvent& whole, const ServerEvent& cut) {
+    STOWAGE_CHECK(whole.kind == cut.kind && whole.call == cut.call);
+    STOWAGE_CHECK(whole.method == cut.method && whole.message == cut.message);
+    STOWAGE_CHECK(whole.timeout == cut.timeout);
+  });
 }
 
 }  // namespace stowage::fuzz

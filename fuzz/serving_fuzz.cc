@@ -11,7 +11,7 @@ void one(std::string_view input) {
   const auto secret = codec::read_secret(input);
   STOWAGE_CHECK(same(secret, codec::read_secret(input)));
   if (!good(secret)) return;
-  codec::SecretAsk ask;
+  codec::SecretRequest ask;
   ask.resource_version = secret->resource_version;
   for (const auto& [key, text] : secret->data) {
     if (!text.empty()) ask.data.emplace(key, text);

@@ -3,7 +3,7 @@
 #include "dialect/decision.h"
 #include "dialect/own_annotations.h"
 #include "fuzz/fuzz.h"
-#include "kube/key_keeper.h"
+#include "kube/key_manager.h"
 #include "kube/seal.h"
 #include "kube/testing/fixed_keys.h"
 

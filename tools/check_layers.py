@@ -29,7 +29,7 @@ LAYERS = {
     "kube": ["base", "core", "dialect", "codec", "net"],
     "reports": KUBE,
     "scheduler": KUBE,
-    "extender": KUBE + ["scheduler"],  # a second door: it shares the roster and the mailbox
+    "extender": KUBE + ["scheduler"],  # shares the cluster cache and the event queue
     "metricsapi": KUBE + ["reports", "scheduler", "extender"],
     "controller": KUBE + DOORS + ["reports", "yaml"],
     "agent": KUBE + ["gpu", "grpc"],

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "agent/cgroup.h"
-#include "agent/footprint.h"
 #include "agent/metrics.h"
+#include "agent/resident_memory.h"
 #include "base/version.h"
 #include "net/address.h"
 
@@ -15,7 +15,7 @@ namespace stowage::agent {
 namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
-constexpr std::chrono::seconds kStarted{15};  // everything has been done once by then
+constexpr std::chrono::seconds kStarted{15};  // every part has run once by then
 
 net::HttpResponse plain(int status, std::string text) {
   return {.status = status,
@@ -48,7 +48,7 @@ Agent::Agent(net::EventLoop& loop, AgentOptions options, base::Log& log)
     : loop_(loop),
       options_(std::move(options)),
       log_(log),
-      picture_(std::make_shared<CardsPicture>()),
+      snapshot_(std::make_shared<CardsSnapshot>()),
       timer_(loop) {}
 
 Agent::~Agent() = default;
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Agent>> Agent::create(net::EventLoop& loop, AgentOptions 
                                                       PodResourcesOptions{.seed = given.seed});
     made->pods_ = std::make_unique<PodResourcesWatcher>(
         loop, *made->resources_, WatcherOptions{.seed = given.seed},
-        PodResourcesWatcher::Ends{
+        PodResourcesWatcher::Deps{
             .on_changes = [self = made.get()](const PodChanges& changes) { self->take(changes); },
             .on_contact =
                 [self = made.get()](const Contact& contact) {
@@ -84,8 +84,8 @@ Result<std::unique_ptr<Agent>> Agent::create(net::EventLoop& loop, AgentOptions 
   }
   made->sampler_ =
       std::make_unique<Sampler>(loop, std::move(source), given.sampler,
-                                [self = made.get()](std::shared_ptr<const CardsPicture> picture) {
-                                  self->take(std::move(picture));
+                                [self = made.get()](std::shared_ptr<const CardsSnapshot> snapshot) {
+                                  self->take(std::move(snapshot));
                                 });
   STOWAGE_TRY_VOID(made->listen());
   return made;
@@ -123,58 +123,59 @@ void Agent::start() {
   look();
 }
 
-// ---- what the cards are and do
+// ---- cards and their load
 
-void Agent::take(std::shared_ptr<const CardsPicture> picture) {
-  for (const std::string& words : picture->news) log_.warn(words);
-  if (!picture->trouble.empty() && picture->trouble != picture_->trouble) {
-    log_.warn("the cards cannot be read", {{"why", picture->trouble}});
-  } else if (picture->known && !picture_->known) {
-    log_.info("the cards can be read", {{"cards", fmt::format("{}", picture->list.cards.size())},
-                                        {"driver", picture->inventory.driver_version}});
+void Agent::take(std::shared_ptr<const CardsSnapshot> snapshot) {
+  for (const std::string& words : snapshot->news) log_.warn(words);
+  if (!snapshot->trouble.empty() && snapshot->trouble != snapshot_->trouble) {
+    log_.warn("the cards cannot be read", {{"why", snapshot->trouble}});
+  } else if (snapshot->known && !snapshot_->known) {
+    log_.info("the cards can be read", {{"cards", fmt::format("{}", snapshot->list.cards.size())},
+                                        {"driver", snapshot->inventory.driver_version}});
   }
-  picture_ = std::move(picture);
+  snapshot_ = std::move(snapshot);
   hung_told_ = false;
-  if (reporter_ && picture_->known) {
-    reporter_->set_cards(picture_->list.cards, picture_->list.links);
+  if (reporter_ && snapshot_->known) {
+    reporter_->set_cards(snapshot_->list.cards, snapshot_->list.links);
   }
-  note_busy(*picture_);
-  if (uplink_) tell_uplink(*picture_);
+  note_busy(*snapshot_);
+  if (uplink_) tell_uplink(*snapshot_);
 }
 
-// Cards that do not say how busy they are (parts of a divided one) are not idle, as far as we know.
-void Agent::note_busy(const CardsPicture& picture) {
-  for (const gpu::CardSample& sample : picture.samples) {
+// Cards without load data (parts of a divided card) do not count as idle.
+void Agent::note_busy(const CardsSnapshot& snapshot) {
+  for (const gpu::CardSample& sample : snapshot.samples) {
     if (!sample.utilisation_permille) continue;
     const auto [at, fresh] = last_busy_.try_emplace(sample.id, loop_.now());
     if (*sample.utilisation_permille > 0) at->second = loop_.now();
   }
   std::erase_if(last_busy_, [&](const auto& entry) {
-    return std::none_of(picture.list.cards.begin(), picture.list.cards.end(),
+    return std::none_of(snapshot.list.cards.begin(), snapshot.list.cards.end(),
                         [&](const core::Card& card) { return card.id == entry.first; });
   });
 }
 
-void Agent::tell_uplink(const CardsPicture& picture) {
-  uplink_->set_alive(picture.known);
+void Agent::tell_uplink(const CardsSnapshot& snapshot) {
+  uplink_->set_alive(snapshot.known);
   std::vector<codec::ReportedCard> cards;
   std::vector<codec::ReportedLoad> load;
-  for (const core::Card& card : picture.list.cards) {
-    const auto info = std::find_if(picture.inventory.cards.begin(), picture.inventory.cards.end(),
+  for (const core::Card& card : snapshot.list.cards) {
+    const auto info = std::find_if(snapshot.inventory.cards.begin(), snapshot.inventory.cards.end(),
                                    [&](const gpu::CardInfo& each) { return each.id == card.id; });
-    const auto health = picture.health.find(card.id);
-    cards.push_back({.id = card.id,
-                     .index = card.index,
-                     .model = card.model,
-                     .brand = info == picture.inventory.cards.end() ? "" : info->brand,
-                     .bus_id = info == picture.inventory.cards.end() ? "" : info->bus_id,
-                     .memory_mib = card.memory_mib,
-                     .healthy = card.healthy,
-                     .sickness = health == picture.health.end() ? "" : health->second.reason});
+    const auto health = snapshot.health.find(card.id);
+    cards.push_back(
+        {.id = card.id,
+         .index = card.index,
+         .model = card.model,
+         .brand = info == snapshot.inventory.cards.end() ? "" : info->brand,
+         .bus_id = info == snapshot.inventory.cards.end() ? "" : info->bus_id,
+         .memory_mib = card.memory_mib,
+         .healthy = card.healthy,
+         .unhealthy_reason = health == snapshot.health.end() ? "" : health->second.reason});
     const auto sample =
-        std::find_if(picture.samples.begin(), picture.samples.end(),
+        std::find_if(snapshot.samples.begin(), snapshot.samples.end(),
                      [&](const gpu::CardSample& each) { return each.id == card.id; });
-    if (sample == picture.samples.end()) continue;
+    if (sample == snapshot.samples.end()) continue;
     load.push_back({.card = card.index,
                     .busy_permille = sample->utilisation_permille,
                     .memory_mib = narrow(sample->memory_used_mib),
@@ -198,7 +199,7 @@ void Agent::take(const PodChanges& changes) {
   uplink_->change_pods(std::move(now), gone);
 }
 
-// ---- what if the driver does not answer
+// ---- a driver that does not answer
 
 bool Agent::hung() const {
   const net::Moment since = std::max(started_, sampler_->last());
@@ -211,7 +212,7 @@ void Agent::look() {
     trimmed_ = true;
     (void)drop_file_pages();
   }
-  const bool unreadable = hung() || (!picture_->known && !picture_->trouble.empty() &&
+  const bool unreadable = hung() || (!snapshot_->known && !snapshot_->trouble.empty() &&
                                      loop_.now() - started_ > options_.hung_after);
   if (!unreadable) return;
   if (uplink_) uplink_->set_alive(false);
@@ -223,7 +224,7 @@ void Agent::look() {
 
 std::string Agent::trouble() const { return hung() ? "the driver does not answer" : ""; }
 
-// ---- the small server
+// ---- the status server
 
 void Agent::serve(const net::ServerRequest& request,
                   const std::shared_ptr<net::Responder>& responder) {
@@ -231,19 +232,20 @@ void Agent::serve(const net::ServerRequest& request,
   if (request.http.method != "GET" && request.http.method != "HEAD") {
     return responder->send(plain(405, "GET, please\n"));
   }
-  if (path == "/healthz" || path == "/livez") {
+  if (path == net::kHealthzPath || path == net::kLivezPath) {
     const std::string wrong = trouble();
     return responder->send(wrong.empty() ? plain(200, "ok\n") : plain(503, wrong + "\n"));
   }
-  if (path == "/readyz") {
-    const bool ready = picture_->known;
+  if (path == net::kReadyzPath) {
+    const bool ready = snapshot_->known;
     return responder->send(
         ready ? plain(200, "ok\n")
-              : plain(503, picture_->trouble.empty() ? "starting\n" : picture_->trouble + "\n"));
+              : plain(503, snapshot_->trouble.empty() ? "starting\n" : snapshot_->trouble + "\n"));
   }
-  if (path == "/metrics") return responder->send(plain(200, metrics()));
-  if (path == "/version") return responder->send(plain(200, std::string(base::kVersion) + "\n"));
-  responder->send(plain(404, "not found; there are /healthz, /readyz, /metrics and /version\n"));
+  if (path == net::kMetricsPath) return responder->send(plain(200, metrics()));
+  if (path == net::kVersionPath)
+    return responder->send(plain(200, std::string(base::kVersion) + "\n"));
+  responder->send(plain(404, fmt::format("not found; there are {}\n", fmt::join(kPaths, " "))));
 }
 
 std::string Agent::metrics() const {
@@ -257,15 +259,15 @@ std::string Agent::metrics() const {
     const auto found = cgroup_owner(pid);
     return found && node_pods_ ? node_pods_->container(found->container) : nullptr;
   };
-  const Uplink::Picture uplink = uplink_ ? uplink_->picture() : Uplink::Picture{};
+  const Uplink::Snapshot uplink = uplink_ ? uplink_->snapshot() : Uplink::Snapshot{};
   return render_metrics(
-      {.cards = *picture_,
+      {.cards = *snapshot_,
        .pods = pods_ ? pods_->pods() : kNobody,
-       .given = node_pods_ ? node_pods_->given(picture_->list.cards) : Given{},
-       .usage = usage_of(picture_->samples, owner),
+       .given = node_pods_ ? node_pods_->given(snapshot_->list.cards) : Given{},
+       .usage = usage_of(snapshot_->samples, owner),
        .idle_seconds = std::move(idle),
        .sampled_seconds_ago = std::chrono::duration<double>(loop_.now() - last).count(),
-       .reporter = reporter_ ? &reporter_->picture() : nullptr,
+       .reporter = reporter_ ? &reporter_->snapshot() : nullptr,
        .uplink = uplink_ ? &uplink : nullptr,
        .kubelet = pods_ ? &pods_->contact() : nullptr});
 }

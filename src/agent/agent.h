@@ -1,15 +1,15 @@
-// The agent: reads the cards of its node and tells the cluster about them.
+// The agent: reads the cards of its node and reports them.
 //
-//   Sampler (a thread of its own) -> Reporter   the node's annotation: which cards, how healthy
-//                                 -> Uplink     the controller: the same, and how busy they are
-//   PodResourcesWatcher (kubelet) -> Uplink     who has which device
-//   NodePods (API server)                       how much of it each container was given: /metrics
+//   Sampler (a thread of its own) -> Reporter   the node's annotation: cards and their health
+//                                 -> Uplink     the controller: the same, and the load of cards
+//   PodResourcesWatcher (kubelet) -> Uplink     the devices of each container
+//   NodePods (API server)                       the share that each container was given: /metrics
 //
-// Everything but the sampler's thread lives on the loop's thread.
+// Everything except the sampler's thread lives on the loop's thread.
 #pragma once
 
+#include <array>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,21 +27,27 @@
 #include "kube/api_client.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
+#include "net/status_paths.h"
 
 namespace stowage::agent {
 
 struct AgentOptions {
   std::string node;
   std::string listen = "127.0.0.1:10363";  // health and metrics
-  // Unset: the node's annotation is left alone.
+  // Unset: the node's annotation is not written.
   std::optional<kube::ClientConfig> cluster;
-  // Unset: nobody is told but the node's annotation.
+  // Unset: no reports to the controller.
   std::optional<UplinkOptions> uplink;
-  std::string podresources;  // the kubelet's socket; empty: it is not asked
+  std::string podresources;  // the kubelet's socket; empty: not used
   SamplerOptions sampler;
-  net::Duration hung_after = std::chrono::seconds{10};  // a driver that does not answer
+  net::Duration hung_after = std::chrono::seconds{10};  // when a driver that does not answer counts
+                                                        // as hung
   std::uint64_t seed = 1;
 };
+
+// All paths that it serves.
+inline constexpr std::array kPaths{net::kHealthzPath, net::kLivezPath, net::kReadyzPath,
+                                   net::kMetricsPath, net::kVersionPath};
 
 class Agent {
  public:
@@ -56,7 +62,7 @@ class Agent {
 
   void start();
   [[nodiscard]] std::string address() const;
-  // What is wrong, in words; empty: nothing that would help if the agent were started again.
+  // What is wrong; empty if nothing is wrong that a restart could fix.
   [[nodiscard]] std::string trouble() const;
 
  private:
@@ -64,10 +70,10 @@ class Agent {
   Status listen();
   void serve(const net::ServerRequest& request, const std::shared_ptr<net::Responder>& responder);
   [[nodiscard]] std::string metrics() const;
-  void take(std::shared_ptr<const CardsPicture> picture);
+  void take(std::shared_ptr<const CardsSnapshot> snapshot);
   void take(const PodChanges& changes);
-  void tell_uplink(const CardsPicture& picture);
-  void note_busy(const CardsPicture& picture);
+  void tell_uplink(const CardsSnapshot& snapshot);
+  void note_busy(const CardsSnapshot& snapshot);
   void look();
   [[nodiscard]] bool hung() const;
 
@@ -82,7 +88,7 @@ class Agent {
   std::unique_ptr<PodResources> resources_;
   std::unique_ptr<PodResourcesWatcher> pods_;
   std::unique_ptr<Sampler> sampler_;
-  std::shared_ptr<const CardsPicture> picture_;
+  std::shared_ptr<const CardsSnapshot> snapshot_;
   std::map<std::string, net::Moment> last_busy_;  // by card
   bool pods_told_ = false;
   bool hung_told_ = false;

@@ -47,8 +47,8 @@ std::string pod_in(std::string_view part) {
   return fits && digits.size() == 32 && is_hex(digits) ? uid : std::string();
 }
 
-// The innermost pod, and the first container below it: what a container makes of its own group is
-// its affair.
+// The innermost pod, and the first container below it. A container may create groups of its own
+// below that.
 std::optional<CgroupOwner> read_path(std::string_view path) {
   CgroupOwner owner;
   while (!path.empty()) {

@@ -1,4 +1,4 @@
-// To which container a process belongs, as the kernel tells: the name of its control group.
+// Finds the container of a process, by the name of its control group.
 //
 //   0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod3f2a_..._9c.slice/
 //      cri-containerd-4be1...77.scope          systemd
@@ -15,14 +15,14 @@ namespace stowage::agent {
 
 struct CgroupOwner {
   std::string pod;        // its uid
-  std::string container;  // its runtime's id for it, 64 hexadecimal digits
+  std::string container;  // the id in its runtime, 64 hexadecimal digits
   friend bool operator==(const CgroupOwner&, const CgroupOwner&) = default;
 };
 
-// From the text of /proc/<pid>/cgroup. Unset: it belongs to no container of a pod.
+// From the text of /proc/<pid>/cgroup. Unset: the process belongs to no container of a pod.
 [[nodiscard]] std::optional<CgroupOwner> read_cgroup(std::string_view text);
 
-// The same, of a process of this machine. Needs to see the processes of others (hostPID).
+// The same for a process of this machine. Needs access to processes of other containers (hostPID).
 [[nodiscard]] std::optional<CgroupOwner> cgroup_owner(std::uint32_t pid,
                                                       const std::filesystem::path& proc = "/proc");
 

@@ -1,6 +1,5 @@
 #include "agent/metrics.h"
 
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,11 +15,11 @@ using Type = Exposition::Type;
 
 constexpr double kMib = 1048576;
 
-// Where an id stands in a list of the agent; a device plugin may add the number of a replica.
+// The card id of a device id; a device plugin may append the number of a replica.
 std::string card_of(const std::string& device) { return device.substr(0, device.find("::")); }
 
 template <typename Get>
-void card_gauge(Exposition& out, const CardsPicture& cards, std::string_view name,
+void card_gauge(Exposition& out, const CardsSnapshot& cards, std::string_view name,
                 std::string_view help, Get get) {
   out.family(name, Type::gauge, help);
   for (const gpu::CardSample& sample : cards.samples) {
@@ -36,7 +35,7 @@ std::optional<double> scaled(const std::optional<T>& value, double factor) {
   return static_cast<double>(*value) * factor;
 }
 
-void inventory_metrics(const CardsPicture& cards, Exposition& out) {
+void inventory_metrics(const CardsSnapshot& cards, Exposition& out) {
   out.family("stowage_agent_card_info", Type::gauge, "Cards of the node, and what they are.");
   for (const core::Card& card : cards.list.cards) {
     out.sample(
@@ -52,8 +51,8 @@ void inventory_metrics(const CardsPicture& cards, Exposition& out) {
   }
 }
 
-void load_metrics(const CardsPicture& cards, Exposition& out) {
-  card_gauge(out, cards, "stowage_agent_card_busy_ratio",
+void load_metrics(const CardsSnapshot& cards, Exposition& out) {
+  card_gauge(out, cards, "stowage_agent_card_utilization_ratio",
              "Share of the time in which the card worked, of the driver's last period.",
              [](const auto& sample) { return scaled(sample.utilisation_permille, 0.001); });
   card_gauge(out, cards, "stowage_agent_card_memory_used_bytes", "Memory of the card in use.",
@@ -69,7 +68,7 @@ void load_metrics(const CardsPicture& cards, Exposition& out) {
              });
 }
 
-// Who has the card, and cards that somebody has and that do nothing.
+// The pods that have each card, and assigned cards that are idle.
 void pod_metrics(const AgentMetrics& input, Exposition& out) {
   std::set<std::string> known;
   for (const core::Card& card : input.cards.list.cards) known.insert(card.id);
@@ -94,7 +93,7 @@ void pod_metrics(const AgentMetrics& input, Exposition& out) {
       }
     }
   }
-  out.family("stowage_agent_card_idle_but_given", Type::gauge,
+  out.family("stowage_agent_card_idle_allocated", Type::gauge,
              "1 if a container has the card and no process uses it, else 0.");
   for (const gpu::CardSample& sample : input.cards.samples) {
     const bool idle = sample.processes && sample.processes->empty();
@@ -110,7 +109,7 @@ Exposition::Labels labels_of(const std::string& ns, const std::string& pod,
   return {{"namespace", ns}, {"pod", pod}, {"container", container}, {"card", card}};
 }
 
-// What containers were given of each card, and what they use of it.
+// The shares of containers on each card, and what they use of it.
 void container_metrics(const AgentMetrics& input, Exposition& out) {
   const auto each_grant = [&](std::string_view name, std::string_view help, auto value) {
     out.family(name, Type::gauge, help);
@@ -131,7 +130,7 @@ void container_metrics(const AgentMetrics& input, Exposition& out) {
     out.sample(static_cast<double>(usage.memory_mib) * kMib,
                labels_of(usage.who.ns, usage.who.pod, usage.who.container, usage.card));
   }
-  out.family("stowage_agent_card_memory_used_elsewhere_bytes", Type::gauge,
+  out.family("stowage_agent_card_memory_unattributed_bytes", Type::gauge,
              "Memory of the card that processes of no known container use.");
   for (const Usage& usage : input.usage) {
     if (!(usage.who == ContainerName{})) continue;
@@ -156,7 +155,7 @@ void container_metrics(const AgentMetrics& input, Exposition& out) {
 void own_metrics(const AgentMetrics& input, Exposition& out) {
   out.family("stowage_agent_build_info", Type::gauge, "The program that says this.");
   out.sample(1.0, {{"version", std::string(base::kVersion)}});
-  out.gauge("stowage_agent_sampled_seconds_ago", "Since the driver has last answered.",
+  out.gauge("stowage_agent_last_sample_age_seconds", "Since the driver has last answered.",
             input.sampled_seconds_ago);
   out.gauge("stowage_agent_cards_readable", "1 if the cards can be read, else 0.",
             input.cards.known && input.cards.trouble.empty() ? 1.0 : 0.0);
@@ -180,7 +179,7 @@ void own_metrics(const AgentMetrics& input, Exposition& out) {
     out.counter("stowage_agent_report_bytes_total", "Bytes of them.", input.uplink->bytes);
   }
   if (input.kubelet != nullptr) {
-    out.gauge("stowage_agent_kubelet_in_touch", "1 if the kubelet says who has which device.",
+    out.gauge("stowage_agent_kubelet_connected", "1 if the kubelet says who has which device.",
               input.kubelet->in_touch ? 1.0 : 0.0);
   }
 }

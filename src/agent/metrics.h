@@ -1,4 +1,4 @@
-// What the agent tells Prometheus about the cards of its node, and about itself.
+// Metrics of the agent for Prometheus: the cards of its node, and the agent itself.
 #pragma once
 
 #include <map>
@@ -16,15 +16,15 @@
 namespace stowage::agent {
 
 struct AgentMetrics {
-  const CardsPicture& cards;
+  const CardsSnapshot& cards;
   const std::vector<PodDevices>& pods;
   Given given;
   std::vector<Usage> usage;
-  std::map<std::string, double> idle_seconds;  // of cards, since they last worked
+  std::map<std::string, double> idle_seconds;  // by card, since its last load
   double sampled_seconds_ago = 0;
   // Null: there is none.
-  const Reporter::Picture* reporter = nullptr;
-  const Uplink::Picture* uplink = nullptr;
+  const Reporter::Snapshot* reporter = nullptr;
+  const Uplink::Snapshot* uplink = nullptr;
   const Contact* kubelet = nullptr;
 };
 

@@ -1,13 +1,12 @@
-// The pods of this node as the API server has them: what of which card each container was given,
-// and by which ids its runtime knows the containers.
+// The pods of this node on the API server: the share of each card that each container was given,
+// and the runtime ids of the containers.
 //
-// The kubelet says which devices a container has (podresources), not how much of a shared card; the
-// annotations that a pod is bound with say that.
+// The kubelet reports the devices of a container (podresources), but not the share of a shared
+// card; the annotations of a bound pod have it.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +22,7 @@
 
 namespace stowage::agent {
 
-// What one container was given of one card.
+// The share of one card that one container was given.
 struct Grant {
   std::string ns;
   std::string pod;
@@ -41,7 +40,7 @@ struct ContainerName {
   friend auto operator<=>(const ContainerName&, const ContainerName&) = default;
 };
 
-// What all containers together have of a card; containers that run one after the other share.
+// The shares of all containers on a card; containers that run one after the other share.
 struct CardGiven {
   std::int64_t milli = 0;
   std::int64_t memory_mib = 0;
@@ -49,7 +48,7 @@ struct CardGiven {
 };
 
 struct Given {
-  std::vector<Grant> grants;               // in the order of namespaces and names
+  std::vector<Grant> grants;               // sorted by namespace and name
   std::map<std::string, CardGiven> cards;  // by id
 };
 
@@ -66,12 +65,12 @@ class NodePods final : private kube::InformerHandler<NodePod> {
   ~NodePods() override = default;
 
   void start() { informer_.start(); }
-  // Of pods whose containers run, or may. Pods whose cards nobody has named are not in it.
+  // For pods whose containers run or may run. Pods whose cards are unknown are not included.
   [[nodiscard]] Given given(const std::vector<core::Card>& cards) const;
-  // Null: no container of a pod that is known here.
+  // Null: not a container of a known pod.
   [[nodiscard]] const ContainerName* container(const std::string& runtime_id) const;
   [[nodiscard]] std::size_t size() const { return pods_.size(); }
-  // Why nothing is known; empty once the first list is in.
+  // Why nothing is known; empty once the first list has arrived.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:

@@ -97,7 +97,7 @@ TEST(Usage, AddsUpByContainerAndCard) {
   samples[0].processes = {{.pid = 1, .memory_mib = 100}, {.pid = 2, .memory_mib = 50}};
   samples[1].id = "GPU-b";
   samples[1].processes = {{.pid = 1, .memory_mib = 10}, {.pid = 9}};
-  samples[2].id = "GPU-c";  // does not tell
+  samples[2].id = "GPU-c";  // does not report it
   const auto usage =
       usage_of(samples, [&](std::uint32_t pid) { return pid == 9 ? nullptr : &main; });
   EXPECT_EQ(usage,

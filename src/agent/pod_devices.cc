@@ -22,7 +22,7 @@ constexpr std::size_t kResourceMax = 317;  // a domain, a slash and a name
 constexpr std::size_t kIdMax = 1024;
 constexpr std::size_t kNumaNodesMax = 64;  // of one entry
 
-// Everything below is a view of the message until it is known to be kept.
+// Views of the message, until it is known what to keep.
 struct PodView {
   std::string_view ns;
   std::string_view name;
@@ -34,7 +34,7 @@ struct ContainerView {
   std::vector<std::string_view> devices;  // messages
 };
 
-// One device near one NUMA node, or near none that is known.
+// One device near one NUMA node, or without a known NUMA node.
 struct Entry {
   std::string_view resource;
   std::string_view id;
@@ -42,7 +42,7 @@ struct Entry {
   friend auto operator<=>(const Entry&, const Entry&) = default;
 };
 
-// What the list has had so far: counted before it is kept, as views too take memory.
+// Totals of the list so far: counted before anything is kept, because views take memory too.
 struct Budget {
   std::size_t containers = 0;
   std::size_t groups = 0;  // messages with devices
@@ -93,7 +93,7 @@ Result<ContainerView> read_container(std::string_view message, Budget& budget) {
   return container;
 }
 
-// A node that is 0 is written as nothing; one below 0 is a plugin's word for "not known".
+// Node 0 is encoded as an absent field; a plugin writes a negative one for "not known".
 Status read_topology(std::string_view message, std::vector<std::int64_t>& nodes) {
   ProtobufFields fields(message);
   for (ProtobufField field; fields.next(field);) {
@@ -143,7 +143,7 @@ Status read_devices(std::string_view message, Budget& budget, std::vector<Entry>
   return {};
 }
 
-// Each device once, with all its NUMA nodes; then those with the same nodes together.
+// Each device once, with all its NUMA nodes; then grouped by equal nodes.
 std::vector<DeviceGroup> group(std::vector<Entry> entries) {
   std::sort(entries.begin(), entries.end());
   struct Device {
@@ -173,7 +173,7 @@ std::vector<DeviceGroup> group(std::vector<Entry> entries) {
   return groups;
 }
 
-// The containers of all entries [begin, end), which have one name.
+// The containers of all entries [begin, end), which have the same name.
 using PodIterator = std::vector<PodView>::const_iterator;
 Result<std::vector<ContainerDevices>> read_containers(PodIterator begin, PodIterator end,
                                                       Budget& budget) {

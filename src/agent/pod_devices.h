@@ -1,4 +1,4 @@
-// Which containers of a node hold which devices, read from what the kubelet tells (podresources,
+// Which containers of a node hold which devices, decoded from the kubelet's answer (podresources,
 // List). Pure functions.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace stowage::agent {
 struct DeviceGroup {
   std::string resource;            // "nvidia.com/gpu"
   std::vector<std::string> ids;    // sorted, each once
-  std::vector<std::int64_t> numa;  // sorted, each once; empty: nobody says
+  std::vector<std::int64_t> numa;  // sorted, each once; empty: not known
   friend bool operator==(const DeviceGroup&, const DeviceGroup&) = default;
 };
 
@@ -27,7 +27,7 @@ struct ContainerDevices {
   friend bool operator==(const ContainerDevices&, const ContainerDevices&) = default;
 };
 
-// The protocol has no uid: a pod that was deleted and made anew under its name is the same one
+// The protocol has no uid: a pod that was deleted and created again under its name is the same pod
 // here.
 struct PodName {
   std::string ns;
@@ -41,23 +41,23 @@ struct PodDevices {
   friend bool operator==(const PodDevices&, const PodDevices&) = default;
 };
 
-// More than any node has. A list that goes beyond is refused, so that no message can make us hold
-// many times its size.
+// More than any node has. A longer list is refused, so that no message can use many times its size
+// in memory.
 inline constexpr std::size_t kListPodsMax = 16'384;
 inline constexpr std::size_t kListContainersMax = 65'536;
 inline constexpr std::size_t kListDevicesMax =
-    524'288;  // one near several NUMA nodes counts for each
+    524'288;  // a device near several NUMA nodes counts for each
 
-// A ListPodResourcesResponse of v1 or v1alpha1. What the kubelet says in any order, and in an entry
-// of its own for every device and NUMA node, comes out in one order: equal states are equal values.
-// Pods by name; only those, and only containers, that have devices. Entries of the same name (a pod
-// that has ended is listed by kubelets before 1.34, beside its successor) become one that holds
-// what all of them hold.
+// Decodes a ListPodResourcesResponse of v1 or v1alpha1. The kubelet sends entries in any order, one
+// for every device and NUMA node. The result is canonical: equal states are equal values. It is
+// sorted by pod name and contains only pods and containers that have devices. Entries of the same
+// name become one that holds all their devices: kubelets before 1.34 list a pod that has ended
+// beside its successor.
 [[nodiscard]] Result<std::vector<PodDevices>> decode_pod_devices(std::string_view message);
 
-// What is different in the second of two lists that were decoded.
+// The differences between two decoded lists.
 struct PodChanges {
-  std::vector<PodDevices> changed;  // new ones too
+  std::vector<PodDevices> changed;  // includes new ones
   std::vector<PodName> gone;
   [[nodiscard]] bool empty() const { return changed.empty() && gone.empty(); }
   friend bool operator==(const PodChanges&, const PodChanges&) = default;

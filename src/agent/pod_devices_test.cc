@@ -47,7 +47,7 @@ TEST(PodDevices, ReadsWhatAKubeletSays) {
   EXPECT_TRUE(decoded("").empty());
 }
 
-// The kubelet writes an entry for each device and each of its NUMA nodes, in the order of a map.
+// The kubelet writes an entry for each device and NUMA node, in the order of a map.
 TEST(PodDevices, EntriesOfOneDeviceBecomeOne) {
   const std::string one = devices("r/a", {"d0"}, {0});
   const std::string two = devices("r/a", {"d0"}, {1});
@@ -132,7 +132,7 @@ std::string repeated(const std::string& text, std::size_t times) {
   return out;
 }
 
-// Small messages that would take much memory.
+// Small messages that would use much memory.
 TEST(PodDevices, ListsAreBounded) {
   EXPECT_EQ(refusal(repeated(pod("n", "p", ""), kListPodsMax)), "fine");
   EXPECT_EQ(refusal(repeated(pod("n", "p", ""), kListPodsMax + 1)), "the list of pods is too long");

@@ -14,13 +14,13 @@ namespace {
 
 enum class Version : std::uint8_t { v1, v1alpha1 };
 
-const char* to_word(Version version) { return version == Version::v1 ? "v1" : "v1alpha1"; }
+const char* to_string(Version version) { return version == Version::v1 ? "v1" : "v1alpha1"; }
 
 Version other(Version version) { return version == Version::v1 ? Version::v1alpha1 : Version::v1; }
 
 }  // namespace
 
-struct PodResources::Body : std::enable_shared_from_this<PodResources::Body> {
+struct PodResources::Impl : std::enable_shared_from_this<PodResources::Impl> {
   struct Ask {
     Ask(net::EventLoop& loop, const PodResourcesOptions& options, Reply given, std::uint64_t seed)
         : reply(std::move(given)),
@@ -32,15 +32,15 @@ struct PodResources::Body : std::enable_shared_from_this<PodResources::Body> {
     net::Moment due;
     net::Timer timer;
     kube::JitteredBackoff backoff;
-    bool tried_other = false;  // version, in this list
+    bool tried_other = false;  // the other version was tried, in this list
     std::unique_ptr<grpc::Caller::Call> call;
   };
   using Asks = std::map<std::uint64_t, Ask>;
 
-  Body(net::EventLoop& on, grpc::Caller& by, const PodResourcesOptions& given)
+  Impl(net::EventLoop& on, grpc::Caller& by, const PodResourcesOptions& given)
       : loop(on), caller(by), options(given) {}
 
-  // The old version is for the kubelet on this connection only.
+  // The old version is used only for the kubelet on this connection.
   [[nodiscard]] Version version() const {
     return alpha_on && *alpha_on == caller.connections() ? Version::v1alpha1 : Version::v1;
   }
@@ -55,7 +55,7 @@ struct PodResources::Body : std::enable_shared_from_this<PodResources::Body> {
     const auto found = asks.find(number);
     const net::Duration left = found->second.due - loop.now();
     found->second.call =
-        caller.call(fmt::format("/{}.PodResourcesLister/List", to_word(version)), {},
+        caller.call(fmt::format("/{}.PodResourcesLister/List", to_string(version)), {},
                     {.deadline = std::max(left, net::Duration{1}),
                      .response_bytes_max = options.response_bytes_max},
                     [weak = weak_from_this(), number, version](const auto& reply) {
@@ -120,17 +120,17 @@ struct PodResources::Body : std::enable_shared_from_this<PodResources::Body> {
   grpc::Caller& caller;
   PodResourcesOptions options;
   Asks asks;
-  std::optional<std::uint64_t> alpha_on;  // the connection whose kubelet does not know v1
+  std::optional<std::uint64_t> alpha_on;  // the connection whose kubelet does not support v1
   PodResourcesCounters counters;
 };
 
 PodResources::PodResources(net::EventLoop& loop, grpc::Caller& caller,
                            const PodResourcesOptions& options)
-    : body_(std::make_shared<Body>(loop, caller, options)) {}
-PodResources::~PodResources() { const auto ended = std::exchange(body_->asks, {}); }
+    : impl_(std::make_shared<Impl>(loop, caller, options)) {}
+PodResources::~PodResources() { const auto ended = std::exchange(impl_->asks, {}); }
 
-void PodResources::list(Reply reply) { body_->list(std::move(reply)); }
-const char* PodResources::version() const { return to_word(body_->version()); }
-const PodResourcesCounters& PodResources::counters() const { return body_->counters; }
+void PodResources::list(Reply reply) { impl_->list(std::move(reply)); }
+const char* PodResources::version() const { return to_string(impl_->version()); }
+const PodResourcesCounters& PodResources::counters() const { return impl_->counters; }
 
 }  // namespace stowage::agent

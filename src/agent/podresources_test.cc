@@ -66,7 +66,7 @@ TEST_F(PodResourcesTest, AnOldKubeletIsRememberedUntilItsConnectionIsLost) {
   EXPECT_EQ(resources_->counters().fell_back, 1U);
 }
 
-// The connection is made anew by the very call that still asks for the old version.
+// The call that still uses the old version is also the one that opens the new connection.
 TEST_F(PodResourcesTest, ANewKubeletThatStillHasTheOldVersionIsAskedForTheNewOneNextTime) {
   list();
   kubelet_.fail(Code::unimplemented, "");

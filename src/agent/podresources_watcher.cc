@@ -7,12 +7,12 @@
 
 namespace stowage::agent {
 
-struct PodResourcesWatcher::Body : std::enable_shared_from_this<PodResourcesWatcher::Body> {
-  Body(net::EventLoop& on, PodResources& of, const WatcherOptions& given, Ends given_ends)
+struct PodResourcesWatcher::Impl : std::enable_shared_from_this<PodResourcesWatcher::Impl> {
+  Impl(net::EventLoop& on, PodResources& of, const WatcherOptions& given, Deps given_deps)
       : loop(on),
         resources(of),
         options(given),
-        ends(std::move(given_ends)),
+        deps(std::move(given_deps)),
         timer(on),
         backoff(given.backoff_min, given.backoff_max, given.seed) {
     contact.since = loop.now();
@@ -21,7 +21,7 @@ struct PodResourcesWatcher::Body : std::enable_shared_from_this<PodResourcesWatc
 
   void ask() {
     asking = true;
-    nudged = false;
+    refresh_asked = false;
     asked_at = loop.now();
     resources.list([weak = weak_from_this()](Result<std::vector<PodDevices>> result) {
       const auto self = weak.lock();
@@ -47,11 +47,11 @@ struct PodResourcesWatcher::Body : std::enable_shared_from_this<PodResourcesWatc
     if (now.in_touch != contact.in_touch) now.since = loop.now();
     const bool news = now.in_touch != contact.in_touch || now.why != contact.why;
     contact = std::move(now);
-    // Before anybody is told: they may stop it.
+    // Before the callbacks: they may stop it.
     ask_after(contact.in_touch ? options.every : backoff.next());
-    if (nudged) hurry();
-    if (!changes.empty() && ends.on_changes) ends.on_changes(changes);
-    if (news && !stopped && ends.on_contact) ends.on_contact(contact);
+    if (refresh_asked) hurry();
+    if (!changes.empty() && deps.on_changes) deps.on_changes(changes);
+    if (news && !stopped && deps.on_contact) deps.on_contact(contact);
   }
 
   void ask_after(net::Duration pause) {
@@ -59,15 +59,15 @@ struct PodResourcesWatcher::Body : std::enable_shared_from_this<PodResourcesWatc
     timer.start(pause, [this] { ask(); });
   }
 
-  // As soon as nudges allow, if that is sooner.
+  // Asks as soon as the minimum interval allows, if that is sooner.
   void hurry() {
-    const net::Moment soon = std::max(asked_at + options.nudged, loop.now());
+    const net::Moment soon = std::max(asked_at + options.refresh_asked, loop.now());
     if (soon < due) ask_after(soon - loop.now());
   }
 
-  void nudge() {
+  void refresh_soon() {
     if (!started || stopped) return;
-    nudged = true;
+    refresh_asked = true;
     if (!asking) hurry();
   }
 
@@ -79,13 +79,13 @@ struct PodResourcesWatcher::Body : std::enable_shared_from_this<PodResourcesWatc
   net::EventLoop& loop;
   PodResources& resources;
   WatcherOptions options;
-  Ends ends;
+  Deps deps;
   net::Timer timer;
   kube::JitteredBackoff backoff;
   bool started = false;
   bool stopped = false;
   bool asking = false;
-  bool nudged = false;  // since the last list was asked for
+  bool refresh_asked = false;  // since the last request
   net::Moment asked_at{};
   net::Moment due{};
   std::vector<PodDevices> pods;
@@ -93,17 +93,17 @@ struct PodResourcesWatcher::Body : std::enable_shared_from_this<PodResourcesWatc
 };
 
 PodResourcesWatcher::PodResourcesWatcher(net::EventLoop& loop, PodResources& resources,
-                                         const WatcherOptions& options, Ends ends)
-    : body_(std::make_shared<Body>(loop, resources, options, std::move(ends))) {}
-PodResourcesWatcher::~PodResourcesWatcher() { body_->stop(); }
+                                         const WatcherOptions& options, Deps deps)
+    : impl_(std::make_shared<Impl>(loop, resources, options, std::move(deps))) {}
+PodResourcesWatcher::~PodResourcesWatcher() { impl_->stop(); }
 
 void PodResourcesWatcher::start() {
-  body_->started = true;
-  body_->ask();
+  impl_->started = true;
+  impl_->ask();
 }
-void PodResourcesWatcher::stop() { body_->stop(); }
-void PodResourcesWatcher::nudge() { body_->nudge(); }
-const std::vector<PodDevices>& PodResourcesWatcher::pods() const { return body_->pods; }
-const Contact& PodResourcesWatcher::contact() const { return body_->contact; }
+void PodResourcesWatcher::stop() { impl_->stop(); }
+void PodResourcesWatcher::refresh_soon() { impl_->refresh_soon(); }
+const std::vector<PodDevices>& PodResourcesWatcher::pods() const { return impl_->pods; }
+const Contact& PodResourcesWatcher::contact() const { return impl_->contact; }
 
 }  // namespace stowage::agent

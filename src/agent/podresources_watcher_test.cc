@@ -22,7 +22,7 @@ class WatcherTest : public ::testing::Test {
   void start() {
     watcher_.emplace(
         loop_, resources_, WatcherOptions{},
-        PodResourcesWatcher::Ends{
+        PodResourcesWatcher::Deps{
             .on_changes =
                 [this](const PodChanges& changes) {
                   changes_.push_back(changes);
@@ -61,7 +61,7 @@ TEST_F(WatcherTest, ReportsWhatChanges) {
   EXPECT_TRUE(contacts_[0].in_touch);
   EXPECT_EQ(until_asked(), seconds{2});
   kubelet_.answer(small_pod("b", "1") + small_pod("a", "0"));
-  EXPECT_EQ(changes_.size(), 1U);  // the order is no news
+  EXPECT_EQ(changes_.size(), 1U);  // another order is not a change
   EXPECT_EQ(until_asked(), seconds{2});
   kubelet_.answer(small_pod("b", "7"));
   ASSERT_EQ(changes_.size(), 2U);
@@ -111,11 +111,11 @@ TEST_F(WatcherTest, ANudgeIsHeededSoonButNotTooOften) {
   start();
   kubelet_.answer("");
   time_.pass(seconds{1});
-  watcher_->nudge();
+  watcher_->refresh_soon();
   EXPECT_EQ(until_asked(), milliseconds{10});
   kubelet_.answer("");
   for (int i = 0; i < 100; ++i) {
-    watcher_->nudge();
+    watcher_->refresh_soon();
     time_.pass(milliseconds{10});
     if (kubelet_.waiting() != 0) kubelet_.answer("");
   }
@@ -125,7 +125,7 @@ TEST_F(WatcherTest, ANudgeIsHeededSoonButNotTooOften) {
 
 TEST_F(WatcherTest, ANudgeDuringAListIsHeededAfterIt) {
   start();
-  watcher_->nudge();
+  watcher_->refresh_soon();
   EXPECT_EQ(kubelet_.waiting(), 1U);
   time_.pass(seconds{1});
   kubelet_.answer("");
@@ -142,13 +142,13 @@ TEST_F(WatcherTest, ANudgeEndsAPause) {
   }
   refuse();
   time_.pass(milliseconds{500});
-  watcher_->nudge();
+  watcher_->refresh_soon();
   EXPECT_EQ(until_asked(), milliseconds{10});
 }
 
 TEST_F(WatcherTest, StopsAndMayBeDestroyedInACallback) {
   start();
-  watcher_->nudge();
+  watcher_->refresh_soon();
   watcher_->stop();
   kubelet_.answer(small_pod("a", "0"));
   time_.pass(minutes{1});

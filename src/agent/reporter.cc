@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/json_writer.h"
 #include "dialect/dialect.h"
 #include "net/http.h"
@@ -19,8 +17,8 @@ std::string annotation_patch(const std::string& text) {
   return json.take();
 }
 
-// The same inventory with every card sick; unset if it can not be read.
-std::optional<std::string> all_sick(const std::string& text) {
+// The same inventory with every card unhealthy; unset if the text cannot be read.
+std::optional<std::string> all_unhealthy(const std::string& text) {
   dialect::NodeObject node{.name = "n"};
   node.annotations[std::string(dialect::kInventoryAnnotation)] = text;
   auto reading = dialect::to_spec(node);
@@ -55,7 +53,7 @@ void Reporter::set_unreadable() {
   write_soon();
 }
 
-// Cards that fall sick and get well in turns are not written about each time.
+// Cards that alternate between healthy and unhealthy are not written each time.
 void Reporter::write_soon() {
   if (!there_ || under_way_) return;
   const net::Duration since = loop_.now() - wrote_;
@@ -65,10 +63,10 @@ void Reporter::write_soon() {
 
 std::optional<std::string> Reporter::wanted() const {
   if (text_ || !unreadable_ || !there_ || there_->empty()) return text_;
-  return all_sick(*there_);
+  return all_unhealthy(*there_);
 }
 
-// One thing at a time: write if there is something to write, else look.
+// One step at a time: write if there is something to write, otherwise read.
 void Reporter::go_on(net::Duration pause) {
   timer_.start(pause, [this] {
     const auto text = wanted();
@@ -96,8 +94,8 @@ void Reporter::looked(const kube::ObjectOutcome& outcome) {
   const auto said = node->annotations.find(std::string(dialect::kInventoryAnnotation));
   there_ = said == node->annotations.end() ? "" : said->second;
   const auto text = wanted();
-  picture_.written = text && *text == *there_;
-  picture_.trouble.clear();
+  snapshot_.written = text && *text == *there_;
+  snapshot_.trouble.clear();
   backoff_.reset();
   go_on(text && *text != *there_ ? net::Duration{0} : backoff_.spread(options_.look_every));
 }
@@ -114,24 +112,24 @@ void Reporter::write() {
         if (outcome.result != kube::ObjectResult::done) return failed(outcome.message);
         there_ = text;
         wrote_ = loop_.now();
-        ++picture_.writes;
-        picture_.written = true;
-        picture_.trouble.clear();
+        ++snapshot_.writes;
+        snapshot_.written = true;
+        snapshot_.trouble.clear();
         backoff_.reset();
         log_.info("the node says which cards it has", {{"node", options_.node}});
-        // What came meanwhile is written next; else there is time.
+        // A newer state is written next; otherwise there is time.
         const auto next = wanted();
         go_on(next && *next != text ? options_.spacing : backoff_.spread(options_.look_every));
       });
 }
 
 void Reporter::failed(const std::string& why) {
-  ++picture_.failures;
-  picture_.written = false;
-  if (picture_.trouble != why) {
+  ++snapshot_.failures;
+  snapshot_.written = false;
+  if (snapshot_.trouble != why) {
     log_.warn("cannot say which cards the node has", {{"node", options_.node}, {"why", why}});
   }
-  picture_.trouble = why;
+  snapshot_.trouble = why;
   go_on(backoff_.next());
 }
 

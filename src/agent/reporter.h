@@ -1,10 +1,9 @@
-// Keeps the annotation of this node that says which cards it has: written when it differs, and
-// looked at now and then, as others may have changed it.
+// Keeps the node's annotation that lists its cards: written when it differs, and read from time to
+// time, because others may have changed it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,19 +33,19 @@ class Reporter {
   Reporter& operator=(const Reporter&) = delete;
 
   void start();
-  // How the cards are now.
+  // The current state of the cards.
   void set_cards(const std::vector<core::Card>& cards, const core::LinkMatrix& links);
-  // Nobody can read the cards. What the annotation says of them from an earlier time stays, as
-  // sick: no pod shall be sent to a driver that does not answer.
+  // The cards cannot be read. An earlier inventory in the annotation stays, with all cards
+  // unhealthy: no pod must go to a driver that does not answer.
   void set_unreadable();
 
-  struct Picture {
-    bool written = false;  // the node says what we want it to say
+  struct Snapshot {
+    bool written = false;  // the node has the intended text
     std::string trouble;
     std::uint64_t writes = 0;
     std::uint64_t failures = 0;
   };
-  [[nodiscard]] const Picture& picture() const { return picture_; }
+  [[nodiscard]] const Snapshot& snapshot() const { return snapshot_; }
 
  private:
   void look();
@@ -63,13 +62,13 @@ class Reporter {
   kube::ObjectAccess access_;
   codec::Decoder decoder_;
   kube::JitteredBackoff backoff_;
-  std::optional<std::string> text_;   // what to write
-  bool unreadable_ = false;           // no text: what is there, as sick
-  std::optional<std::string> there_;  // as the node was last seen; unset: not seen yet
+  std::optional<std::string> text_;   // the text to write
+  bool unreadable_ = false;           // no text: keep the inventory of the node, as unhealthy
+  std::optional<std::string> there_;  // the last seen text of the node; unset: not seen yet
   bool under_way_ = false;
   net::Moment wrote_{};
   net::Timer timer_;
-  Picture picture_;
+  Snapshot snapshot_;
 };
 
 }  // namespace stowage::agent

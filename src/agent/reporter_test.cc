@@ -63,7 +63,7 @@ TEST_F(ReporterTest, WritesWhatTheNodeDoesNotSay) {
   server.script("PATCH", kNode, {reply(200, R"({"metadata":{"name":"n1"}})")});
   make();
   reporter->set_cards(cards(2), {});
-  ASSERT_TRUE(soon([&] { return reporter->picture().written; }));
+  ASSERT_TRUE(soon([&] { return reporter->snapshot().written; }));
   const auto seen = server.seen("PATCH", kNode).at(0);
   EXPECT_EQ(seen.header("content-type"), "application/merge-patch+json");
   EXPECT_EQ(seen.body, R"({"metadata":{"annotations":{"stowage.dev/gpu-inventory":")" +
@@ -77,7 +77,7 @@ TEST_F(ReporterTest, WhatTheNodeSaysAlreadyIsNotWritten) {
   server.script("GET", kNode, {reply(200, node_with(dialect::inventory_text(cards(2), {})))});
   make();
   reporter->set_cards(cards(2), {});
-  ASSERT_TRUE(soon([&] { return reporter->picture().written; }));
+  ASSERT_TRUE(soon([&] { return reporter->snapshot().written; }));
   EXPECT_EQ(writes(), 0U);
 }
 
@@ -86,7 +86,7 @@ TEST_F(ReporterTest, ChangesAreWrittenNotTooOften) {
   server.script("PATCH", kNode, {reply(200)});
   make({.spacing = 100ms});
   reporter->set_cards(cards(2), {});
-  ASSERT_TRUE(soon([&] { return reporter->picture().written; }));
+  ASSERT_TRUE(soon([&] { return reporter->snapshot().written; }));
   for (int i = 0; i < 5; ++i) {
     reporter->set_cards(cards(2, i % 2 == 1), {});
     run_for(loop, 5ms);
@@ -113,11 +113,11 @@ TEST_F(ReporterTest, TriesAgainAndSaysWhy) {
   server.script("PATCH", kNode, {refuse(403, "Forbidden", "not yours"), reply(200)});
   make();
   reporter->set_cards(cards(1), {});
-  ASSERT_TRUE(soon([&] { return reporter->picture().failures == 1; }));
-  EXPECT_NE(reporter->picture().trouble.find("no"), std::string::npos);
-  ASSERT_TRUE(soon([&] { return reporter->picture().written; }));
-  EXPECT_EQ(reporter->picture().failures, 3U);
-  EXPECT_TRUE(reporter->picture().trouble.empty());
+  ASSERT_TRUE(soon([&] { return reporter->snapshot().failures == 1; }));
+  EXPECT_NE(reporter->snapshot().trouble.find("no"), std::string::npos);
+  ASSERT_TRUE(soon([&] { return reporter->snapshot().written; }));
+  EXPECT_EQ(reporter->snapshot().failures, 3U);
+  EXPECT_TRUE(reporter->snapshot().trouble.empty());
 }
 
 TEST_F(ReporterTest, CardsThatCannotBeReadAreSick) {

@@ -16,7 +16,7 @@ base::Instant instant_of(net::Moment moment) {
   return {std::chrono::duration_cast<std::chrono::nanoseconds>(moment.time_since_epoch()).count()};
 }
 
-std::string words(const gpu::HealthKeeper::Change& change) {
+std::string words(const gpu::HealthTracker::Change& change) {
   if (change.health.healthy) return fmt::format("card {} is well again", change.card);
   return fmt::format("card {} is sick: {}{}", change.card, change.health.reason,
                      change.health.needs_reset ? "; it needs a reset" : "");
@@ -24,24 +24,24 @@ std::string words(const gpu::HealthKeeper::Change& change) {
 
 }  // namespace
 
-struct Sampler::Body : std::enable_shared_from_this<Sampler::Body> {
-  Body(net::EventLoop& to, std::unique_ptr<gpu::Source> from, SamplerOptions given,
-       OnPicture called)
+struct Sampler::Impl : std::enable_shared_from_this<Sampler::Impl> {
+  Impl(net::EventLoop& to, std::unique_ptr<gpu::Source> from, SamplerOptions given,
+       OnSnapshot called)
       : loop(&to),
         source(std::move(from)),
         options(std::move(given)),
-        on_picture(std::move(called)),
+        on_snapshot(std::move(called)),
         keeper(options.health) {}
 
   // ---- the sampler's thread
 
   void run() {
     for (;;) {
-      auto picture = look();
+      auto snapshot = look();
       std::unique_lock lock(mutex);
       if (ending) break;
-      loop->post([weak = weak_from_this(), picture = std::move(picture)] {
-        if (const auto self = weak.lock()) self->take(picture);
+      loop->post([weak = weak_from_this(), snapshot = std::move(snapshot)] {
+        if (const auto self = weak.lock()) self->take(snapshot);
       });
       if (wake.wait_for(lock, options.every, [&] { return ending; })) break;
     }
@@ -50,14 +50,14 @@ struct Sampler::Body : std::enable_shared_from_this<Sampler::Body> {
     wake.notify_all();
   }
 
-  std::shared_ptr<const CardsPicture> look() {
+  std::shared_ptr<const CardsSnapshot> look() {
     const net::Moment began = net::clock_now();
     const base::Instant now = instant_of(began);
     if (!current.known || source->stale() || began >= inventory_due) read_inventory(began);
-    for (const gpu::Fault& fault : source->faults()) keeper.see(fault, now);
+    for (const gpu::Fault& fault : source->faults()) keeper.observe(fault, now);
     auto samples = source->sample();
     if (samples) {
-      keeper.see(*samples, now);
+      keeper.observe(*samples, now);
       current.samples = std::move(*samples);
     } else {
       current.samples.clear();
@@ -71,7 +71,7 @@ struct Sampler::Body : std::enable_shared_from_this<Sampler::Body> {
     for (const gpu::CardInfo& card : current.inventory.cards) {
       current.health.emplace(card.id, keeper.of(card.id));
     }
-    return std::make_shared<const CardsPicture>(current);
+    return std::make_shared<const CardsSnapshot>(current);
   }
 
   void read_inventory(net::Moment now) {
@@ -79,7 +79,7 @@ struct Sampler::Body : std::enable_shared_from_this<Sampler::Body> {
     auto read = source->inventory();
     current.trouble = read ? source->trouble() : read.error().message;
     if (!read) return;
-    keeper.see(*read, instant_of(now));
+    keeper.observe(*read, instant_of(now));
     current.inventory = std::move(*read);
     current.known = true;
   }
@@ -95,10 +95,10 @@ struct Sampler::Body : std::enable_shared_from_this<Sampler::Body> {
 
   // ---- the loop's thread
 
-  void take(const std::shared_ptr<const CardsPicture>& picture) {
+  void take(const std::shared_ptr<const CardsSnapshot>& snapshot) {
     if (gone) return;
     last = loop->now();
-    on_picture(picture);
+    on_snapshot(snapshot);
   }
 
   std::mutex mutex;
@@ -107,42 +107,43 @@ struct Sampler::Body : std::enable_shared_from_this<Sampler::Body> {
   bool ended = false;
   bool started = false;
   std::vector<std::string> pardons;
-  net::EventLoop* loop;  // not after `ending`
+  net::EventLoop* loop;  // not used after `ending`
 
-  const std::unique_ptr<gpu::Source> source;  // the sampler's thread alone, as what follows
+  const std::unique_ptr<gpu::Source> source;  // used by the sampler's thread only, as are the
+                                              // members below
   const SamplerOptions options;
-  const OnPicture on_picture;  // the loop's thread alone, as `gone` and `last`
+  const OnSnapshot on_snapshot;  // used by the loop's thread only, as are `gone` and `last`
   bool gone = false;
   net::Moment last{};
-  gpu::HealthKeeper keeper;
-  CardsPicture current;
+  gpu::HealthTracker keeper;
+  CardsSnapshot current;
   net::Moment inventory_due{};
 };
 
 Sampler::Sampler(net::EventLoop& loop, std::unique_ptr<gpu::Source> source, SamplerOptions options,
-                 OnPicture on_picture)
-    : body_(std::make_shared<Body>(loop, std::move(source), std::move(options),
-                                   std::move(on_picture))) {}
+                 OnSnapshot on_snapshot)
+    : impl_(std::make_shared<Impl>(loop, std::move(source), std::move(options),
+                                   std::move(on_snapshot))) {}
 
 Sampler::~Sampler() {
-  body_->gone = true;
-  std::unique_lock lock(body_->mutex);
-  body_->ending = true;
-  body_->wake.notify_all();
-  if (!body_->started) return;
-  body_->wake.wait_for(lock, kEndPatience, [this] { return body_->ended; });
+  impl_->gone = true;
+  std::unique_lock lock(impl_->mutex);
+  impl_->ending = true;
+  impl_->wake.notify_all();
+  if (!impl_->started) return;
+  impl_->wake.wait_for(lock, kEndPatience, [this] { return impl_->ended; });
 }
 
 void Sampler::start() {
-  body_->started = true;
-  std::thread([body = body_] { body->run(); }).detach();
+  impl_->started = true;
+  std::thread([body = impl_] { body->run(); }).detach();
 }
 
 void Sampler::pardon(const std::string& card) {
-  const std::scoped_lock lock(body_->mutex);
-  body_->pardons.push_back(card);
+  const std::scoped_lock lock(impl_->mutex);
+  impl_->pardons.push_back(card);
 }
 
-net::Moment Sampler::last() const { return body_->last; }
+net::Moment Sampler::last() const { return impl_->last; }
 
 }  // namespace stowage::agent

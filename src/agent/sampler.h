@@ -1,12 +1,11 @@
-// Reads the cards of the machine again and again, on a thread of its own: a driver may take its
-// time, or never answer at all. What was read comes to the loop's thread as a picture.
+// Reads the cards of the machine repeatedly, on its own thread: a driver may be slow or never
+// answer. Each result reaches the loop's thread as a snapshot.
 //
-// A thread that hangs in the driver can not be ended. It is left behind when the sampler goes; the
-// process may end without it.
+// A thread that hangs in the driver cannot be ended. It is left behind when the sampler is
+// destroyed; the process may exit without it.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,40 +19,41 @@
 
 namespace stowage::agent {
 
-struct CardsPicture {
+struct CardsSnapshot {
   bool known = false;  // the cards have been read at least once
   gpu::Inventory inventory;
-  gpu::CardList list;                             // with their health
+  gpu::CardList list;                             // with health
   std::vector<gpu::CardSample> samples;           // newest
   std::map<std::string, gpu::CardHealth> health;  // by card
-  std::vector<std::string> news;                  // what became sick or well, in words
-  std::string trouble;                            // why nothing could be read; empty: all is well
+  std::vector<std::string> news;                  // cards that became unhealthy or healthy, as
+                                                  // texts
+  std::string trouble;                            // why nothing could be read; empty: no error
 };
 
 struct SamplerOptions {
   net::Duration every = std::chrono::seconds{1};
-  net::Duration inventory_every = std::chrono::seconds{60};  // or when it is out of date
+  net::Duration inventory_every = std::chrono::seconds{60};  // or earlier if it is out of date
   gpu::HealthOptions health;
 };
 
 class Sampler {
  public:
-  using OnPicture = std::function<void(std::shared_ptr<const CardsPicture>)>;
+  using OnSnapshot = std::function<void(std::shared_ptr<const CardsSnapshot>)>;
   Sampler(net::EventLoop& loop, std::unique_ptr<gpu::Source> source, SamplerOptions options,
-          OnPicture on_picture);
+          OnSnapshot on_snapshot);
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
   void start();
-  // An operator says that this card is well.
+  // An operator declares this card healthy.
   void pardon(const std::string& card);
-  // When the last picture came; the beginning of time: never.
+  // When the last snapshot arrived; time zero: never.
   [[nodiscard]] net::Moment last() const;
 
  private:
-  struct Body;
-  std::shared_ptr<Body> body_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::agent

@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 using net::testing::run_for;
 using net::testing::run_until;
 
-// A driver that does what the test says. Shared, as the sampler may leave its thread behind.
+// A driver that the test controls. Shared, because the sampler may leave its thread behind.
 struct Driver {
   std::mutex mutex;
   std::condition_variable go_on;
   int cards = 2;
-  std::string broken;  // why nothing can be read
+  std::string broken;  // why nothing can be read; empty: readable
   bool hangs = false;
   bool stale = false;
   std::vector<gpu::Fault> faults;
@@ -70,10 +70,10 @@ struct SamplerTest : ::testing::Test {
   void make(SamplerOptions options = {}) {
     options.every = 2ms;
     sampler = std::make_unique<Sampler>(loop, std::make_unique<ScriptedSource>(driver), options,
-                                        [this](std::shared_ptr<const CardsPicture> seen) {
-                                          ++pictures;
+                                        [this](std::shared_ptr<const CardsSnapshot> seen) {
+                                          ++snapshots;
                                           for (const auto& words : seen->news) news += words + ";";
-                                          picture = std::move(seen);
+                                          snapshot = std::move(seen);
                                         });
     sampler->start();
   }
@@ -88,63 +88,63 @@ struct SamplerTest : ::testing::Test {
   net::EventLoop loop;
   std::shared_ptr<Driver> driver = std::make_shared<Driver>();
   std::unique_ptr<Sampler> sampler;
-  std::shared_ptr<const CardsPicture> picture;
+  std::shared_ptr<const CardsSnapshot> snapshot;
   std::string news;
-  int pictures = 0;
+  int snapshots = 0;
 };
 
-TEST_F(SamplerTest, PicturesComeWithCardsAndTheirLoad) {
+TEST_F(SamplerTest, SnapshotsComeWithCardsAndTheirLoad) {
   make();
-  ASSERT_TRUE(soon([&] { return pictures >= 3; }));
-  EXPECT_TRUE(picture->known);
-  EXPECT_EQ(picture->list.cards.size(), 2U);
-  EXPECT_EQ(picture->samples.at(1).utilisation_permille, 10);
-  EXPECT_TRUE(picture->health.at("GPU-1").healthy);
+  ASSERT_TRUE(soon([&] { return snapshots >= 3; }));
+  EXPECT_TRUE(snapshot->known);
+  EXPECT_EQ(snapshot->list.cards.size(), 2U);
+  EXPECT_EQ(snapshot->samples.at(1).utilisation_permille, 10);
+  EXPECT_TRUE(snapshot->health.at("GPU-1").healthy);
   EXPECT_GT(sampler->last(), net::Moment{});
   EXPECT_EQ(driver->inventories, 1) << "read again only when it is out of date";
   change([](Driver& d) {
     d.cards = 3;
     d.stale = true;
   });
-  ASSERT_TRUE(soon([&] { return picture->list.cards.size() == 3; }));
+  ASSERT_TRUE(soon([&] { return snapshot->list.cards.size() == 3; }));
 }
 
 TEST_F(SamplerTest, ACardFallsSickAndIsPardoned) {
   make({.health = {.quiet = 1h}});
-  ASSERT_TRUE(soon([&] { return pictures > 0; }));
+  ASSERT_TRUE(soon([&] { return snapshots > 0; }));
   change([](Driver& d) { d.faults = {{.kind = gpu::FaultKind::xid, .card = "GPU-1", .xid = 79}}; });
-  ASSERT_TRUE(soon([&] { return !picture->list.cards.at(1).healthy; }));
+  ASSERT_TRUE(soon([&] { return !snapshot->list.cards.at(1).healthy; }));
   EXPECT_NE(news.find("card GPU-1 is sick"), std::string::npos) << news;
-  EXPECT_TRUE(picture->list.cards.at(0).healthy);
+  EXPECT_TRUE(snapshot->list.cards.at(0).healthy);
   sampler->pardon("GPU-1");
-  ASSERT_TRUE(soon([&] { return picture->list.cards.at(1).healthy; }));
+  ASSERT_TRUE(soon([&] { return snapshot->list.cards.at(1).healthy; }));
   EXPECT_NE(news.find("card GPU-1 is well again"), std::string::npos) << news;
 }
 
 TEST_F(SamplerTest, ADriverThatIsAwayIsTold) {
   change([](Driver& d) { d.broken = "no driver"; });
   make();
-  ASSERT_TRUE(soon([&] { return pictures > 0; }));
-  EXPECT_FALSE(picture->known);
-  EXPECT_EQ(picture->trouble, "no driver");
+  ASSERT_TRUE(soon([&] { return snapshots > 0; }));
+  EXPECT_FALSE(snapshot->known);
+  EXPECT_EQ(snapshot->trouble, "no driver");
   change([](Driver& d) { d.broken.clear(); });
-  ASSERT_TRUE(soon([&] { return picture->known; }));
-  EXPECT_TRUE(picture->trouble.empty());
+  ASSERT_TRUE(soon([&] { return snapshot->known; }));
+  EXPECT_TRUE(snapshot->trouble.empty());
 }
 
 TEST_F(SamplerTest, ADriverThatHangsIsNoticedAndLeftBehind) {
   make();
-  ASSERT_TRUE(soon([&] { return pictures > 0; }));
+  ASSERT_TRUE(soon([&] { return snapshots > 0; }));
   change([](Driver& d) { d.hangs = true; });
   run_for(loop, 20ms);
   const net::Moment last = sampler->last();
   run_for(loop, 50ms);
   EXPECT_EQ(sampler->last(), last);
-  sampler.reset();  // does not wait for ever
+  sampler.reset();  // must not wait for ever
   change([](Driver& d) { d.hangs = false; });
-  const int before = pictures;
+  const int before = snapshots;
   run_for(loop, 20ms);
-  EXPECT_EQ(pictures, before);
+  EXPECT_EQ(snapshots, before);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace stowage::agent {
 namespace {
 
 constexpr int kRedirectsMax = 3;
-constexpr std::size_t kWhyMax = 300;  // of what the other side says
+constexpr std::size_t kWhyMax = 300;  // of the server's error message
 
 std::string name_of(const codec::ReportedPod& pod) { return pod.ns + '/' + pod.name; }
 
@@ -55,7 +55,7 @@ Uplink::Uplink(net::EventLoop& loop, UplinkOptions options, base::Log& log)
 Uplink::~Uplink() = default;
 
 void Uplink::start() {
-  // All agents of a cluster may be started at once.
+  // All agents of a cluster may start at once.
   retry_timer_.start(backoff_.spread(options_.backoff_min), [this] { open(options_.controller); });
   beat_timer_.start(options_.beat, [this] { beat(); });
 }
@@ -75,8 +75,7 @@ Result<std::shared_ptr<net::TlsContext>> Uplink::tls() const {
   net::ClientTls tls{.server_name = options_.server_name.empty() ? options_.controller.host
                                                                  : options_.server_name};
   if (!options_.ca_file.empty()) {
-    STOWAGE_TRY(ca, base::read_file(options_.ca_file));
-    tls.ca_pem = std::move(ca);
+    STOWAGE_TRY_ASSIGN(tls.ca_pem, base::read_file(options_.ca_file));
   }
   return net::make_client_tls(tls);
 }
@@ -85,9 +84,7 @@ void Uplink::open(const net::Url& server) {
   stream_.reset();
   refusal_.clear();
   moving_ = false;
-  if (const Status allowed = may_report_to(server); !allowed) {
-    return retry(allowed.error().message);
-  }
+  if (const Status allowed = may_report_to(server); !allowed) return retry(allowed.error().message);
   server_ = server;
   net::HttpClientOptions client{.server = server};
   if (server.tls) {
@@ -105,7 +102,7 @@ void Uplink::open(const net::Url& server) {
                      .data = {},
                      .end =
                          [this](const std::optional<net::CallError>& error) {
-                           if (moving_) return;  // goes on elsewhere
+                           if (moving_) return;  // continues with another server
                            if (error) return retry(error->message);
                            retry(refusal_.empty() ? "the controller ended the stream" : refusal_);
                          }});
@@ -116,7 +113,7 @@ void Uplink::on_head(const net::HttpResponse& head) {
     open_ = true;
     redirects_ = 0;
     trouble_.clear();
-    ++picture_.opened;
+    ++snapshot_.opened;
     log_.info("reporting", {{"controller", net::host_and_port(server_.host, server_.port)}});
     return tell_all();
   }
@@ -130,7 +127,7 @@ void Uplink::on_head(const net::HttpResponse& head) {
     moving_ = true;
     net::Url server = *where;
     server.path.clear();
-    // Not from inside of a callback of the stream that ends with it.
+    // Not inside a callback of the stream that this ends.
     retry_timer_.start(net::Duration{0}, [this, server] { open(server); });
     return;
   }
@@ -141,14 +138,14 @@ void Uplink::on_head(const net::HttpResponse& head) {
 void Uplink::retry(const std::string& why) {
   const bool was_open = std::exchange(open_, false);
   redirects_ = 0;
-  ++picture_.failed;
+  ++snapshot_.failed;
   if (was_open) backoff_.reset();
   if (was_open || trouble_ != why) log_.warn("cannot report to the controller", {{"why", why}});
   trouble_ = why;
   retry_timer_.start(backoff_.next(), [this] { open(options_.controller); });
 }
 
-// ---- what is told
+// ---- the reported state
 
 void Uplink::set_cards(std::vector<codec::ReportedCard> cards) {
   if (cards_ == cards) return;
@@ -263,16 +260,16 @@ void Uplink::put_pods(codec::AgentReport& report) {
 
 void Uplink::send(const codec::AgentReport& report) {
   std::string line = codec::agent_report(report);
-  ++picture_.reports;
-  picture_.bytes += line.size();
+  ++snapshot_.reports;
+  snapshot_.bytes += line.size();
   stream_->write(std::move(line));
 }
 
-Uplink::Picture Uplink::picture() const {
-  Picture picture = picture_;
-  picture.open = open_;
-  picture.trouble = trouble_;
-  return picture;
+Uplink::Snapshot Uplink::snapshot() const {
+  Snapshot snapshot = snapshot_;
+  snapshot.open = open_;
+  snapshot.trouble = trouble_;
+  return snapshot;
 }
 
 }  // namespace stowage::agent

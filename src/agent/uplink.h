@@ -1,17 +1,18 @@
-// The agent's stream to the controller: what the node has and does, told once and then as changes.
+// The agent's stream to the controller: the state of the node, sent completely once and then as
+// changes.
 //
-//   (wait) -> opening --101--> told all; changes every beat, an empty report if there are none;
-//     |          |             other cards, sickness and other pods at once
+//   (wait) -> opening --101--> sends everything; then changes every beat, or an empty report;
+//     |          |             changed cards, health and pods at once
 //     ^          |  '--307--> opening elsewhere: another replica leads
-//     '--error---'------the stream ends, or nothing comes back for a while
+//     '--error---'------the stream ends, or no data arrives for a while
 //
-// Whoever has something new hands in how things are now; what of it is news is found here. While
-// nothing can be sent, nothing piles up: only the newest state is kept. Files with the token and
-// the certificates are read for each stream, so that they may be exchanged.
+// Callers pass the current state; the changes are computed here. While nothing can be sent, only
+// the newest state is kept, so nothing accumulates. The token and certificate files are read for
+// each stream, so that they may be replaced.
 //
-// What is told, and the token, go to a server that has shown a certificate for `server_name` or the
-// controller's host, wherever a 307 sends us; without TLS to a loopback address alone, and never
-// there from a server that had TLS.
+// Reports and the token go only to a server that has presented a certificate for `server_name` or
+// the controller's host, also after a 307. Without TLS they go only to a loopback address, and
+// never after a redirect from a server with TLS.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -37,16 +37,18 @@ namespace stowage::agent {
 struct UplinkOptions {
   net::Url controller;  // "https://stowage-agents.stowage.svc:10362"
   std::string node;
-  std::string agent;        // version
+  std::string agent;        // version of the agent
   std::string token_file;   // empty: none is sent
-  std::string ca_file;      // empty: those of the system
-  std::string server_name;  // to expect in the certificate; empty: the controller's host
+  std::string ca_file;      // empty: the system's
+  std::string server_name;  // expected in the certificate; empty: the controller's host
   net::Duration beat = std::chrono::seconds{1};
-  net::Duration soon = std::chrono::milliseconds{50};  // what cannot wait for a beat waits so long
-  net::Duration silence = std::chrono::seconds{10};    // of the controller
+  net::Duration soon = std::chrono::milliseconds{50};  // urgent changes are sent after this time
+                                                       // instead of the next beat
+  net::Duration silence = std::chrono::seconds{10};    // of the controller, until the stream is
+                                                       // closed
   net::Duration backoff_min = std::chrono::milliseconds{500};
   net::Duration backoff_max = std::chrono::seconds{15};
-  // Smaller changes of a card's load are told with the next one, or after so many beats.
+  // Smaller changes of a card's load are sent with the next larger one, or after this many beats.
   std::int32_t busy_step_permille = 10;
   std::int32_t memory_step_mib = 64;
   std::int32_t load_beats_most = 10;
@@ -54,8 +56,8 @@ struct UplinkOptions {
   std::uint64_t seed = 1;  // of the jitter
 };
 
-// May reports and a token go there without TLS, or with it? `from`: who has sent us on; null:
-// nobody.
+// Whether reports and a token may go to this server, with or without TLS. `from`: the server that
+// redirected us; null: none.
 [[nodiscard]] Status may_report_to(const net::Url& server, const net::Url* from = nullptr);
 
 class Uplink {
@@ -69,13 +71,13 @@ class Uplink {
 
   void set_cards(std::vector<codec::ReportedCard> cards);
   void set_load(const std::vector<codec::ReportedLoad>& load);
-  // Everybody who has devices on this node.
+  // All pods that have devices on this node.
   void set_pods(std::vector<codec::ReportedPod> pods);
   void change_pods(std::vector<codec::ReportedPod> now, const std::vector<std::string>& gone);
-  // False: nobody knows how the cards are, so nothing is told, not even that we are there.
+  // False: the state of the cards is unknown, so nothing is sent, not even empty reports.
   void set_alive(bool alive) { alive_ = alive; }
 
-  struct Picture {
+  struct Snapshot {
     bool open = false;
     std::string trouble;  // why it is not open
     std::uint64_t opened = 0;
@@ -83,13 +85,13 @@ class Uplink {
     std::uint64_t reports = 0;
     std::uint64_t bytes = 0;
   };
-  [[nodiscard]] Picture picture() const;
+  [[nodiscard]] Snapshot snapshot() const;
 
  private:
   struct Load {
     codec::ReportedLoad now;
     std::optional<codec::ReportedLoad> told;
-    std::int32_t beats = 0;  // since it was told
+    std::int32_t beats = 0;  // since it was sent
   };
   void open(const net::Url& server);
   [[nodiscard]] Result<net::HttpRequest> request() const;
@@ -108,15 +110,15 @@ class Uplink {
   net::EventLoop& loop_;
   const UplinkOptions options_;
   base::Log& log_;
-  net::Url server_;  // that is asked, or was last
+  net::Url server_;  // current or last server
   std::unique_ptr<net::HttpClient> client_;
   std::unique_ptr<net::HttpClient::Stream> stream_;
   bool open_ = false;
   bool alive_ = false;
-  int redirects_ = 0;    // one replica after the other has sent us on
-  bool moving_ = false;  // the last one just has
+  int redirects_ = 0;    // redirects in a row
+  bool moving_ = false;  // the last server has just redirected us
   std::string trouble_ = "not tried yet";
-  std::string refusal_;  // of the controller, to the request that is under way
+  std::string refusal_;  // the controller's refusal of the request that is under way
   net::Timer retry_timer_;
   net::Timer beat_timer_;
   net::Timer soon_timer_;
@@ -130,8 +132,8 @@ class Uplink {
   std::map<std::string, codec::ReportedPod> pods_;
   bool pods_known_ = false;
   bool all_pods_told_ = false;
-  std::set<std::string> pods_changed_;  // or gone
-  Picture picture_;
+  std::set<std::string> pods_changed_;  // or deleted
+  Snapshot snapshot_;
 };
 
 }  // namespace stowage::agent

@@ -27,7 +27,7 @@ ReportedPod pod(const std::string& name, const std::string& card = "GPU-0") {
           .containers = {{.name = "main", .devices = {{"nvidia.com/gpu", {card}}}}}};
 }
 
-// A controller that takes reports, or does with the request what the test says.
+// A controller that accepts reports, or handles the request as the test says.
 struct Controller {
   explicit Controller(net::EventLoop& loop, std::shared_ptr<net::TlsContext> tls = nullptr) {
     net::HttpServerOptions options;
@@ -150,7 +150,7 @@ TEST_F(UplinkTest, AllIsToldAgainAfterTheStreamBroke) {
   EXPECT_EQ(controller.reports[0].version, 1);
   EXPECT_TRUE(controller.reports[0].pods->all);
   EXPECT_EQ(controller.reports[0].pods->now.size(), 2U);
-  EXPECT_EQ(uplink->picture().opened, 2U);
+  EXPECT_EQ(uplink->snapshot().opened, 2U);
 }
 
 TEST_F(UplinkTest, GoesWhereItIsSent) {
@@ -162,7 +162,7 @@ TEST_F(UplinkTest, GoesWhereItIsSent) {
   make(controller);
   ASSERT_TRUE(soon([&] { return !leader.reports.empty(); }));
   EXPECT_EQ(leader.requests.size(), 1U);
-  EXPECT_TRUE(uplink->picture().open);
+  EXPECT_TRUE(uplink->snapshot().open);
   leader.held->abort();
   controller.answer.reset();
   ASSERT_TRUE(soon([&] { return !controller.reports.empty(); })) << "asks the first one again";
@@ -175,7 +175,7 @@ TEST_F(UplinkTest, ComesBackIfNobodyIsThere) {
       .headers = {{"Location", "http://127.0.0.1:" + std::to_string(leader->server->port())}}};
   leader.reset();
   make(controller);
-  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 1; }));
+  ASSERT_TRUE(soon([&] { return uplink->snapshot().failed > 1; }));
   controller.answer.reset();
   ASSERT_TRUE(soon([&] { return !controller.reports.empty(); }));
 }
@@ -185,15 +185,15 @@ TEST_F(UplinkTest, CirclesEnd) {
       .status = 307,
       .headers = {{"Location", "http://127.0.0.1:" + std::to_string(controller.server->port())}}};
   make(controller, {.backoff_min = 10s});
-  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 0; }));
-  EXPECT_NE(uplink->picture().trouble.find("307"), std::string::npos);
+  ASSERT_TRUE(soon([&] { return uplink->snapshot().failed > 0; }));
+  EXPECT_NE(uplink->snapshot().trouble.find("307"), std::string::npos);
 }
 
 TEST_F(UplinkTest, SaysWhyItCannotReport) {
   controller.answer = net::HttpResponse{.status = 403, .body = "somebody is not an account\n"};
   make(controller);
-  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 2; }));
-  EXPECT_EQ(uplink->picture().trouble, "the controller answers 403: somebody is not an account");
+  ASSERT_TRUE(soon([&] { return uplink->snapshot().failed > 2; }));
+  EXPECT_EQ(uplink->snapshot().trouble, "the controller answers 403: somebody is not an account");
   EXPECT_NE(lines.find("cannot report"), std::string::npos);
   EXPECT_EQ(lines.find("cannot report"), lines.rfind("cannot report")) << "once: " << lines;
 }
@@ -211,7 +211,7 @@ TEST_F(UplinkTest, SaysNothingWhileItIsNotAlive) {
 
 TEST_F(UplinkTest, AControllerThatSaysNothingIsLeft) {
   make(controller, {.silence = 50ms});
-  ASSERT_TRUE(soon([&] { return uplink->picture().opened >= 2; }));
+  ASSERT_TRUE(soon([&] { return uplink->snapshot().opened >= 2; }));
 }
 
 struct Secure {
@@ -224,7 +224,7 @@ struct Secure {
     std::ofstream(ca) << pair.certificate_pem;
     std::ofstream(token) << "secret";
   }
-  // https, and nothing else, with a token.
+  // https only, with a token.
   [[nodiscard]] UplinkOptions options() const {
     UplinkOptions options{.token_file = token, .ca_file = ca, .server_name = "stowage.stowage.svc"};
     options.controller = {.tls = true, .host = "127.0.0.1"};
@@ -248,9 +248,9 @@ TEST_F(UplinkTest, ATokenNeverLeavesTlsBecauseOfARedirect) {
   Secure secure(loop, folder, "stowage.stowage.svc");
   secure.send_on_to(local_url(controller, false));  // even to loopback
   make(secure.controller, secure.options());
-  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 1; }));
-  EXPECT_NE(uplink->picture().trouble.find("not encrypted"), std::string::npos)
-      << uplink->picture().trouble;
+  ASSERT_TRUE(soon([&] { return uplink->snapshot().failed > 1; }));
+  EXPECT_NE(uplink->snapshot().trouble.find("not encrypted"), std::string::npos)
+      << uplink->snapshot().trouble;
   EXPECT_TRUE(controller.requests.empty()) << "nothing came, and no token";
 }
 
@@ -258,10 +258,10 @@ TEST_F(UplinkTest, ARedirectGoesToAServerThatTheAuthorityKnows) {
   const net::testing::TemporaryFolder folder;
   const net::testing::TemporaryFolder other;
   Secure secure(loop, folder, "stowage.stowage.svc");
-  Secure stranger(loop, other, "stowage.stowage.svc");  // the name, but signed by itself
+  Secure stranger(loop, other, "stowage.stowage.svc");  // the right name, but self-signed
   secure.send_on_to(local_url(stranger.controller, true));
   make(secure.controller, secure.options());
-  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 1; }));
+  ASSERT_TRUE(soon([&] { return uplink->snapshot().failed > 1; }));
   EXPECT_TRUE(stranger.controller.requests.empty()) << "no token to a stranger";
 }
 
@@ -285,13 +285,13 @@ TEST_F(UplinkTest, WithoutTlsNothingLeavesTheMachine) {
     ASSERT_TRUE(url) << row.url;
     EXPECT_EQ(may_report_to(*url).has_value(), row.allowed) << row.url;
   }
-  // Sent there by a server on loopback, which had no TLS itself.
+  // Redirected by a server on loopback without TLS.
   controller.answer =
       net::HttpResponse{.status = 307, .headers = {{"Location", "http://192.0.2.1:10362"}}};
   make(controller);
-  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 0; }));
-  EXPECT_NE(uplink->picture().trouble.find("plain HTTP is for loopback"), std::string::npos)
-      << uplink->picture().trouble;
+  ASSERT_TRUE(soon([&] { return uplink->snapshot().failed > 0; }));
+  EXPECT_NE(uplink->snapshot().trouble.find("plain HTTP is for loopback"), std::string::npos)
+      << uplink->snapshot().trouble;
 }
 
 TEST_F(UplinkTest, ReadsItsFilesForEveryStream) {
@@ -311,8 +311,8 @@ TEST_F(UplinkTest, ReadsItsFilesForEveryStream) {
   UplinkOptions options{.token_file = token, .ca_file = ca, .server_name = "stowage.stowage.svc"};
   options.controller = {.tls = true, .host = "127.0.0.1"};
   make(secure, options);
-  ASSERT_TRUE(soon([&] { return uplink->picture().failed > 0; }));
-  EXPECT_NE(uplink->picture().trouble.find(token), std::string::npos);
+  ASSERT_TRUE(soon([&] { return uplink->snapshot().failed > 0; }));
+  EXPECT_NE(uplink->snapshot().trouble.find(token), std::string::npos);
   write(token, "first\n");
   ASSERT_TRUE(soon([&] { return !secure.reports.empty(); }));
   EXPECT_EQ(net::find_header(secure.requests.back().headers, "authorization"), "Bearer first");

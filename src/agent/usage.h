@@ -1,5 +1,5 @@
-// How much of each card's memory the containers of the node really use: processes on the card, by
-// the containers that they belong to.
+// The memory of each card that the containers of the node really use: the processes on the card,
+// grouped by container.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace stowage::agent {
 
 struct Usage {
-  ContainerName who;  // empty: processes of no container that is known
+  ContainerName who;  // empty: processes of no known container
   std::string card;
-  std::int64_t memory_mib = 0;  // of processes whose memory the driver tells
+  std::int64_t memory_mib = 0;  // of processes whose memory the driver reports
   std::int64_t processes = 0;
   friend bool operator==(const Usage&, const Usage&) = default;
 };
 
-// In the order of containers and cards. `owner` says whose a process is; null: nobody knows.
+// Sorted by container and card. `owner` returns the container of a process; null: unknown.
 using ProcessOwner = std::function<const ContainerName*(std::uint32_t pid)>;
 [[nodiscard]] std::vector<Usage> usage_of(const std::vector<gpu::CardSample>& samples,
                                           const ProcessOwner& owner);

@@ -1,6 +1,5 @@
-// Pauses that double from `min` to `max`, or stay at `min` if that is more. A plain value of two
-// numbers and a position: no clock and no randomness. Who wants jitter gives what next() returns
-// to with_jitter(), with a number of its own.
+// Pauses that double from `min` to `max`, or stay at `min` if it is larger. A plain value without
+// clock or randomness. For jitter, pass the result of next() to with_jitter() with a random number.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +15,13 @@ class Backoff {
 
   constexpr Backoff(Duration min, Duration max) : min_(min), max_(std::max(min, max)), next_(min) {}
 
-  // The pause to take now. The one after it is twice as long.
+  // The pause to take now. The following one is twice as long.
   constexpr Duration next() {
     const Duration pause = next_;
     next_ = std::min(max_, next_ * 2);
     return pause;
   }
-  // What next() would return.
+  // The result of next(), without advancing.
   [[nodiscard]] constexpr Duration peek() const { return next_; }
   // The next pause is `min` again.
   constexpr void reset() { next_ = min_; }
@@ -42,7 +41,7 @@ class Backoff {
   Duration next_;
 };
 
-// The pause spread by a quarter up and down, so that many clients do not come back at once.
+// The pause changed by up to a quarter up or down, so that many clients do not return at once.
 // unit: from 0 to 1.
 [[nodiscard]] inline Backoff::Duration with_jitter(Backoff::Duration pause, double unit) {
   const double factor = 0.75 + 0.5 * unit;

@@ -33,7 +33,7 @@ std::optional<std::string> base64_decode(std::string_view text, Base64Blanks bla
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3);
   std::uint32_t group = 0;
-  std::size_t letters = 0;  // of the whole text, without padding
+  std::size_t letters = 0;  // characters without padding
   std::size_t padding = 0;
   for (const char c : text) {
     if (blanks == Base64Blanks::skip && is_blank(c)) continue;

@@ -10,10 +10,10 @@ namespace stowage::base {
 
 [[nodiscard]] std::string base64_encode(std::string_view bytes);
 
-// skip: spaces, tabs and line breaks are passed over, as kubeconfig files wrap long values.
-// refuse: they are characters like any other, as in a field of the API.
+// skip: spaces, tabs and line breaks are ignored; kubeconfig files wrap long values.
+// refuse: they are invalid characters, as in a field of the API.
 enum class Base64Blanks : std::uint8_t { skip, refuse };
-// Unset if the text has any other character, or is cut short.
+// Unset if the text has an invalid character or is truncated.
 [[nodiscard]] std::optional<std::string> base64_decode(std::string_view text,
                                                        Base64Blanks blanks = Base64Blanks::skip);
 

@@ -14,7 +14,7 @@ TEST(Base64, EncodesTheVectorsOfTheStandard) {
   EXPECT_EQ(base64_encode("foobar"), "Zm9vYmFy");
 }
 
-TEST(Base64, PassesOverBlanksUnlessToldNotTo) {
+TEST(Base64, SkipsBlanksUnlessRefused) {
   for (const char* text : {"Zm9v\nYmFy\n", " Zm9vYmFy", "Zm9v\tYmFy", "Zm9vYmFy\r\n"}) {
     EXPECT_EQ(base64_decode(text).value_or("?"), "foobar");
     EXPECT_FALSE(base64_decode(text, Base64Blanks::refuse)) << text;

@@ -1,5 +1,5 @@
-// STOWAGE_CHECK: invariants of our own logic. Always on; prints and aborts. Input from outside
-// never reaches one: it is validated first and answered with an Error or a Reason.
+// STOWAGE_CHECK: invariants of our own logic. Always enabled; prints a message and aborts. External
+// input never triggers one: it is validated first and answered with an Error or a Reason.
 #pragma once
 
 namespace stowage::base {

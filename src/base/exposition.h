@@ -1,4 +1,4 @@
-// The text format in which Prometheus reads metrics.
+// The Prometheus text format for metrics.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Exposition {
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
   enum class Type : std::uint8_t { counter, gauge, histogram };
 
-  // Begins a family of samples. Requires: a name that was not begun before.
+  // Starts a family of samples. Requires: a new name.
   void family(std::string_view name, Type type, std::string_view help);
   void sample(double value, const Labels& labels = {});
   void sample(std::uint64_t value, const Labels& labels = {});
@@ -23,10 +23,10 @@ class Exposition {
   void counter(std::string_view name, std::string_view help, std::uint64_t value);
   void gauge(std::string_view name, std::string_view help, double value);
 
-  // A family of one distribution. Requires: as many counts as bounds, and one more for what is
-  // beyond the last; each counts what is not in those before it.
+  // A family of one histogram. Requires: one count per bound, and one more for values beyond the
+  // last bound. Each count excludes the buckets before it.
   struct Distribution {
-    std::span<const double> bounds;  // upper, growing
+    std::span<const double> bounds;  // upper bounds, ascending
     std::span<const std::uint64_t> counts;
     double sum = 0;
   };

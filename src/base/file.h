@@ -1,5 +1,5 @@
-// Whole files, read and written in one step. Blocks until it is done, so it is for small files, for
-// programs that have nothing else to do, and never for pipes that others keep open.
+// Reads and writes whole files in one step. Blocks until done, so use it for small files and in
+// programs without other work, and never for pipes that others keep open.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace stowage::base {
 
-// For callers that say in their own words what went wrong.
+// For callers with their own error messages.
 struct FileError {
   enum class Kind : std::uint8_t { open, read, too_large };
   Kind kind = Kind::open;
@@ -19,17 +19,17 @@ struct FileError {
 };
 using FileText = tl::expected<std::string, FileError>;
 
-// The bytes from here to the end; too_large if there are more than so many.
+// The remaining bytes; too_large if there are more than `bytes_max`.
 [[nodiscard]] FileText try_read_stream(std::FILE* in, std::size_t bytes_max);
 [[nodiscard]] FileText try_read_file(const std::string& path, std::size_t bytes_max);
 
-// No configuration, token or certificate is larger.
+// The largest accepted configuration, token or certificate.
 inline constexpr std::size_t kSmallFileBytes = std::size_t{4} << 20U;
 // The file's bytes, or "cannot read PATH: No such file or directory", "PATH is larger than 4 MiB".
 [[nodiscard]] Result<std::string> read_file(const std::string& path,
                                             std::size_t bytes_max = kSmallFileBytes);
 
-// Creates or replaces the file. A full disk is an error like any other.
+// Creates or replaces the file. A full disk is reported as an error.
 [[nodiscard]] Status write_file(const std::string& path, const std::string& text);
 
 }  // namespace stowage::base

@@ -1,4 +1,5 @@
-// A moment, handed into the engine from outside: nanoseconds since an epoch that the caller picks.
+// A point in time that the caller passes to the engine: nanoseconds since an epoch that the caller
+// chooses.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// Writes JSON text, indented by two blanks for people or compact for machines. Commas, escapes and
-// nesting are its business; that keys stand in objects and are not repeated is the caller's.
+// Writes JSON text, indented by two blanks or compact. It adds commas, escapes and nesting. The
+// caller must write keys only in objects and never repeat them.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,21 @@ class JsonWriter {
   JsonWriter& end_array();
   JsonWriter& key(std::string_view name);
 
-  // Bytes that are not UTF-8 become U+FFFD, so that the text can always be read back.
+  // Bytes that are not UTF-8 become U+FFFD, so that the text is always valid.
   JsonWriter& value(std::string_view text);
   JsonWriter& value(std::int32_t number) { return value(std::int64_t{number}); }
   JsonWriter& value(std::int64_t number);
   JsonWriter& value(std::uint64_t number);
-  // With that many digits after the point. Unset, infinite and not-a-number become null.
+  // With this many decimals. Unset, infinite and NaN become null.
   JsonWriter& value(std::optional<double> number, int decimals);
-  // Not named value(): a pointer to characters would rather become a bool than a string_view.
+  // Not named value(), because a char pointer would convert to bool rather than to string_view.
   JsonWriter& boolean(bool truth);
   JsonWriter& null();
-  // A value that is JSON already. Requires: it is.
+  // A value that is already JSON. Requires: valid JSON.
   JsonWriter& raw(std::string_view json);
 
-  // The finished text, indented with a final newline. Requires: everything that was begun has
-  // ended.
+  // The finished text; if indented, with a final newline. Requires: all objects and arrays are
+  // closed.
   [[nodiscard]] std::string take();
 
  private:
@@ -57,7 +57,7 @@ class JsonWriter {
 // The text between the quotes of a JSON string.
 [[nodiscard]] std::string json_escaped(std::string_view text);
 
-// Length of the well-formed UTF-8 sequence at the beginning of the text, or 0 if there is none.
+// Length of the well-formed UTF-8 sequence at the start of the text, or 0 if there is none.
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 [[nodiscard]] bool is_utf8(std::string_view text);
 

@@ -62,7 +62,7 @@ RC_GTEST_PROP(JsonWriter, EveryTextCanBeReadBack, (const std::string& text)) {
   RC_ASSERT(JsonCheck::valid(json.take()));
 }
 
-TEST(Utf8, IsToldFromOtherBytes) {
+TEST(Utf8, IsDistinguishedFromOtherBytes) {
   EXPECT_TRUE(is_utf8("") && is_utf8("a") && is_utf8("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x9A\xA2"));
   for (const char* text :
        {"\xFF", "a\xC3", "\x80", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80"}) {

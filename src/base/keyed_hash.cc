@@ -33,7 +33,7 @@ struct State {
   }
 };
 
-// Up to eight bytes, the first one lowest.
+// Up to eight bytes, little-endian.
 std::uint64_t word_of(std::string_view bytes) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -1,5 +1,5 @@
-// SipHash-2-4: a hash of 64 bits under a key. Who does not know the key cannot find two texts with
-// the same hash, so it may stand for a text that somebody else would like to exchange.
+// SipHash-2-4: a keyed 64-bit hash. Without the key, an attacker cannot find two texts with the
+// same hash, so the hash can represent an untrusted text.
 #pragma once
 
 #include <array>

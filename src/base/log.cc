@@ -46,7 +46,7 @@ void append_value(std::string& out, std::string_view value) {
   out += '"';
 }
 
-// A message is ours, but what it quotes may not be: it stays on its line.
+// A message may quote untrusted text, so it is kept on one line.
 void append_message(std::string& out, std::string_view message) {
   for (const char c : message) out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
 }
@@ -55,11 +55,11 @@ constexpr const char* kLevels[] = {"debug", "info", "warn", "error"};
 
 }  // namespace
 
-const char* to_word(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
+const char* to_string(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
 
 Result<LogLevel> parse_log_level(std::string_view word) {
   for (const auto level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error}) {
-    if (word == to_word(level)) return level;
+    if (word == to_string(level)) return level;
   }
   return fail(fmt::format("unknown log level \"{}\": debug, info, warn or error", word));
 }
@@ -86,13 +86,13 @@ void Log::line(LogLevel level, std::string_view message, std::initializer_list<L
     JsonWriter json(JsonWriter::Style::compact);
     json.begin_object();
     json.key("time").value(time);
-    json.key("level").value(to_word(level));
+    json.key("level").value(to_string(level));
     json.key("message").value(message);
     for (const auto& field : fields) json.key(field.key).value(field.value);
     json.end_object();
     text = json.take();
   } else {
-    text = fmt::format("{} {:<5} ", time, to_word(level));
+    text = fmt::format("{} {:<5} ", time, to_string(level));
     append_message(text, message);
     for (const auto& field : fields) {
       text += ' ';

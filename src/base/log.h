@@ -3,8 +3,8 @@
 //   2026-11-15T08:03:23.000123Z info  pod bound pod=ns/a node=n1
 //   {"time":"2026-11-15T08:03:23.000123Z","level":"info","message":"pod bound","pod":"ns/a"}
 //
-// Any thread may log; a line is written whole. The level can be changed while the program runs.
-// Values are escaped, so that no value can forge a line. Secrets are never passed in here.
+// Any thread may log; each line is written as a whole. The level can be changed at run time. Values
+// are escaped, so that no value can forge a line. Callers never pass secrets.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ enum class LogFormat : std::uint8_t { text, json };
 
 [[nodiscard]] Result<LogLevel> parse_log_level(std::string_view word);
 [[nodiscard]] Result<LogFormat> parse_log_format(std::string_view word);
-[[nodiscard]] const char* to_word(LogLevel level);
+[[nodiscard]] const char* to_string(LogLevel level);
 
 struct LogField {
   std::string_view key;
@@ -36,8 +36,8 @@ class Log {
   struct Options {
     LogLevel level = LogLevel::info;
     LogFormat format = LogFormat::text;
-    std::function<void(std::string_view)> write;  // a whole line; empty: to standard error
-    std::function<std::int64_t()> unix_micros;    // the time; empty: the system's clock
+    std::function<void(std::string_view)> write;  // gets a whole line; empty: standard error
+    std::function<std::int64_t()> unix_micros;    // the time; empty: the system clock
   };
   Log();
   explicit Log(Options options);

@@ -55,9 +55,9 @@ TEST(Log, TheLevelDecidesAndCanChange) {
   EXPECT_EQ(out.lines.size(), 1U);
 }
 
-TEST(Log, WordsOfLevelsAndFormats) {
+TEST(Log, NamesOfLevelsAndFormats) {
   for (const auto level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error}) {
-    EXPECT_EQ(parse_log_level(to_word(level)).value(), level);
+    EXPECT_EQ(parse_log_level(to_string(level)).value(), level);
   }
   EXPECT_FALSE(parse_log_level("loud"));
   EXPECT_EQ(parse_log_format("json").value(), LogFormat::json);

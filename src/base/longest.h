@@ -1,10 +1,9 @@
-// The longest of many times, of the last minute or two: what a metric of pauses shows. Older ones
-// are forgotten, so that a slow start does not hide what comes later.
+// The longest of many durations within the last minute or two, for metrics of pauses. Older values
+// are dropped, so that a slow start does not hide later ones.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 
 namespace stowage::base {
 

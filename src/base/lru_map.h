@@ -1,6 +1,5 @@
-// A map with text keys that holds at most so many entries: the one that was not used for the
-// longest time gives way to a new one. All operations take constant time; values keep their
-// addresses.
+// A map with text keys and a maximum size: a new entry replaces the least recently used one. All
+// operations take constant time; values keep their addresses.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ class LruMap {
  public:
   explicit LruMap(std::size_t size_max) : size_max_(size_max == 0 ? 1 : size_max) {}
 
-  // Null if it is not there. Counts as a use. Valid until the entry goes.
+  // Null if absent. Counts as a use. Valid until the entry is removed.
   Value* find(std::string_view key) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return nullptr;
@@ -25,13 +24,13 @@ class LruMap {
     return &found->second->second;
   }
 
-  // The same, and does not count as a use.
+  // The same, but does not count as a use.
   Value* peek(std::string_view key) {
     const auto found = by_key_.find(key);
     return found == by_key_.end() ? nullptr : &found->second->second;
   }
 
-  // Replaces what is there.
+  // Replaces an existing entry.
   Value& put(std::string key, Value value) {
     erase(key);
     if (entries_.size() >= size_max_) {
@@ -46,14 +45,14 @@ class LruMap {
   void erase(std::string_view key) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return;
-    const auto entry = found->second;  // owns the key that the index looks at
+    const auto entry = found->second;  // owns the key that the index refers to
     by_key_.erase(found);
     entries_.erase(entry);
   }
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
-  // The last used first.
+  // The most recently used first.
   using Entries = std::list<std::pair<const std::string, Value>>;
   [[nodiscard]] Entries& entries() { return entries_; }
   [[nodiscard]] const Entries& entries() const { return entries_; }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kLongest = 256;
 
-// Letters added, left out or replaced, and neighbours that changed places.
+// Characters that are inserted, removed or replaced, and adjacent characters that are swapped.
 std::size_t edits_between(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -1,4 +1,4 @@
-// What somebody may have meant who typed a word that does not exist.
+// Suggests the word that a user may have meant by an unknown word.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace stowage::base {
 
-// The candidate with the fewest single-letter edits to the word, the first of equals; empty if all
-// need more than a slip of the hand (neighbours that changed places are one edit): one edit of a
-// word below 4 letters, two below 12, else three. Words of more than 256 letters have none.
+// The candidate with the fewest single-character edits to the word, the first of equals. A swap of
+// adjacent characters is one edit. Empty if all candidates need more than one edit for a word below
+// 4 characters, two below 12, else three. Words of more than 256 characters have no candidate.
 [[nodiscard]] std::string nearest(std::string_view word,
                                   const std::vector<std::string>& candidates);
 

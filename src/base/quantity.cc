@@ -17,7 +17,7 @@ __extension__ typedef unsigned __int128 UnsignedWide;
 constexpr int kNanoDigits = 9;
 constexpr Wide kNano = 1'000'000'000;
 constexpr Wide kMilliInNano = 1'000'000;
-// Where amounts saturate: 1e29 units, far beyond what 64 bits hold.
+// Amounts saturate at 1e29 units, far beyond 64 bits.
 constexpr int kMostDigits = 38;
 constexpr std::size_t kMaxText = 256;
 constexpr int kMaxExponent = 1'000'000;
@@ -29,7 +29,7 @@ constexpr UnsignedWide power_of_ten(int exponent) {
 }
 constexpr UnsignedWide kMost = power_of_ten(kMostDigits);
 
-// What stands after the digits: a power of ten or a power of 1024.
+// The suffix after the digits: a power of ten or a power of 1024.
 struct Scale {
   int ten = 0;
   int kibi = 0;
@@ -47,7 +47,7 @@ constexpr Suffix kSuffixes[] = {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The suffix or exponent. False if it is neither.
+// Parses the suffix or exponent. False if it is neither.
 bool read_scale(std::string_view text, Scale& scale) {
   const auto* known = std::find_if(std::begin(kSuffixes), std::end(kSuffixes),
                                    [&](const Suffix& suffix) { return suffix.text == text; });
@@ -64,7 +64,7 @@ bool read_scale(std::string_view text, Scale& scale) {
   int exponent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
   if (end != text.data() + text.size()) return false;
-  // Farther than this from zero, all amounts saturate or round alike.
+  // Beyond this, all amounts saturate or round to the same value.
   if (error == std::errc::result_out_of_range)
     exponent = text[0] == '-' ? -kMaxExponent : kMaxExponent;
   else if (error != std::errc())
@@ -92,7 +92,7 @@ UnsignedWide long_amount(std::string_view text, Scale scale) {
   }
   if (digits.empty()) return 0;
   for (int i = 0; i < scale.kibi; ++i) times_kibi(digits);
-  const int whole = static_cast<int>(digits.size()) + scale.ten;  // digits before the point
+  const int whole = static_cast<int>(digits.size()) + scale.ten;  // digits before the decimal point
   if (whole > kMostDigits) return kMost;
   UnsignedWide amount = 0;
   for (int i = 0; i < whole; ++i) {
@@ -130,7 +130,7 @@ std::string digits_of(UnsignedWide amount) {
   return text;
 }
 
-// Away from zero, as the API's own type rounds.
+// Rounds away from zero, like the API's own type.
 Wide divided(Wide nano, Wide unit) {
   const Wide whole = nano / unit;
   const Wide rest = nano % unit;
@@ -159,7 +159,7 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   int digits = 0;
   int after_point = 0;
   bool point = false;
-  std::uint64_t value = 0;  // of the digits, as long as they are few
+  std::uint64_t value = 0;  // of the digits, while they are few
   for (; at < text.size() && (is_digit(text[at]) || text[at] == '.'); ++at) {
     if (text[at] == '.') {
       if (point) return wrong();

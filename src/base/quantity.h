@@ -1,5 +1,5 @@
-// Kubernetes quantities ("250m", "1.5Gi", "1e3"), exact: an integer number of nano-units,
-// saturating where the API's own type does. No floating point.
+// Kubernetes quantities ("250m", "1.5Gi", "1e3"), exact: an integer number of nano-units that
+// saturates where the API's own type does. No floating point.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Quantity {
   // Rounded up, as Kubernetes does; an error that names the amount if it does not fit 64 bits.
   [[nodiscard]] Result<std::int64_t> units() const;
   [[nodiscard]] Result<std::int64_t> milli() const;
-  // True for whole numbers; extended resources must be whole.
+  // True for integers; extended resources must be integers.
   [[nodiscard]] bool whole() const;
   [[nodiscard]] bool negative() const { return nano_ < 0; }
   [[nodiscard]] bool zero() const { return nano_ == 0; }

@@ -90,7 +90,7 @@ TEST(Quantity, ParsesWhatIsTooLargeAndRefusesToCountIt) {
             "100000000000000000000000000000 or more is beyond what can be counted; the most is "
             "9223372036854775807");
   EXPECT_EQ(*Quantity::parse("1e30"), *Quantity::parse("1e40"));
-  // A number of units that fits may have too many thousandths.
+  // The number of units fits 64 bits, but the number of milli-units does not.
   EXPECT_TRUE(Quantity::parse("9223372036854775807")->units());
   EXPECT_FALSE(Quantity::parse("9223372036854775807")->milli());
 }
@@ -150,7 +150,7 @@ RC_GTEST_PROP(Quantity, ARoundedAmountIsNeverBelowTheAmount, (std::uint32_t nano
 }
 
 RC_GTEST_PROP(Quantity, LeadingZerosChangeNothing, (std::uint32_t number)) {
-  // Twenty zeros in front take the road for long numbers.
+  // Twenty leading zeros force the code path for long numbers.
   const auto suffix = *rc::gen::element<std::string>("", "n", "m", "k", "E", "Ki", "Gi", "Ei",
                                                      "e-30", "e-7", "e5", "e12", "e25", "e80");
   const auto digits = std::to_string(number);

@@ -9,8 +9,8 @@
 
 namespace stowage {
 
-// What went wrong, in words for a person: lower case, no final period, names the object and the
-// value, says what to do when that is known.
+// An error message for people: lower case, no final period. It names the object and the value, and
+// says what to do if that is known.
 struct Error {
   std::string message;
   friend bool operator==(const Error&, const Error&) = default;
@@ -30,15 +30,21 @@ using Status = Result<void>;
 
 }  // namespace stowage
 
-// NOLINTBEGIN(bugprone-macro-parentheses): `name` is the name of a new variable.
+// NOLINTBEGIN(bugprone-macro-parentheses): `name` and `target` name variables.
 // Evaluates `expr` (a Result) into a new variable `name`, or returns its error to the caller.
 #define STOWAGE_TRY(name, expr)                                                  \
   auto name##_result = (expr);                                                   \
   if (!name##_result) return ::tl::unexpected(std::move(name##_result).error()); \
   auto name = std::move(*name##_result)
-// NOLINTEND(bugprone-macro-parentheses)
+// The same into an existing variable.
+#define STOWAGE_TRY_ASSIGN(target, expr)                        \
+  if (auto stowage_result = (expr); !stowage_result)            \
+    return ::tl::unexpected(std::move(stowage_result).error()); \
+  else                                                          \
+    target = std::move(*stowage_result)
 
 // The same for a Status, which has no value.
 #define STOWAGE_TRY_VOID(expr)                       \
   if (auto stowage_status = (expr); !stowage_status) \
   return ::tl::unexpected(std::move(stowage_status).error())
+// NOLINTEND(bugprone-macro-parentheses)

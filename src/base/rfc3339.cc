@@ -48,7 +48,7 @@ std::array<char, 20> chars_of(const Civil& time) {
   return text;
 }
 
-// Takes parts off the front of a text. What is not there makes it bad, and all later parts 0.
+// Takes parts off the front of a text. A missing part sets an error, and all later parts are 0.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -70,7 +70,7 @@ class Reader {
     }
     return value;
   }
-  // The decimals behind a point, at least one; those beyond the ninth are dropped.
+  // The decimals after the point, at least one; those beyond the ninth are dropped.
   std::int32_t nanos() {
     std::int32_t value = 0;
     int count = 0;
@@ -95,7 +95,7 @@ class Reader {
   bool good_ = true;
 };
 
-// "Z", "+02:00" or "-07:30": seconds east of Greenwich.
+// "Z", "+02:00" or "-07:30": seconds east of UTC.
 int take_offset(Reader& in, const Rfc3339Rules& rules) {
   if (in.take('Z') || in.take('z')) return 0;
   const bool west = in.take('-');

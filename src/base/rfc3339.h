@@ -1,5 +1,5 @@
-// Times as RFC 3339 writes them, "2006-01-02T15:04:05Z": what the Kubernetes API calls Time, and
-// with six decimals MicroTime. Pure: no clock is read.
+// Times in RFC 3339 format, "2006-01-02T15:04:05Z": Time of the Kubernetes API, and with six
+// decimals MicroTime. Pure: no clock is read.
 #pragma once
 
 #include <array>
@@ -11,19 +11,19 @@
 namespace stowage::base {
 
 inline constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
-// The first second of the years 1 and 10000: a Time lies between them.
+// The first second of the years 1 and 10000; a Time is between them.
 inline constexpr std::int64_t kFirstTimeSecond = -62'135'596'800;
 inline constexpr std::int64_t kEndTimeSecond = 253'402'300'800;
 
-// "2006-01-02T15:04:05Z". A year of more than four digits is written as it is.
+// "2006-01-02T15:04:05Z". A year with more than four digits is written in full.
 [[nodiscard]] std::string format_rfc3339(std::int64_t unix_seconds);
 // "2006-01-02T15:04:05.000000Z".
 [[nodiscard]] std::string format_rfc3339_micros(std::int64_t unix_micros);
-// The same as format_rfc3339() without allocating. Requires: the year is one of 0 to 9999.
+// The same as format_rfc3339(), without allocation. Requires: a year from 0 to 9999.
 [[nodiscard]] std::array<char, 20> rfc3339_chars(std::int64_t unix_seconds);
 
-// What a reader takes, beside what RFC 3339 says: T and Z may be small letters, and any number of
-// decimals is read, of which nine count.
+// What the parser accepts beyond RFC 3339. T and Z may be in lower case, and any number of decimals
+// is accepted, of which nine count.
 struct Rfc3339Rules {
   int first_year = 0;
   int last_year = 9999;
@@ -35,7 +35,7 @@ struct UnixTime {
   std::int32_t nanos = 0;  // of the second, not negative
   friend bool operator==(UnixTime, UnixTime) = default;
 };
-// Since 1970. The second 60 is the first of the next minute. Unset if the text is no such time.
+// Since 1970. Second 60 is the first second of the next minute. Unset if the text is not valid.
 [[nodiscard]] std::optional<UnixTime> parse_rfc3339(std::string_view text,
                                                     const Rfc3339Rules& rules);
 

@@ -1,4 +1,4 @@
-// An index that cannot be mistaken for another kind of index.
+// An index type that cannot be confused with other index types.
 #pragma once
 
 #include <compare>

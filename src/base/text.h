@@ -1,5 +1,5 @@
-// Small things that are done to texts. Letters are those of ASCII, whatever the locale; all other
-// bytes stay as they are.
+// Small text functions. Letters are ASCII letters, whatever the locale; all other bytes are
+// unchanged.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace stowage::base {
 inline constexpr std::string_view kBlanks = " \t\r\n";
 inline constexpr std::string_view kSpaces = " \t\n\v\f\r";  // as std::isspace() in the C locale
 
-// Without these characters at both ends.
+// Removes these characters from both ends.
 [[nodiscard]] constexpr std::string_view trim(std::string_view text,
                                               std::string_view blanks = kBlanks) {
   const std::size_t first = text.find_first_not_of(blanks);
@@ -34,7 +34,7 @@ inline constexpr std::string_view kSpaces = " \t\n\v\f\r";  // as std::isspace()
                     [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
-// The texts with the separator between them. Empty texts at the front leave no trace.
+// The texts joined by the separator. Leading empty texts are ignored.
 [[nodiscard]] inline std::string join(const std::vector<std::string>& texts,
                                       std::string_view separator = ", ") {
   std::string all;

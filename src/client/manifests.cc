@@ -26,8 +26,8 @@ std::size_t lines_in(std::string_view text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// The end of the object that begins at `at`, by counting brackets outside of strings; npos if it
-// has none. What lies between is judged by whoever reads it.
+// The end of the object that begins at `at`, found by counting brackets outside of strings; npos if
+// there is none. The text between is validated by its reader.
 std::size_t end_of_object(std::string_view text, std::size_t at) {
   std::size_t depth = 0;
   for (; at < text.size(); ++at) {
@@ -106,7 +106,7 @@ Status Manifests::add(const Part& part, const std::string& file) {
     objects_.push_back(std::move(place));
     return {};
   }
-  const std::string item_kind = head->kind.substr(0, head->kind.size() - 4);  // of a PodList: Pod
+  const std::string item_kind = head->kind.substr(0, head->kind.size() - 4);  // Pod for a PodList
   codec::Decoder decoder;
   auto list = decoder.list(part.json);
   if (!list) return wrong(list.error().message);
@@ -145,7 +145,7 @@ Status Manifests::add_json(const std::string& file) {
     STOWAGE_TRY_VOID(
         add({.json = text.substr(at, end - at), .document = number, .line = line}, file));
     std::size_t next = skip_blank(text, end);
-    // Documents may be parted as in YAML.
+    // Documents may be separated as in YAML.
     if (text.substr(next).starts_with("---")) next = skip_blank(text, next + 3);
     line += lines_in(text.substr(at, next - at));
     at = next;

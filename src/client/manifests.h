@@ -1,5 +1,5 @@
-// Kubernetes objects out of files: YAML or JSON, several documents in one file, lists taken apart.
-// Each object comes out as JSON text. What the files hold is bounded: 256 MiB each.
+// Reads Kubernetes objects from files: YAML or JSON, several documents in one file, lists split
+// into items. Each object is returned as JSON text. Files are limited to 256 MiB each.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace stowage::client {
 inline constexpr std::size_t kMaxManifestBytes = std::size_t{256} << 20U;
 
 struct Manifest {
-  std::string kind;       // e.g. "Pod"; of an element of a PodList also where the element has none
-  std::string_view json;  // one object; lives as long as its Manifests
+  std::string kind;       // e.g. "Pod"; also for an item of a PodList that has no kind itself
+  std::string_view json;  // one object; valid as long as its Manifests
   std::string file;
   std::size_t document = 0;  // in the file, from 1
   std::size_t line = 0;      // where the object begins, from 1; 0: not known
@@ -27,8 +27,8 @@ struct Manifest {
   [[nodiscard]] std::string place() const;
 };
 
-// What one file holds, and the texts that the objects are views of.
-// Can be moved, not copied: the objects point into its own texts.
+// The objects of one file, and the texts that they are views of. Movable, not copyable: the objects
+// point into its texts.
 class Manifests {
  public:
   Manifests(Manifests&&) = default;
@@ -61,14 +61,14 @@ class Manifests {
 
   Manifests() = default;
 
-  std::deque<std::string> texts_;  // never moved, since objects_ point into them
+  std::deque<std::string> texts_;  // elements never move, because objects_ points into them
   std::vector<Manifest> objects_;
 };
 
 // Reads at most `max_bytes`; "-" is the standard input. Errors name the file.
 [[nodiscard]] Result<std::string> read_input(const std::string& file, std::size_t max_bytes);
 
-// True if the text is to be read as JSON: it begins with an object whose first key is in quotes.
+// Whether the text is read as JSON: it begins with an object whose first key is quoted.
 [[nodiscard]] bool looks_like_json(std::string_view text);
 
 }  // namespace stowage::client

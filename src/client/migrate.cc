@@ -51,7 +51,7 @@ Result<std::vector<Tree>> trees_of(std::string_view text, const std::string& fil
   return trees;
 }
 
-// What the document is, if it is something that can be migrated.
+// The kind of the document, if it can be migrated.
 std::optional<Source> source_of(const Tree& tree) {
   const std::string kind = tree.text_at("kind");
   const std::string version = tree.text_at("apiVersion");
@@ -61,7 +61,7 @@ std::optional<Source> source_of(const Tree& tree) {
   }
   if (!kind.empty()) return std::nullopt;
   const bool policy = tree.find("predicates") != nullptr || tree.find("priorities") != nullptr;
-  // One extender by itself, as READMEs show it.
+  // A single extender, as READMEs show it.
   if (!policy && tree.find("urlPrefix") != nullptr) {
     Tree list{.kind = Tree::Kind::array, .elements = {tree}};
     Tree config{.kind = Tree::Kind::object};
@@ -84,7 +84,7 @@ void find_sources(const std::vector<Tree>& trees, const std::string& file,
       if (data == nullptr) continue;
       for (const auto& [key, value] : data->fields) {
         const auto inside = trees_of(value.scalar, fmt::format("{} (data.{})", file, key));
-        if (!inside) continue;  // something else is kept there
+        if (!inside) continue;  // it contains something else
         for (const Tree& entry : *inside) {
           if (auto nested = source_of(entry)) found.push_back(std::move(*nested));
         }
@@ -140,7 +140,7 @@ void write_election(const Tree& config, Script& script) {
   script.out.close();
 }
 
-// Settings of v1 that are one value each, and stay as they are.
+// Settings of v1 that are single values and stay as they are.
 constexpr std::string_view kKept[] = {"parallelism",
                                       "enableProfiling",
                                       "enableContentionProfiling",
@@ -148,7 +148,7 @@ constexpr std::string_view kKept[] = {"parallelism",
                                       "podInitialBackoffSeconds",
                                       "podMaxBackoffSeconds",
                                       "delayCacheUntilActive"};
-// Read elsewhere.
+// Handled elsewhere.
 constexpr std::string_view kHandled[] = {"apiVersion",        "kind",
                                          "clientConnection",  "leaderElection",
                                          "profiles",          "extenders",
@@ -202,7 +202,7 @@ void write_settings(const Tree& config, Script& script) {
   }
 }
 
-// Settings that are arguments of plugins now, for every profile.
+// Settings that are now arguments of plugins, for every profile.
 void apply_settings(const Tree& config, ProfileDraft& draft) {
   const auto number = [&](std::string_view key) -> std::string {
     const Tree* value = config.find(key);
@@ -228,7 +228,7 @@ void apply_settings(const Tree& config, ProfileDraft& draft) {
   }
 }
 
-// Does `stowage controller` answer to that name unless its configuration says otherwise?
+// Whether `stowage controller` has a profile of that name by default.
 bool is_built_in(std::string_view name) {
   const auto profiles = scheduler::built_in_profiles();
   return std::any_of(profiles.begin(), profiles.end(),

@@ -1,9 +1,6 @@
-// The configuration of `stowage controller` that goes with a migrated one, and what has to stop
-// before both are used.
+// The configuration of `stowage controller` that matches a migrated one, and which programs must
+// stop before both are used.
 #include <algorithm>
-#include <set>
-
-#include <fmt/format.h>
 
 #include "client/migrate_parts.h"
 #include "net/address.h"
@@ -16,7 +13,7 @@ struct Old {
   std::string_view preset;
   std::string_view what;
 };
-// What answered before, and would go on choosing cards without knowing of ours.
+// Programs that would continue to choose cards without regard to our reservations.
 constexpr Old kOld[] = {
     {"elastic-gpu-scheduler",
      "the Deployment elastic-gpu-scheduler; elastic-gpu-agent stays on the nodes"},

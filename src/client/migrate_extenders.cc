@@ -20,7 +20,7 @@ constexpr std::string_view kOtherKeys[] = {"urlPrefix",        "weight",      "e
                                            "tlsConfig",        "httpTimeout", "nodeCacheCapable",
                                            "managedResources", "ignorable",   "apiVersion"};
 
-// What has been given out to extenders so far.
+// Addresses and names that are already assigned to extenders.
 struct Taken {
   bool bind = false;
   std::set<std::string> resources;
@@ -39,7 +39,7 @@ bool manages(const Tree& extender, std::string_view part) {
 }
 
 struct System {
-  std::string_view preset;  // of the controller; empty: none of those that are replaced
+  std::string_view preset;  // of the controller; empty: not a system that is replaced
   std::string_view listen;
 };
 
@@ -62,7 +62,7 @@ System system_of(const Tree& extender) {
   return {};
 }
 
-// Go's way to write a duration, as far as kube-scheduler needs it.
+// A duration as Go writes it, as far as kube-scheduler needs it.
 bool is_duration(std::string_view text) {
   if (!text.empty() && (text.front() == '+' || text.front() == '-')) text.remove_prefix(1);
   if (text.empty()) return false;
@@ -226,7 +226,7 @@ void advise(const Tree& extender, Script& script) {
   }
   const Tree* ignorable = extender.find("ignorable");
   const Tree* https = extender.find("enableHTTPS");
-  // The address is then that of the API server.
+  // Then the address is that of the API server.
   const bool behind_api = url.find(":6443/apis/") != std::string::npos;
   serve(script, {.preset = std::string(system.preset),
                  .listen = behind_api ? "127.0.0.1:8080" : listen_for(url, system.listen),

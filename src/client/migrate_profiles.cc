@@ -44,7 +44,7 @@ std::string weight_of(const Tree& entry) {
   return digits == "0" || digits.starts_with('-') ? "" : digits;
 }
 
-// A plugin that a point enables or disables, by what became of it. Unset: nothing remains.
+// A plugin that a point enables or disables, by its successor. Unset: there is none.
 void read_enabled(const Tree& entry, ProfileDraft::Point& point, ProfileDraft& draft) {
   const std::string name = name_of(entry);
   const std::string weight = weight_of(entry);
@@ -82,7 +82,7 @@ void read_disabled(const Tree& entry, ProfileDraft::Point& point) {
 }
 
 void read_point(const std::string& key, const Tree& value, bool alpha1, ProfileDraft& draft) {
-  // Before preScore had its name, it was called postFilter.
+  // preScore was formerly called postFilter.
   const bool renamed = alpha1 && same_key(key, "postFilter");
   const std::string_view name = renamed ? "preScore" : current_point(key);
   if (name.empty()) {
@@ -109,7 +109,7 @@ void read_point(const std::string& key, const Tree& value, bool alpha1, ProfileD
   }
 }
 
-// pluginConfig of a plugin that is a scoring strategy now.
+// pluginConfig of a plugin that is now a scoring strategy.
 void read_strategy(const Successor& successor, const Tree* args, ProfileDraft& draft) {
   draft.strategy(successor.strategy, args, successor.old);
 }
@@ -248,7 +248,7 @@ void read_policy(const Tree& policy, ProfileDraft& draft) {
       continue;
     }
     draft.score(successor->plugin, weight_of(entry), name);
-    // LeastAllocated is what it does anyway.
+    // LeastAllocated is the default.
     if (!successor->strategy.empty() && successor->strategy != "LeastAllocated") {
       draft.strategy(successor->strategy, ratio, name);
     }
@@ -280,7 +280,7 @@ bool names_alnair(const Tree& profile) {
 
 void write(const ProfileDraft& draft, Script& script) {
   YamlOut& out = script.out;
-  std::set<std::string> told;  // a plugin may stand at several points: once is enough
+  std::set<std::string> told;  // a plugin may appear at several points: one comment is enough
   const auto tell = [&](const Comments& comments) {
     for (const auto& words : comments) {
       if (told.insert(words).second) script.tell(words);

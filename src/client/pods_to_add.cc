@@ -16,7 +16,7 @@ namespace {
 
 using codec::JsonValue;
 
-// What matters of an object before it is known to be readable.
+// The fields that are needed before the object is known to be readable.
 struct Outline {
   std::string ns;
   std::string name;
@@ -28,8 +28,7 @@ struct Outline {
 };
 
 Status read_count(JsonValue& value, std::optional<std::int64_t>& out) {
-  STOWAGE_TRY(number, value.integer());
-  out = number;
+  STOWAGE_TRY_ASSIGN(out, value.integer());
   return {};
 }
 
@@ -55,7 +54,7 @@ Status read_counts(JsonValue& value, const codec::JsonText& text, Outline& out) 
   });
 }
 
-// As far as it can be read: `out` has the names even if the rest is wrong, where they come first.
+// Reads as far as possible: `out` has the names even if the rest is wrong, if they come first.
 Status read_outline(std::string_view json, bool counted, Outline& out) {
   codec::JsonText text;
   STOWAGE_TRY(fields, text.open(json, codec::kMaxObjectBytes));
@@ -68,7 +67,7 @@ Status read_outline(std::string_view json, bool counted, Outline& out) {
   return text.close();
 }
 
-// The kinds that make pods of a template.
+// The kinds that create pods from a template.
 bool makes_pods(std::string_view kind) {
   constexpr std::string_view kKinds[] = {"Deployment", "ReplicaSet", "ReplicationController",
                                          "StatefulSet", "Job"};
@@ -87,7 +86,7 @@ Result<std::int64_t> pods_of(const Outline& outline, bool job) {
   return count;
 }
 
-// Fills in what the API server would. The name has no namespace.
+// Fills in the fields that the API server would. The name has no namespace.
 PodToAdd complete(dialect::PodObject object, const std::string& ns, std::string name) {
   PodToAdd pod{.object = std::move(object)};
   pod.object.ns = ns;
@@ -149,10 +148,7 @@ void add_pods_of(const Manifest& manifest, PodsToAdd& out) {
     return add_unread(manifest, full, (workload ? "spec.template." : "") + object.error().message,
                       out);
   }
-  if (!workload) {
-    out.pods.push_back(complete(std::move(*object), ns, name));
-    return;
-  }
+  if (!workload) return out.pods.push_back(complete(std::move(*object), ns, name));
   const auto count = pods_of(outline, manifest.kind == "Job");
   if (!count) return add_unread(manifest, full, count.error().message, out);
   for (std::int64_t i = 0; i < *count; ++i) {

@@ -1,6 +1,6 @@
-// The pods that manifests ask for: pods as they stand, and those that a Deployment, ReplicaSet,
-// ReplicationController, StatefulSet or Job would make of its template, named name-0, name-1, ...
-// What the API server would fill in is filled in: the namespace, a name, a uid.
+// The pods that manifests ask for: pods themselves, and those that a Deployment, ReplicaSet,
+// ReplicationController, StatefulSet or Job would create from its template, named name-0, name-1,
+// ... Fields that the API server would fill in are filled in: the namespace, a name, a uid.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ inline constexpr std::size_t kMaxReplicas = 100'000;  // of one object
 struct PodToAdd {
   std::string name;  // "namespace/name"
   dialect::PodObject object;
-  std::string unread;  // why the object can not be read; empty: it was
+  std::string unread;  // why the object cannot be read; empty: it was
 };
 
 struct PodsToAdd {
   std::vector<PodToAdd> pods;
-  std::vector<std::string> passed_over;  // kinds that ask for no pod, each once
+  std::vector<std::string> passed_over;  // kinds that create no pod, each once
 };
 
-// Never fails: what can not be read is a pod with a reason. Adds to `out`.
+// Never fails: an object that cannot be read becomes a pod with a reason. Adds to `out`.
 void add_pods_of(const Manifest& manifest, PodsToAdd& out);
 
 // The same uid for the same name, in the form of a UUID.

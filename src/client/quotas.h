@@ -1,4 +1,4 @@
-// The quotas that the ConfigMaps of a cluster hold, in the forms that the controller reads.
+// Reads the quotas from the ConfigMaps of a cluster, in the formats of the controller.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace stowage::client {
 
-// Unset if none of the ConfigMaps speaks of quotas. There is no older one that could stay in force,
-// so a text that can not be read is an error.
+// Unset if none of the ConfigMaps contains quotas. A text that cannot be read is an error, because
+// there is no earlier one that could stay in effect.
 [[nodiscard]] Result<std::optional<core::Quotas>> quotas_of(
     const std::vector<codec::ConfigMap>& maps, const scheduler::QuotaOptions& options);
 

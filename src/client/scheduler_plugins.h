@@ -1,4 +1,4 @@
-// What became of the predicates, priorities and plugins of older kube-schedulers.
+// The successors of the predicates, priorities and plugins of older kube-schedulers.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct ScoreDefault {
 
 // Plugins that kube-scheduler itself has under v1.
 [[nodiscard]] bool is_current_plugin(std::string_view name);
-// Extension points of v1; compared without regard to case. Empty if unknown.
+// Extension points of v1; case-insensitive. Empty if unknown.
 [[nodiscard]] std::string_view current_point(std::string_view name);
 // Keys of the arguments of a plugin under v1; empty: it takes none.
 [[nodiscard]] std::span<const std::string_view> argument_keys(std::string_view plugin);
@@ -26,7 +26,7 @@ struct Successor {
   std::string_view old;
   std::string_view plugin;    // of v1; empty: none
   std::string_view strategy;  // the scoring strategy of NodeResourcesFit that it is now
-  std::string_view why;       // what to say about it; empty: nothing more than the plugin
+  std::string_view why;       // the explanation; empty: the plugin says enough
 };
 
 // Null if the name is not known.

@@ -1,6 +1,5 @@
 #include "client/tree.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/text.h"

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -21,18 +18,19 @@
 #include "core/explain/condition.h"
 #include "core/explain/render.h"
 #include "dialect/dialect.h"
-#include "scheduler/mailbox.h"
-#include "scheduler/roster.h"
+#include "scheduler/cluster_cache.h"
+#include "scheduler/event_queue.h"
 
 namespace stowage::client {
 namespace {
 
-// As long as kube-scheduler may take to bind a pod, with a margin (see extender/options.h).
+// The longest time that kube-scheduler may take to bind a pod, with a margin (see
+// extender/options.h).
 constexpr std::chrono::seconds kBindLimit{660};
 
-constexpr std::int64_t kUsualPods = 110;  // on a node, unless its kubelet is told otherwise
+constexpr std::int64_t kUsualPods = 110;  // default of a kubelet
 
-// Why no scheduler would look at the pod at all; empty: one would.
+// Why no scheduler would handle the pod; empty: one would.
 std::string not_for_us(const dialect::PodObject& pod) {
   if (!pod.node.empty()) {
     return fmt::format("the pod names its node itself (spec.nodeName: {}); no scheduler is asked",
@@ -52,22 +50,23 @@ std::vector<core::PolicyOptions> policies_of(const std::vector<scheduler::Profil
   policies.reserve(profiles.size());
   for (const auto& profile : profiles) {
     policies.push_back(profile.policy);
-    policies.back().picker_candidates = 0;  // nobody is asked in a rehearsal
+    policies.back().picker_candidates = 0;  // no picker is asked
   }
   return policies;
 }
 
 class Rehearsal {
  public:
-  explicit Rehearsal(const WhatIfAsk& ask)
+  explicit Rehearsal(const WhatIfRequest& ask)
       : ask_(ask),
-        roster_(ask.profiles, mailbox_, [this](const scheduler::Notice& notice) { hear(notice); },
-                {.unix_nanos = [nanos = ask.unix_nanos] { return nanos; },
-                 .now = [] { return base::Instant{}; }}),
+        cluster_cache_(ask.profiles, event_queue_,
+                       [this](const scheduler::Notice& notice) { update(notice); },
+                       {.unix_nanos = [nanos = ask.unix_nanos] { return nanos; },
+                        .now = [] { return base::Instant{}; }}),
         engine_(policies_of(ask.profiles)) {
-    mailbox_.open();
-    roster_.pre_allocations().heed(0, kBindLimit);
-    roster_.begin_pods();
+    event_queue_.open();
+    cluster_cache_.pre_allocations().enable_pre_allocations(0, kBindLimit);
+    cluster_cache_.begin_pods();
   }
 
   Result<WhatIf> run() {
@@ -109,7 +108,7 @@ class Rehearsal {
                        [&](const auto& profile) { return profile.name == name; });
   }
 
-  // Of two that have one name the first is added.
+  // Of two pods with the same name, the first is added.
   void check_names(PodsToAdd& add) {
     std::erase_if(add.pods, [&](const PodToAdd& pod) {
       if (!pod.unread.empty() || adding_.insert(pod.name).second) return false;
@@ -120,7 +119,7 @@ class Rehearsal {
     });
   }
 
-  // Nodes first: then the cards that pods name are known.
+  // Nodes first, so that the cards that pods name are known.
   Status see_cluster() {
     std::vector<codec::ConfigMap> maps;
     for (const auto& manifests : ask_.cluster) {
@@ -134,13 +133,13 @@ class Rehearsal {
           "nodes,pods,configmaps -A -o json");
     }
     STOWAGE_TRY(quotas, quotas_of(maps, ask_.quota));
-    if (quotas) tell(core::QuotaChanged{std::move(*quotas)});
+    if (quotas) handle(core::QuotaChanged{std::move(*quotas)});
     for (const auto& manifests : ask_.cluster) {
       for (const auto& object : manifests.objects()) {
-        if (object.kind == "Pod") STOWAGE_TRY_VOID(at(object, see_pod(object)));
+        if (object.kind == "Pod") STOWAGE_TRY_VOID(at(object, upsert_pod(object)));
       }
     }
-    // As the scheduler takes them: the important ones first, then in the order of the file.
+    // In the scheduler's order: by priority, then in the order of the file.
     std::stable_sort(pending_.begin(), pending_.end(),
                      [](const auto& a, const auto& b) { return a.priority > b.priority; });
     return {};
@@ -159,16 +158,16 @@ class Rehearsal {
     if (object.kind != "Node") return {};
     STOWAGE_TRY(node, decoder_.node(object.json));
     if (node.name.empty()) return fail("metadata.name: missing");
-    // What the API server and the kubelet fill in; a manifest written by hand may lack it.
+    // The API server and the kubelet fill this in; a manifest written by hand may lack it.
     if (node.allocatable.empty()) node.allocatable = node.capacity;
     node.allocatable.try_emplace("pods", base::Quantity::of(kUsualPods));
-    roster_.see_node(node);
+    cluster_cache_.upsert_node(node);
     ++out_.nodes;
     deliver();
     return {};
   }
 
-  Status see_pod(const Manifest& object) {
+  Status upsert_pod(const Manifest& object) {
     STOWAGE_TRY(pod, decoder_.pod(object.json));
     if (pod.name.empty()) return fail("metadata.name: missing");
     if (pod.ns.empty()) pod.ns = "default";
@@ -181,21 +180,21 @@ class Rehearsal {
       if (ask_.pending && not_for_us(pod).empty() && known(pod.scheduler)) {
         pending_.push_back(std::move(pod));
       } else if (!known(pod.scheduler)) {
-        roster_.see_pod(std::move(pod));  // it may carry a promise of cards
+        cluster_cache_.upsert_pod(std::move(pod));  // it may carry a pre-allocation
       }
     } else {
       if (again && there_.insert(name).second) {
         out_.notes.push_back(
             fmt::format("pod {} is on node {} already; it is not added again", name, pod.node));
       }
-      roster_.see_pod(std::move(pod));
+      cluster_cache_.upsert_pod(std::move(pod));
       ++out_.bound_pods;
     }
     deliver();
     return {};
   }
 
-  void hear(const scheduler::Notice& notice) {
+  void update(const scheduler::Notice& notice) {
     using Kind = scheduler::Notice::Kind;
     if (notice.kind == Kind::refused || notice.kind == Kind::unsupported) {
       refused_ = notice.text;
@@ -208,18 +207,18 @@ class Rehearsal {
                                      node ? "" : notice.ns + "/", notice.name, notice.text));
   }
 
-  // Everything that waits in the mailbox goes to the engine.
+  // Passes everything in the event queue to the engine.
   void deliver() {
-    const auto sizes = mailbox_.sizes();
+    const auto sizes = event_queue_.sizes();
     if (sizes.replies + sizes.objects + sizes.pending == 0) return;
-    const auto messages = mailbox_.take(sizes.pending + 1);
+    const auto messages = event_queue_.take(sizes.pending + 1);
     if (!messages) return;
     for (const auto& message : *messages) {
-      if (const auto* event = std::get_if<core::Event>(&message)) tell(*event);
+      if (const auto* event = std::get_if<core::Event>(&message)) handle(*event);
     }
   }
 
-  void tell(const core::Event& event) {
+  void handle(const core::Event& event) {
     for (auto& command : engine_.handle_all(event, base::Instant{})) {
       if (const auto* reject = std::get_if<core::Reject>(&command); reject && placing_.empty()) {
         out_.notes.push_back(fmt::format("{}: {}", reject->subject, reject->why));
@@ -243,7 +242,7 @@ class Rehearsal {
     placing_ = uid;
     refused_.clear();
     commands_.clear();
-    roster_.see_pod(std::move(object));
+    cluster_cache_.upsert_pod(std::move(object));
     deliver();
     settle(uid, placement);
     placing_.clear();
@@ -251,29 +250,29 @@ class Rehearsal {
 
   void settle(const std::string& uid, Placement& placement) {
     placement.reason = refused_;
-    if (!refused_.empty()) placement.condition = core::to_word(condition_);
+    if (!refused_.empty()) placement.condition = core::to_string(condition_);
     for (const core::Command& command : commands_) {
       if (const auto* bind = std::get_if<core::Bind>(&command); bind && bind->uid == uid) {
         write(*bind, placement);
-        tell(core::BindDone{uid});
+        handle(core::BindDone{uid});
         return;
       }
       if (const auto* refuse = std::get_if<core::Refuse>(&command); refuse && refuse->uid == uid) {
         placement.reason = core::sentence(refuse->refusal);
-        placement.condition = core::to_word(core::condition(refuse->refusal));
+        placement.condition = core::to_string(core::condition(refuse->refusal));
       } else if (const auto* reject = std::get_if<core::Reject>(&command)) {
         placement.reason = reject->why;
-        placement.condition = core::to_word(core::Condition::invalid_request);
+        placement.condition = core::to_string(core::Condition::invalid_request);
       }
     }
     if (placement.reason.empty()) placement.reason = "the scheduler has not decided about the pod";
-    roster_.lose_pod(uid);  // it does not wait for room that others make
+    cluster_cache_.remove_pod(uid);  // it does not wait for capacity
     deliver();
   }
 
   void write(const core::Bind& bind, Placement& placement) {
-    const scheduler::Wanting* pod = roster_.pods().wanting(bind.uid);
-    const core::NodeSpec* node = roster_.nodes().find(bind.node);
+    const scheduler::PendingPod* pod = cluster_cache_.pods().pending(bind.uid);
+    const core::NodeSpec* node = cluster_cache_.nodes().find(bind.node);
     placement.node = bind.node;
     placement.reason.clear();
     if (pod == nullptr || node == nullptr) return;
@@ -303,16 +302,16 @@ class Rehearsal {
     placement.labels = std::move(answer.labels);
   }
 
-  const WhatIfAsk& ask_;
-  scheduler::Mailbox mailbox_;
-  scheduler::Roster roster_;
+  const WhatIfRequest& ask_;
+  scheduler::EventQueue event_queue_;
+  scheduler::ClusterCache cluster_cache_;
   core::Engine engine_;
   codec::Decoder decoder_;
   codec::JsonText parser_;
   WhatIf out_;
   std::set<std::string> adding_;             // names
-  std::set<std::string> there_;              // those of them that are on a node already
-  std::vector<dialect::PodObject> pending_;  // of the cluster, to be placed first
+  std::set<std::string> there_;              // those that are already on a node
+  std::vector<dialect::PodObject> pending_;  // of the cluster, placed first
   std::string placing_;                      // uid
   std::string refused_;
   core::Condition condition_ = core::Condition::unschedulable;
@@ -327,7 +326,7 @@ std::size_t WhatIf::placed() const {
                     [](const Placement& placement) { return placement.reason.empty(); }));
 }
 
-Result<WhatIf> what_if(const WhatIfAsk& ask) {
+Result<WhatIf> what_if(const WhatIfRequest& ask) {
   if (ask.profiles.empty()) return fail("there is no profile");
   Rehearsal rehearsal(ask);
   return rehearsal.run();

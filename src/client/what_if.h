@@ -1,6 +1,6 @@
-// Where pods would go, and on which cards, in a cluster that is known from its manifests alone. The
-// objects mean what they mean to the scheduler (scheduler/roster.h), the engine decides, nothing is
-// written anywhere.
+// Where pods would go, and on which cards, in a cluster that is known only from its manifests.
+// Objects are read as in the scheduler (scheduler/cluster_cache.h), the engine decides, and nothing
+// is written.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,16 @@
 
 namespace stowage::client {
 
-struct WhatIfAsk {
-  const std::vector<Manifests>& cluster;  // nodes, pods, ConfigMaps; other kinds are passed over
-  const std::vector<Manifests>& add;      // pods, or what makes pods, in the order of placing
+struct WhatIfRequest {
+  const std::vector<Manifests>& cluster;  // nodes, pods, ConfigMaps; other kinds are ignored
+  const std::vector<Manifests>& add;      // pods, or objects that create pods, in the order of
+                                          // placement
   std::vector<scheduler::Profile> profiles;
   scheduler::QuotaOptions quota;
-  std::string scheduler_name;   // the profile for all pods; empty: each pod's own, or the first one
-  bool pending = false;         // unbound pods of the cluster are placed before those to add
-  std::int64_t unix_nanos = 0;  // now
+  std::string scheduler_name;   // the profile for all pods; empty: each pod's own, or the first
+                                // profile
+  bool pending = false;         // place unbound pods of the cluster before those to add
+  std::int64_t unix_nanos = 0;  // current time
 };
 
 struct CardUse {
@@ -35,31 +37,31 @@ struct CardUse {
 struct ContainerUse {
   std::string name;
   std::vector<CardUse> cards;
-  std::int32_t unnamed = 0;  // cards that it gets, but nobody here chooses which
+  std::int32_t unnamed = 0;  // cards that it gets without a choice of indexes
 };
 
 struct Placement {
   std::string pod;   // "namespace/name"
-  std::string node;  // empty: no node takes it, or it can not be read
+  std::string node;  // empty: no node takes it, or it cannot be read
   std::vector<ContainerUse> containers;
-  dialect::Annotations annotations;  // what would be written on the pod
+  dialect::Annotations annotations;  // the annotations that a bind would write
   dialect::Annotations labels;
-  std::string reason;     // why not; empty: placed
-  std::string condition;  // the reason that the condition PodScheduled=False would have
+  std::string reason;     // why it is not placed; empty: placed
+  std::string condition;  // the reason in the condition PodScheduled=False
 };
 
 struct WhatIf {
   std::vector<Placement> placements;
-  std::vector<std::string> notes;  // about objects of the cluster, in sentences
+  std::vector<std::string> notes;  // messages about objects of the cluster
   std::size_t nodes = 0;
   std::size_t bound_pods = 0;
 
   [[nodiscard]] std::size_t placed() const;
 };
 
-// An error if the input as a whole makes no sense: an unknown profile, a node that can not be read.
-// A single pod to add that can not be read is a placement with a reason; one that is on a node
-// already, or is named twice, is passed over with a note.
-[[nodiscard]] Result<WhatIf> what_if(const WhatIfAsk& ask);
+// Fails if the input as a whole is invalid: an unknown profile, a node that cannot be read. A
+// single pod to add that cannot be read becomes a placement with a reason. One that is already on a
+// node, or is named twice, is skipped with a note.
+[[nodiscard]] Result<WhatIf> what_if(const WhatIfRequest& ask);
 
 }  // namespace stowage::client

@@ -83,7 +83,7 @@ std::string cards_text(const Placement& placement) {
   return text.empty() ? "-" : text;
 }
 
-// The words in lines of at most `width` characters, where words allow it.
+// Splits the text into lines of at most `width` characters, where possible.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
   while (!text.empty()) {

@@ -54,7 +54,7 @@ TEST(WhatIfTest, EachPodFindsTheCardsOfThoseBeforeItTaken) {
   EXPECT_EQ(result->placements[2].reason.substr(0, 24), "0/1 nodes are available:");
 }
 
-// What the controller wrote when it bound the pod is believed: half the cluster is free.
+// The annotations that the controller wrote at the bind count: half of the cluster is free.
 TEST(WhatIfTest, BoundPodsKeepTheCardsThatTheirAnnotationsName) {
   const std::string bound =
       "kind: Pod\nmetadata: {name: half, annotations: {stowage.dev/gpus: "
@@ -75,7 +75,7 @@ TEST(WhatIfTest, BoundPodsKeepTheCardsThatTheirAnnotationsName) {
   }
 }
 
-// The texts are short enough to lie in the objects themselves, and long enough not to.
+// Some texts are short enough for the small-string buffer of the objects, others are not.
 TEST(WhatIfTest, SeveralFilesStayReadable) {
   std::vector<Manifests> cluster;
   std::vector<Manifests> add;

@@ -1,7 +1,5 @@
 #include "client/yaml_json.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <istream>
 #include <map>
@@ -14,6 +12,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "base/json_writer.h"
+#include "base/number.h"
 
 namespace stowage::client {
 namespace {
@@ -26,8 +25,8 @@ std::size_t digits_at(std::string_view text, std::size_t from) {
   return end - from;
 }
 
-// A number in the spelling of JSON, which knows neither "+1" nor "007" nor ".5" nor "1.". Empty if
-// the text is no decimal number.
+// A number in JSON notation, which has neither "+1" nor "007" nor ".5" nor "1.". Empty if the text
+// is no decimal number.
 std::string decimal(std::string_view text) {
   std::string out;
   std::size_t at = 0;
@@ -59,14 +58,11 @@ std::string decimal(std::string_view text) {
   return out;
 }
 
-// 0x1f and 0o17. Empty if it is neither, or too large.
+// 0x1f and 0o17. Empty if it is neither or too large.
 std::string other_base(std::string_view text) {
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'o')) return {};
-  std::uint64_t number = 0;
-  const auto read =
-      std::from_chars(text.data() + 2, text.data() + text.size(), number, text[1] == 'x' ? 16 : 8);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return {};
-  return std::to_string(number);
+  const auto number = base::parse_number<std::uint64_t>(text.substr(2), text[1] == 'x' ? 16 : 8);
+  return number ? std::to_string(*number) : std::string();
 }
 
 std::string quoted(std::string_view text) {
@@ -90,11 +86,11 @@ std::string plain_scalar(std::string_view text) {
 
 namespace {
 
-// Reads the text without a copy.
+// Reads the text without copying it.
 class ViewBuffer : public std::streambuf {
  public:
   explicit ViewBuffer(std::string_view text) {
-    // The interface wants a pointer that may be written to; nothing writes.
+    // The interface needs a mutable pointer, but never writes.
     char* begin = const_cast<char*>(text.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
     setg(begin, begin, begin + text.size());
   }
@@ -103,7 +99,7 @@ class ViewBuffer : public std::streambuf {
 // Writes JSON while the parser walks over one document. After an error events are ignored.
 class JsonSink : public YAML::EventHandler {
  public:
-  JsonSink(const YamlAsk& ask, std::size_t used) : ask_(ask), used_(used) {}
+  JsonSink(const YamlRequest& ask, std::size_t used) : ask_(ask), used_(used) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override { begins_ = mark; }
   void OnDocumentEnd() override {}
@@ -238,11 +234,12 @@ class JsonSink : public YAML::EventHandler {
     after_value();
   }
 
-  const YamlAsk& ask_;
-  std::size_t used_;  // by the documents before
+  const YamlRequest& ask_;
+  std::size_t used_;  // by earlier documents
   YamlDocument document_;
   std::vector<Level> levels_;
-  std::map<YAML::anchor_t, std::pair<std::size_t, std::size_t>> anchors_;  // where, how much
+  std::map<YAML::anchor_t, std::pair<std::size_t, std::size_t>> anchors_;  // position and length in
+                                                                           // the output
   std::string error_;
   std::uint64_t events_ = 0;
   bool in_items_ = false;
@@ -250,7 +247,7 @@ class JsonSink : public YAML::EventHandler {
 
 }  // namespace
 
-Result<std::vector<YamlDocument>> yaml_to_json(const YamlAsk& ask) {
+Result<std::vector<YamlDocument>> yaml_to_json(const YamlRequest& ask) {
   std::vector<YamlDocument> documents;
   ViewBuffer buffer(ask.text);
   std::istream stream(&buffer);
@@ -267,7 +264,7 @@ Result<std::vector<YamlDocument>> yaml_to_json(const YamlAsk& ask) {
       JsonSink sink(ask, used);
       if (!parser.HandleNextDocument(sink)) break;
       if (!sink.error().empty()) return wrong(sink.error());
-      // On some stray characters the parser stays where it is, for ever.
+      // On some stray characters the parser would stay at its position for ever.
       if (sink.begins().pos == last) {
         return wrong(fmt::format("line {}: unexpected character", sink.begins().line + 1));
       }

@@ -43,7 +43,7 @@ std::string flow(const Tree& tree) {
 }  // namespace
 
 std::string yaml_text(std::string_view text) {
-  // Older readers take these for true and false.
+  // Older parsers read these as true and false.
   constexpr std::string_view kWords[] = {"y", "n", "yes", "no", "on", "off"};
   const bool word = std::any_of(std::begin(kWords), std::end(kWords),
                                 [&](std::string_view w) { return same_key(w, text); });
@@ -107,7 +107,7 @@ YamlOut& YamlOut::comment(std::string_view words) {
   for (const Level& level : levels_) {
     if (level.written) at = level.indent;
   }
-  // A comment must not break out of its line, whatever the file had as a name.
+  // A comment must not leave its line, whatever text the file had as a name.
   std::string text(words);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';

@@ -1,5 +1,5 @@
-// Writes YAML with comments, in the layout of kubectl. What is opened and stays empty is not
-// written at all.
+// Writes YAML with comments, in the layout of kubectl. A mapping or list that stays empty is not
+// written.
 //
 //   out.open_list("profiles"); out.item(); out.field("schedulerName", "a"); out.close();
 //   out.close();
@@ -21,9 +21,9 @@ class YamlOut {
   YamlOut& item();
   YamlOut& close();
 
-  // Lines with # before them, wrapped, in the column of what was written last.
+  // Lines with # before them, wrapped, in the column of the last output.
   YamlOut& comment(std::string_view words);
-  // A text; quoted where it would be read as something else.
+  // A string; quoted if it would be read as something else.
   YamlOut& field(std::string_view key, std::string_view text);
   // Written as it is: a number, true, false.
   YamlOut& raw(std::string_view key, std::string_view value);
@@ -35,7 +35,7 @@ class YamlOut {
   struct Level {
     std::string key;  // empty: an item
     bool written = false;
-    std::size_t indent = 0;  // of what stands in it
+    std::size_t indent = 0;  // of its content
   };
   [[nodiscard]] std::size_t indent() const { return levels_.empty() ? 0 : levels_.back().indent; }
   void push(std::string_view key, std::size_t indent);
@@ -47,7 +47,7 @@ class YamlOut {
   std::string out_;
 };
 
-// As a value in YAML: plain where that is safe, else in quotes.
+// A YAML value: plain where that is safe, otherwise quoted.
 [[nodiscard]] std::string yaml_text(std::string_view text);
 
 }  // namespace stowage::client

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "cmd/exit.h"
+#include "cmd/flag_group.h"
 #include "dialect/dialect.h"
 #include "gpu/card_list.h"
 #include "gpu/fake.h"
@@ -68,11 +69,11 @@ Result<std::unique_ptr<gpu::Source>> source_of(const AgentFlags& flags, const st
   return fail(fmt::format("--cards: write nvml, nvml:LIBRARY or fake:FILE, not \"{}\"", cards));
 }
 
-// Prints the inventory as the node's annotation would have it.
+// Prints the inventory in the format of the node's annotation.
 int print_once(gpu::Source& source) {
   auto inventory = source.inventory();
   if (!inventory) return end_with(kExitFailed, inventory.error().message);
-  const gpu::CardList list = gpu::cards_of(*inventory, gpu::HealthKeeper({}));
+  const gpu::CardList list = gpu::cards_of(*inventory, gpu::HealthTracker({}));
   return print(dialect::inventory_text(list.cards, list.links) + "\n");
 }
 
@@ -98,13 +99,12 @@ Result<agent::AgentOptions> options_of(const AgentFlags& flags, const std::strin
   options.seed = (std::uint64_t{random()} << 32U) | random();
   options.podresources = flags.podresources;
   if (!flags.controller.empty()) {
-    STOWAGE_TRY(uplink, uplink_of(flags, node, options.seed));
-    options.uplink = std::move(uplink);
+    STOWAGE_TRY_ASSIGN(options.uplink, uplink_of(flags, node, options.seed));
   }
   if (!flags.no_annotation) {
-    STOWAGE_TRY(cluster, kube::load_client_config(
-                             {.path = flags.cluster.kubeconfig, .context = flags.cluster.context}));
-    options.cluster = std::move(cluster);
+    STOWAGE_TRY_ASSIGN(options.cluster,
+                       kube::load_client_config(
+                           {.path = flags.cluster.kubeconfig, .context = flags.cluster.context}));
   }
   return options;
 }
@@ -139,49 +139,34 @@ Command add_agent_command(CLI::App& app, AgentFlags& flags) {
   CLI::App* const command = app.add_subcommand("agent", kDescription);
   command->footer(kExamples);
   command->get_formatter()->column_width(26);
-  command
-      ->add_option("--node-name", flags.node,
-                   "this node, as the cluster calls it (default: NODE_NAME,\n"
-                   "the name of the machine)")
-      ->type_name("NAME");
-  command
-      ->add_option("--cards", flags.cards,
-                   "where to read the cards: nvml, nvml:LIBRARY or fake:FILE\n"
-                   "(default nvml)")
-      ->type_name("SOURCE");
-  command
-      ->add_option("--controller", flags.controller,
-                   "where to report load and devices; without it only the\n"
-                   "node's annotation is written")
-      ->type_name("URL");
-  command
-      ->add_option("--token-file", flags.token_file,
-                   "who we are to the controller; empty: nobody\n"
-                   "(default /var/run/secrets/stowage.dev/token)")
-      ->type_name("FILE");
-  command
-      ->add_option("--ca-file", flags.ca_file,
-                   "whom to trust as the controller\n"
-                   "(default /etc/stowage/ca/ca.crt)")
-      ->type_name("FILE");
-  command
-      ->add_option("--server-name", flags.server_name,
-                   "name in the controller's certificate (default: its host)")
-      ->type_name("NAME");
-  command
-      ->add_option("--podresources", flags.podresources,
-                   "the kubelet's socket; empty: do not ask it\n"
-                   "(default /var/lib/kubelet/pod-resources/kubelet.sock)")
-      ->type_name("SOCKET");
-  command->add_flag("--no-annotation", flags.no_annotation, "do not write the node's annotation");
+  const FlagGroup group(*command);
+  group.value("--node-name", flags.node, "NAME",
+              "this node, as the cluster calls it (default: NODE_NAME,\n"
+              "the name of the machine)");
+  group.value("--cards", flags.cards, "SOURCE",
+              "where to read the cards: nvml, nvml:LIBRARY or fake:FILE\n"
+              "(default nvml)");
+  group.value("--controller", flags.controller, "URL",
+              "where to report load and devices; without it only the\n"
+              "node's annotation is written");
+  group.value("--token-file", flags.token_file, "FILE",
+              "who we are to the controller; empty: nobody\n"
+              "(default /var/run/secrets/stowage.dev/token)");
+  group.value("--ca-file", flags.ca_file, "FILE",
+              "whom to trust as the controller\n"
+              "(default /etc/stowage/ca/ca.crt)");
+  group.value("--server-name", flags.server_name, "NAME",
+              "name in the controller's certificate (default: its host)");
+  group.value("--podresources", flags.podresources, "SOCKET",
+              "the kubelet's socket; empty: do not ask it\n"
+              "(default /var/lib/kubelet/pod-resources/kubelet.sock)");
+  group.flag("--no-annotation", flags.no_annotation, "do not write the node's annotation");
   add_cluster_flags(*command, flags.cluster);
-  command
-      ->add_option("--listen", flags.listen,
-                   "address and port for health and metrics\n"
-                   "(default 127.0.0.1:10363; port 0: any free one)")
-      ->type_name("ADDR");
+  group.value("--listen", flags.listen, "ADDR",
+              "address and port for health and metrics\n"
+              "(default 127.0.0.1:10363; port 0: any free one)");
   add_log_flags(*command, flags.log);
-  command->add_flag("--once", flags.once, "only print the cards of this machine, as JSON");
+  group.flag("--once", flags.once, "only print the cards of this machine, as JSON");
   return {.app = command, .run = [&flags] { return run(flags); }};
 }
 

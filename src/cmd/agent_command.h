@@ -1,4 +1,4 @@
-// `stowage agent`: reads the cards of the node that it runs on and tells the cluster about them.
+// `stowage agent`: reads the cards of its node and reports them.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct AgentFlags {
   bool once = false;
 };
 
-// Adds the subcommand; what is typed goes to `flags`, which must outlive the app.
+// Adds the subcommand; parsed values go to `flags`, which must outlive the app.
 [[nodiscard]] Command add_agent_command(CLI::App& app, AgentFlags& flags);
 
 }  // namespace stowage::cmd

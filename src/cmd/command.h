@@ -1,4 +1,4 @@
-// One subcommand of the program: where its flags stand, and what it does.
+// One subcommand of the program: its flags and its action.
 #pragma once
 
 #include <functional>

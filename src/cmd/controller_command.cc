@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "cmd/exit.h"
+#include "cmd/flag_group.h"
 #include "controller/config.h"
 #include "controller/config_check.h"
 #include "controller/controller.h"
@@ -40,7 +41,7 @@ constexpr const char* kExamples =
     "Health, metrics and debugging: /healthz, /readyz, /metrics, /debug/state, /debug/log-level,\n"
     "/debug/profile/cpu, /debug/profile/heap.";
 
-// Empty: as the configuration says.
+// An empty text leaves the value of the configuration.
 Status set(bool& what, const char* flag, const std::string& text) {
   if (text.empty()) return {};
   if (text != "true" && text != "false") {
@@ -50,18 +51,16 @@ Status set(bool& what, const char* flag, const std::string& text) {
   return {};
 }
 
-// The text of the file, overridden by flags.
+// The configuration file, overridden by flags.
 Result<controller::Config> config_of(const ControllerFlags& flags, const std::string& text) {
   STOWAGE_TRY(config, controller::parse_config(text, flags.config));
   if (!flags.listen.empty()) config.listen = flags.listen;
   STOWAGE_TRY_VOID(net::parse_listen(config.listen).map([](const auto&) {}));
   if (!flags.log.level.empty()) {
-    STOWAGE_TRY(level, base::parse_log_level(flags.log.level));
-    config.log.level = level;
+    STOWAGE_TRY_ASSIGN(config.log.level, base::parse_log_level(flags.log.level));
   }
   if (!flags.log.format.empty()) {
-    STOWAGE_TRY(format, base::parse_log_format(flags.log.format));
-    config.log.format = format;
+    STOWAGE_TRY_ASSIGN(config.log.format, base::parse_log_format(flags.log.format));
   }
   STOWAGE_TRY_VOID(set(config.leader_election.enabled, "--leader-elect", flags.leader_elect));
   STOWAGE_TRY_VOID(set(config.debug.loopback, "--debug-loopback", flags.debug_loopback));
@@ -83,17 +82,18 @@ std::string picker_of(const scheduler::Profile& profile) {
                      profile.policy.picker_candidates, yaml::to_text(profile.picker->timeout));
 }
 
-std::string room_of(const controller::Config& config) {
+std::string nomination_of(const controller::Config& config) {
   const core::EngineOptions& engine = config.engine;
   std::string text = fmt::format("preemption  {}\n", engine.preemption ? "yes" : "no");
   if (engine.patience_ns <= 0) return text + "reservation no\n";
   return text + fmt::format("reservation after {}, one per {} nodes, for {}\n",
                             yaml::to_text(std::chrono::nanoseconds{engine.patience_ns}),
-                            engine.nodes_per_room,
-                            yaml::to_text(std::chrono::nanoseconds{engine.room_ns}));
+                            engine.nodes_per_nomination,
+                            yaml::to_text(std::chrono::nanoseconds{engine.nomination_ns}));
 }
 
-// Where kube-scheduler binds without asking us again, cards are kept for as long as it may do so.
+// If kube-scheduler binds without another request to us, cards are kept for as long as that may
+// take.
 std::string holds_of(const extender::ExtenderOptions& extender) {
   const bool until_bound =
       extender.mode == extender::Mode::single_node || extender.mode == extender::Mode::count;
@@ -105,7 +105,7 @@ std::string routes_of(const extender::ExtenderOptions& options) {
   std::string text;
   for (const auto* routes : {&options.routes, &extender::own_routes()}) {
     for (const extender::Route& route : *routes) {
-      text += fmt::format("            {:<24} {}\n", extender::to_word(route.verb), route.path);
+      text += fmt::format("            {:<24} {}\n", extender::to_string(route.verb), route.path);
     }
   }
   return text;
@@ -113,18 +113,18 @@ std::string routes_of(const extender::ExtenderOptions& options) {
 
 std::string summary_of(const controller::Config& config) {
   std::string text = fmt::format("listen      {}\nlog         {}\n", config.listen,
-                                 base::to_word(config.log.level));
+                                 base::to_string(config.log.level));
   for (const auto& profile : config.profiles) {
     text += fmt::format("profile     {:<24} {}{}{}, memory with core {}{}\n", profile.name,
                         core::to_text(profile.policy.choice),
                         profile.policy.hold_back ? ", holds back" : "",
                         profile.reading.floor_whole_cards ? ", floors whole cards" : "",
-                        dialect::to_word(profile.reading.memory_with_core), picker_of(profile));
+                        dialect::to_string(profile.reading.memory_with_core), picker_of(profile));
   }
   for (const auto& extender : config.extenders) {
     text += fmt::format("extender    {:<24} {}://{}, mode {}, {}, {}\n", extender.name,
                         extender.tls ? "https" : "http", extender.listen,
-                        extender::to_word(extender.mode),
+                        extender::to_string(extender.mode),
                         core::to_text(extender.policies.back().policy.choice), holds_of(extender));
     text += routes_of(extender);
   }
@@ -135,7 +135,7 @@ std::string summary_of(const controller::Config& config) {
   }
   text += leader_of(config);
   text += fmt::format("conflicts   {}\n", config.engine.evict_conflicts ? "evict" : "report");
-  text += room_of(config);
+  text += nomination_of(config);
   if (config.quota.enabled) {
     text += fmt::format("quota       ConfigMaps {} and {} in {}\n", config.quota.gpu_quota,
                         config.quota.stowage_quota, config.quota.ns);
@@ -171,7 +171,7 @@ int run(const ControllerFlags& flags) {
   if (!controller) return end_with(kExitFailed, controller.error().message);
   bool stopping = false;
   loop.on_signals({SIGTERM, SIGINT}, [&](int /*signal*/) {
-    if (std::exchange(stopping, true)) return loop.stop();  // asked twice: at once
+    if (std::exchange(stopping, true)) return loop.stop();  // the second signal: stop at once
     (*controller)->stop([&loop] { loop.stop(); });
   });
   loop.on_signals({SIGHUP}, [&](int /*signal*/) { (*controller)->reload(); });
@@ -186,26 +186,21 @@ Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
   CLI::App* const command = app.add_subcommand("controller", kDescription);
   command->footer(kExamples);
   command->get_formatter()->column_width(26);
-  command->add_option("--config", flags.config, "configuration, a YAML file")->type_name("FILE");
+  const FlagGroup group(*command);
+  group.value("--config", flags.config, "FILE", "configuration, a YAML file");
   add_cluster_flags(*command, flags.cluster);
-  command
-      ->add_option("--listen", flags.listen,
-                   "address and port for health, metrics and debugging\n"
-                   "(default 127.0.0.1:10360; port 0: any free one)")
-      ->type_name("ADDR");
-  command
-      ->add_option("--leader-elect", flags.leader_elect,
-                   "false: no other replica runs, decide at once\n"
-                   "(default: as the configuration says, true)")
-      ->type_name("BOOL");
-  command
-      ->add_option("--debug-loopback", flags.debug_loopback,
-                   "true or false: may who comes from this machine ask\n"
-                   "for /debug/ without a token (default: as configured,\n"
-                   "true; false on a machine that others use)")
-      ->type_name("BOOL");
+  group.value("--listen", flags.listen, "ADDR",
+              "address and port for health, metrics and debugging\n"
+              "(default 127.0.0.1:10360; port 0: any free one)");
+  group.value("--leader-elect", flags.leader_elect, "BOOL",
+              "false: no other replica runs, decide at once\n"
+              "(default: as the configuration says, true)");
+  group.value("--debug-loopback", flags.debug_loopback, "BOOL",
+              "true or false: may who comes from this machine ask\n"
+              "for /debug/ without a token (default: as configured,\n"
+              "true; false on a machine that others use)");
   add_log_flags(*command, flags.log);
-  command->add_flag("--check", flags.check, "only read the configuration and print what it says");
+  group.flag("--check", flags.check, "only read the configuration and print what it says");
   return {.app = command, .run = [&flags] { return run(flags); }};
 }
 

@@ -1,21 +1,21 @@
 #include "cmd/daemon_flags.h"
 
-#include <CLI/CLI.hpp>
+#include "cmd/flag_group.h"
 
 namespace stowage::cmd {
 
 void add_cluster_flags(CLI::App& command, ClusterFlags& flags) {
-  command
-      .add_option("--kubeconfig", flags.kubeconfig,
-                  "which cluster, and as whom (default: KUBECONFIG, the\n"
-                  "service account of the pod, ~/.kube/config)")
-      ->type_name("FILE");
-  command.add_option("--context", flags.context, "context of the kubeconfig")->type_name("NAME");
+  const FlagGroup group(command);
+  group.value("--kubeconfig", flags.kubeconfig, "FILE",
+              "which cluster, and as whom (default: KUBECONFIG, the\n"
+              "service account of the pod, ~/.kube/config)");
+  group.value("--context", flags.context, "NAME", "context of the kubeconfig");
 }
 
 void add_log_flags(CLI::App& command, LogFlags& flags) {
-  command.add_option("--log-level", flags.level, "debug, info, warn or error")->type_name("LEVEL");
-  command.add_option("--log-format", flags.format, "text or json")->type_name("FORMAT");
+  const FlagGroup group(command);
+  group.value("--log-level", flags.level, "LEVEL", "debug, info, warn or error");
+  group.value("--log-format", flags.format, "FORMAT", "text or json");
 }
 
 }  // namespace stowage::cmd

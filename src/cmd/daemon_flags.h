@@ -1,4 +1,4 @@
-// Flags that the programs in a cluster share: which cluster, and how to log.
+// Flags that the daemons share: which cluster to use, and how to log.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct LogFlags {
   std::string format;
 };
 
-// --kubeconfig and --context; --log-level and --log-format. What is typed goes to `flags`, which
-// must outlive the app; what is not typed stays as it is.
+// --kubeconfig and --context; --log-level and --log-format. Parsed values go to `flags`, which must
+// outlive the app; other values stay unchanged.
 void add_cluster_flags(CLI::App& command, ClusterFlags& flags);
 void add_log_flags(CLI::App& command, LogFlags& flags);
 

@@ -1,4 +1,4 @@
-// How the program ends.
+// Exit codes of the program.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 namespace stowage::cmd {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;    // the work could not be done: disk full, pipe closed
-inline constexpr int kExitBadInput = 2;  // what we were given is wrong: flags, files
+inline constexpr int kExitFailed = 1;    // the work failed: disk full, pipe closed
+inline constexpr int kExitBadInput = 2;  // the input is wrong: flags, files
 
-// Writes the text to the standard output stream and returns kExitOk, or says why that failed.
+// Writes the text to standard output and returns kExitOk, or reports why that failed.
 [[nodiscard]] int print(const std::string& text);
 
-// Says "stowage: message" in one line on the standard error stream and returns the code.
+// Prints "stowage: message" in one line on standard error and returns the code.
 [[nodiscard]] int end_with(int code, std::string_view message);
 
 }  // namespace stowage::cmd

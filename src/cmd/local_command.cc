@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "cmd/exit.h"
+#include "cmd/flag_group.h"
 #include "cmd/local_controller.h"
 #include "kube/kubeconfig.h"
 #include "local/demo/demo.h"
@@ -78,7 +79,7 @@ local::MapStyle style_of_terminal() {
   return style;
 }
 
-// As a shell reads it.
+// Quoted for a shell.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view kHarmless =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:@%,";
@@ -154,7 +155,7 @@ class LocalRun {
     return {};
   }
 
-  // Everything is up.
+  // Called when everything is running.
   void greet() {
     if (stopping_) return;
     std::string text = fmt::format("stowage local: {}, Kubernetes API at {}\n", fleet_text(fleet_),
@@ -166,8 +167,8 @@ class LocalRun {
     if (flags_.quiet) return;
     text += "In another terminal:\n";
     text += fmt::format("  export KUBECONFIG={}\n", shell_word(kubeconfig_));
-    // The controller of `stowage local` answers to default-scheduler as well; one by itself does
-    // not, since that is kube-scheduler's name.
+    // The controller of `stowage local` also serves default-scheduler; a separate one does not,
+    // because that is kube-scheduler's name.
     const char* const scheduler = flags_.no_controller ? "\"schedulerName\":\"stowage\"," : "";
     if (flags_.no_controller) {
       text +=
@@ -234,7 +235,7 @@ class LocalRun {
   }
 
   void stop(int code) {
-    if (std::exchange(stopping_, true)) return loop_.stop();  // asked twice: at once
+    if (std::exchange(stopping_, true)) return loop_.stop();  // the second signal: stop at once
     code_ = code;
     if (controller_ == nullptr) return loop_.stop();
     controller_->stop([this] { loop_.post([this] { loop_.stop(); }); });
@@ -277,49 +278,29 @@ int run_kubelets(const LocalFlags& flags) {
 }
 
 void add_cluster_flags(CLI::App& command, LocalFlags& flags) {
-  constexpr const char* kGroup = "The cluster";
-  command
-      .add_option("--nodes", flags.nodes, "number of nodes, up to 10000; 0: you create them [16]")
-      ->group(kGroup)
-      ->type_name("N");
-  command.add_option("--gpus", flags.gpus, "cards of each node [8]")->group(kGroup)->type_name("N");
-  command
-      .add_option("--model", flags.model,
-                  "their model, such as A100-80GB, H100-80GB, L4, T4,\n"
-                  "V100-32GB; or NAME:MiB [A100-80GB]")
-      ->group(kGroup)
-      ->type_name("NAME");
-  command
-      .add_option("--mix", flags.mix,
-                  "instead of these: a YAML file that lists groups of\n"
-                  "nodes under \"nodes\", each with count, gpus, model and\n"
-                  "optionally name, cpu, memory, labels, taints")
-      ->group(kGroup)
-      ->type_name("FILE");
-  command.add_option("--port", flags.port, "port of the API server [any free one]")
-      ->group(kGroup)
-      ->type_name("N");
-  command
-      .add_option("--kubeconfig", flags.kubeconfig,
-                  "where to write the kubeconfig, removed at the end\n"
-                  "[$XDG_RUNTIME_DIR/stowage-local.kubeconfig, or the\n"
-                  "current folder]")
-      ->group(kGroup)
-      ->type_name("FILE");
+  const FlagGroup group(command, "The cluster");
+  group.value("--nodes", flags.nodes, "N", "number of nodes, up to 10000; 0: you create them [16]");
+  group.value("--gpus", flags.gpus, "N", "cards of each node [8]");
+  group.value("--model", flags.model, "NAME",
+              "their model, such as A100-80GB, H100-80GB, L4, T4,\n"
+              "V100-32GB; or NAME:MiB [A100-80GB]");
+  group.value("--mix", flags.mix, "FILE",
+              "instead of these: a YAML file that lists groups of\n"
+              "nodes under \"nodes\", each with count, gpus, model and\n"
+              "optionally name, cpu, memory, labels, taints");
+  group.value("--port", flags.port, "N", "port of the API server [any free one]");
+  group.value("--kubeconfig", flags.kubeconfig, "FILE",
+              "where to write the kubeconfig, removed at the end\n"
+              "[$XDG_RUNTIME_DIR/stowage-local.kubeconfig, or the\n"
+              "current folder]");
 }
 
 void add_scheduler_flags(CLI::App& command, LocalFlags& flags) {
-  constexpr const char* kGroup = "The scheduler";
-  command
-      .add_flag("--no-controller", flags.no_controller,
-                "leave it out: run `stowage controller` beside it")
-      ->group(kGroup);
-  command.add_option("--config", flags.config, "its configuration, as of `stowage controller`")
-      ->group(kGroup)
-      ->type_name("FILE");
-  command.add_option("--log-level", flags.log_level, "debug, info, warn or error [warn]")
-      ->group(kGroup)
-      ->type_name("LEVEL");
+  const FlagGroup group(command, "The scheduler");
+  group.flag("--no-controller", flags.no_controller,
+             "leave it out: run `stowage controller` beside it");
+  group.value("--config", flags.config, "FILE", "its configuration, as of `stowage controller`");
+  group.value("--log-level", flags.log_level, "LEVEL", "debug, info, warn or error [warn]");
   command.add_flag("--quiet", flags.quiet, "do not say what to type next");
 }
 

@@ -1,4 +1,4 @@
-// `stowage local`: an embedded cluster on loopback; `local demo` shows it at work, `local kubelets`
+// `stowage local`: an embedded cluster on loopback; `local demo` demonstrates it, `local kubelets`
 // simulates the kubelets of another cluster.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace stowage::cmd {
 
-// As typed.
+// As typed by the user.
 struct LocalFlags {
   std::string nodes;
   std::string gpus;
@@ -29,11 +29,11 @@ struct LocalFlags {
   } kubelets;
 };
 
-// Adds the subcommand and its own subcommands; what is typed goes to `flags`, which must outlive
-// the app. program.cc calls this and then Command::run().
+// Adds the subcommand and its own subcommands; parsed values go to `flags`, which must outlive the
+// app. program.cc calls this and then Command::run().
 [[nodiscard]] Command add_local_command(CLI::App& app, LocalFlags& flags);
 
-// Reads numbers, names and the file of --mix, and refuses flags that contradict each other.
+// Reads numbers, names and the file of --mix, and rejects contradicting flags.
 [[nodiscard]] Result<local::ClusterOptions> cluster_options(const LocalFlags& flags);
 
 }  // namespace stowage::cmd

@@ -18,13 +18,11 @@ Result<controller::Config> local_controller_config(const std::string& file,
   config.log.level = base::LogLevel::warn;
   config.listen = "127.0.0.1:0";
   if (!file.empty()) {
-    STOWAGE_TRY(loaded, controller::load_config(file));
-    config = std::move(loaded);
+    STOWAGE_TRY_ASSIGN(config, controller::load_config(file));
   }
-  config.leader_election.enabled = false;  // it has the cluster for itself
+  config.leader_election.enabled = false;  // it is the only replica
   if (!log_level.empty()) {
-    STOWAGE_TRY(level, base::parse_log_level(log_level));
-    config.log.level = level;
+    STOWAGE_TRY_ASSIGN(config.log.level, base::parse_log_level(log_level));
   }
   const bool answers = std::any_of(
       config.profiles.begin(), config.profiles.end(),
@@ -44,15 +42,16 @@ Result<std::unique_ptr<LocalController>> LocalController::start(controller::Conf
                                                                 base::Log& log,
                                                                 std::function<void()> ready) {
   STOWAGE_TRY(server, net::parse_url(server_url));
+  for (const std::string& warning : config.warnings) log.warn(warning);
   kube::ClientConfig cluster;
   cluster.origin = "the local cluster";
   cluster.server = std::move(server);
   cluster.server_url = server_url;
   std::unique_ptr<LocalController> made(new LocalController());
-  STOWAGE_TRY(controller,
-              controller::Controller::create(
-                  made->loop_, {.config = std::move(config), .cluster = std::move(cluster)}, log));
-  made->controller_ = std::move(controller);
+  STOWAGE_TRY_ASSIGN(
+      made->controller_,
+      controller::Controller::create(
+          made->loop_, {.config = std::move(config), .cluster = std::move(cluster)}, log));
   made->address_ = made->controller_->address();
   made->controller_->start();
   made->wait_until_ready(std::move(ready));

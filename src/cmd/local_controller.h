@@ -1,5 +1,5 @@
-// The real controller beside a local cluster, in a thread and on an event loop of its own. It talks
-// to the cluster over loopback like any other client.
+// The real controller beside a local cluster, on its own thread and event loop. It talks to the
+// cluster over loopback like any other client.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@ class LocalController {
                                                                       const std::string& server_url,
                                                                       base::Log& log,
                                                                       std::function<void()> ready);
-  ~LocalController();  // ends it at once if stop() has not
+  ~LocalController();  // ends it at once if stop() was not called
   LocalController(const LocalController&) = delete;
   LocalController& operator=(const LocalController&) = delete;
 
-  // Lets binds in flight end; then `done`, on the controller's thread. The cluster must go on
-  // answering until then.
+  // Lets binds in flight end, then calls `done` on the controller's thread. The cluster must answer
+  // until then.
   void stop(std::function<void()> done);
-  [[nodiscard]] std::string address() const { return address_; }  // of its small server
+  [[nodiscard]] std::string address() const { return address_; }  // of its status server
 
  private:
   LocalController();
@@ -41,8 +41,8 @@ class LocalController {
   std::thread thread_;
 };
 
-// The configuration for a local cluster: of the file, if one is given, and in any case with an
-// answer for pods of the default-scheduler.
+// The configuration for a local cluster: from the file, if given, and always with a profile for
+// pods of the default-scheduler.
 [[nodiscard]] Result<controller::Config> local_controller_config(const std::string& file,
                                                                  const std::string& log_level);
 

@@ -1,8 +1,8 @@
-#include <charconv>
 #include <cstdint>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "cmd/local_command.h"
 #include "local/cluster/kubeconfig_file.h"
 #include "local/fleet/mix_file.h"
@@ -23,14 +23,10 @@ struct Number {
 };
 Result<std::int32_t> number(const std::string& text, const Number& rule) {
   if (text.empty()) return rule.absent;
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || value < rule.least || value > rule.most) {
-    return fail(fmt::format("{} is \"{}\": give a whole number from {} to {}", rule.flag, text,
-                            rule.least, rule.most));
-  }
-  return value;
+  const auto value = base::parse_number<std::int32_t>(text);
+  if (value && *value >= rule.least && *value <= rule.most) return *value;
+  return fail(fmt::format("{} is \"{}\": give a whole number from {} to {}", rule.flag, text,
+                          rule.least, rule.most));
 }
 
 Result<std::vector<local::NodeGroup>> node_groups(const LocalFlags& flags) {
@@ -43,10 +39,10 @@ Result<std::vector<local::NodeGroup>> node_groups(const LocalFlags& flags) {
     return local::read_mix_file(flags.mix);
   }
   local::NodeGroup group;
-  STOWAGE_TRY(count, number(flags.nodes, {"--nodes", 0, local::kNodesMax, kDefaultNodes}));
-  group.count = count;
-  STOWAGE_TRY(gpus, number(flags.gpus, {"--gpus", 0, local::kCardsPerNodeMax, kDefaultGpus}));
-  group.gpus = gpus;
+  STOWAGE_TRY_ASSIGN(group.count,
+                     number(flags.nodes, {"--nodes", 0, local::kNodesMax, kDefaultNodes}));
+  STOWAGE_TRY_ASSIGN(group.gpus,
+                     number(flags.gpus, {"--gpus", 0, local::kCardsPerNodeMax, kDefaultGpus}));
   auto model = local::find_card_model(flags.model.empty() ? kDefaultModel : flags.model);
   if (!model) return fail("--model: " + model.error().message);
   group.model = *std::move(model);
@@ -57,8 +53,7 @@ Result<std::vector<local::NodeGroup>> node_groups(const LocalFlags& flags) {
 
 Result<local::ClusterOptions> cluster_options(const LocalFlags& flags) {
   local::ClusterOptions options;
-  STOWAGE_TRY(nodes, node_groups(flags));
-  options.nodes = std::move(nodes);
+  STOWAGE_TRY_ASSIGN(options.nodes, node_groups(flags));
   STOWAGE_TRY(port, number(flags.port, {"--port", 0, kPortMax, 0}));
   options.port = static_cast<std::uint16_t>(port);
   options.kubeconfig =

@@ -13,7 +13,7 @@ struct MigrateFlags {
   std::string controller;
 };
 
-// Adds the subcommand; what is typed goes to `flags`, which must outlive the app.
+// Adds the subcommand; parsed values go to `flags`, which must outlive the app.
 [[nodiscard]] Command add_migrate_command(CLI::App& app, MigrateFlags& flags);
 
 }  // namespace stowage::cmd

@@ -39,7 +39,7 @@ std::vector<std::string> commands_of(const CLI::App& app) {
   return names;
 }
 
-// The innermost command that was typed, and all their names: "local demo".
+// The innermost command on the command line, and its full name: "local demo".
 const CLI::App* innermost(const CLI::App& app, std::string& path) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) {

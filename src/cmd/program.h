@@ -1,9 +1,9 @@
-// The command line of the program: its subcommands, its version, its help.
+// The command line of the program: subcommands, version, help.
 #pragma once
 
 namespace stowage::cmd {
 
-// Reads the flags, does what they say and returns the exit code.
+// Parses the flags, runs the command and returns the exit code.
 [[nodiscard]] int run_program(int argc, const char* const* argv);
 
 }  // namespace stowage::cmd

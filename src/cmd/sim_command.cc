@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "cmd/exit.h"
+#include "cmd/flag_group.h"
 #include "cmd/replay_command.h"
 #include "core/policy/options.h"
 #include "sim/report.h"
@@ -33,111 +34,79 @@ constexpr const char* kExamples =
     "one line that says what is wrong; output that cannot be written, with exit code 1.";
 
 void add_trace_flags(CLI::App& sim, SimFlags& flags) {
-  constexpr const char* kGroup = "What is simulated";
-  sim.add_option("--nodes", flags.nodes,
-                 "nodes of the cluster, a CSV file with the columns\n"
-                 "sn,cpu_milli,memory_mib,gpu,model[,gpu_memory_mib]")
-      ->group(kGroup)
-      ->type_name("FILE");
-  sim.add_option("--pods", flags.pods,
-                 "pods that arrive, a CSV file with the columns\n"
-                 "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
-                 "[,gpu_spec,gpu_memory_mib,...]")
-      ->group(kGroup)
-      ->type_name("FILE");
-  sim.add_option("--synthetic", flags.synthetic,
-                 "instead of files: a cluster of N nodes and pods to\n"
-                 "match, in the proportions of a production cluster")
-      ->group(kGroup)
-      ->type_name("N");
-  sim.add_option("--memory-share", flags.memory_share,
-                 "give cards 32000 MiB and let share pods ask for memory\n"
-                 "too: A in step with compute, B and 30 % memory only")
-      ->group(kGroup)
-      ->type_name("A|B");
+  const FlagGroup group(sim, "What is simulated");
+  group.value("--nodes", flags.nodes, "FILE",
+              "nodes of the cluster, a CSV file with the columns\n"
+              "sn,cpu_milli,memory_mib,gpu,model[,gpu_memory_mib]");
+  group.value("--pods", flags.pods, "FILE",
+              "pods that arrive, a CSV file with the columns\n"
+              "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
+              "[,gpu_spec,gpu_memory_mib,...]");
+  group.value("--synthetic", flags.synthetic, "N",
+              "instead of files: a cluster of N nodes and pods to\n"
+              "match, in the proportions of a production cluster");
+  group.value("--memory-share", flags.memory_share, "A|B",
+              "give cards 32000 MiB and let share pods ask for memory\n"
+              "too: A in step with compute, B and 30 % memory only");
 }
 
 void add_arrival_flags(CLI::App& sim, SimFlags& flags) {
-  constexpr const char* kGroup = "How pods arrive";
-  sim.add_option("--inflate", flags.inflate,
-                 "shuffle the pods and add more of them, up to RATIO\n"
-                 "times the cluster's GPUs [1.3]; 0: each pod once, in\n"
-                 "the order of the file")
-      ->group(kGroup)
-      ->type_name("RATIO");
-  sim.add_option("--seed", flags.seeds,
-                 "numbers that the random orders are made from, such as\n"
-                 "42 or 42,43 or 42-46 [1]")
-      ->group(kGroup)
-      ->type_name("N")
+  const FlagGroup group(sim, "How pods arrive");
+  group.value("--inflate", flags.inflate, "RATIO",
+              "shuffle the pods and add more of them, up to RATIO\n"
+              "times the cluster's GPUs [1.3]; 0: each pod once, in\n"
+              "the order of the file");
+  group
+      .value("--seed", flags.seeds, "N",
+             "numbers that the random orders are made from, such as\n"
+             "42 or 42,43 or 42-46 [1]")
       ->allow_extra_args(false);
-  sim.add_option("--sequence", flags.sequences,
-                 "a recorded order of nodes and pods, instead of a random\n"
-                 "one; its seed is the number at the end of its name")
-      ->group(kGroup)
-      ->type_name("FILE")
+  group
+      .value("--sequence", flags.sequences, "FILE",
+             "a recorded order of nodes and pods, instead of a random\n"
+             "one; its seed is the number at the end of its name")
       ->allow_extra_args(false);
-  sim.add_option("--churn", flags.loads,
-                 "pods come at random and leave again: offered loads, as\n"
-                 "multiples of the cluster's GPUs, such as 0.9,1.0")
-      ->group(kGroup)
-      ->type_name("LOAD")
+  group
+      .value("--churn", flags.loads, "LOAD",
+             "pods come at random and leave again: offered loads, as\n"
+             "multiples of the cluster's GPUs, such as 0.9,1.0")
       ->allow_extra_args(false);
-  sim.add_option("--lifetimes", flags.lifetimes,
-                 "with --churn: when it ends, in mean lifetimes [8]")
-      ->group(kGroup)
-      ->type_name("T");
-  sim.add_option("--warmup", flags.warmup, "with --churn: from when on it is measured [3]")
-      ->group(kGroup)
-      ->type_name("T");
-  sim.add_flag("--queue", flags.queue,
-               "with --churn: a pod that does not fit waits, instead of\n"
-               "being lost")
-      ->group(kGroup);
+  group.value("--lifetimes", flags.lifetimes, "T",
+              "with --churn: when it ends, in mean lifetimes [8]");
+  group.value("--warmup", flags.warmup, "T", "with --churn: from when on it is measured [3]");
+  group.flag("--queue", flags.queue,
+             "with --churn: a pod that does not fit waits, instead of\n"
+             "being lost");
 }
 
 void add_policy_flags(CLI::App& sim, SimFlags& flags) {
-  constexpr const char* kGroup = "Who decides";
-  sim.add_option("--policy", flags.policies,
-                 "policies to compare, such as dual-price,fgd; with a\n"
-                 "card policy of its own: fgd/spread [dual-price]")
-      ->group(kGroup)
-      ->type_name("NAME")
+  const FlagGroup group(sim, "Who decides");
+  group
+      .value("--policy", flags.policies, "NAME",
+             "policies to compare, such as dual-price,fgd; with a\n"
+             "card policy of its own: fgd/spread [dual-price]")
       ->allow_extra_args(false);
-  sim.add_flag("--list-policies", flags.list_policies, "print the names of all policies and exit")
-      ->group(kGroup);
-  sim.add_flag("--hold-back", flags.hold_back,
-               "a policy may refuse a pod that would fit, to keep cards\n"
-               "together for pods that need several")
-      ->group(kGroup);
-  sim.add_flag("--one-dimension", flags.one_dimension,
-               "dual-price: do not put a price on GPU memory")
-      ->group(kGroup);
+  group.flag("--list-policies", flags.list_policies, "print the names of all policies and exit");
+  group.flag("--hold-back", flags.hold_back,
+             "a policy may refuse a pod that would fit, to keep cards\n"
+             "together for pods that need several");
+  group.flag("--one-dimension", flags.one_dimension,
+             "dual-price: do not put a price on GPU memory");
 }
 
 void add_output_flags(CLI::App& sim, SimFlags& flags) {
-  constexpr const char* kGroup = "Results";
-  sim.add_option("-o,--output", flags.output, "table, json or csv [table]")
-      ->group(kGroup)
-      ->type_name("FORMAT");
-  sim.add_option("--report", flags.report, "also write a page with pictures, DIR/index.html")
-      ->group(kGroup)
-      ->type_name("DIR");
-  sim.add_option("--record", flags.record,
-                 "also write the decision about the K-th pod that\n"
-                 "arrives, with all it depended on; for a single run")
-      ->group(kGroup)
-      ->type_name("K:FILE");
-  sim.add_option("--replay", flags.replay,
-                 "decide again what --record wrote, and say if the\n"
-                 "outcome is the same; nothing else is simulated")
-      ->group(kGroup)
-      ->type_name("FILE");
-  sim.add_option("--jobs", flags.jobs, "runs at the same time [one for each core]")
-      ->group(kGroup)
-      ->type_name("N");
-  sim.add_flag("--quiet", flags.quiet, "no progress bar and no remarks")->group(kGroup);
-  sim.set_help_flag("-h,--help", "print this help and exit")->group(kGroup);
+  const FlagGroup group(sim, "Results");
+  group.value("-o,--output", flags.output, "FORMAT", "table, json or csv [table]");
+  group.value("--report", flags.report, "DIR", "also write a page with pictures, DIR/index.html");
+  group.value("--record", flags.record, "K:FILE",
+              "also write the decision about the K-th pod that\n"
+              "arrives, with all it depended on; for a single run");
+  group.value("--replay", flags.replay, "FILE",
+              "decide again what --record wrote, and say if the\n"
+              "outcome is the same; nothing else is simulated");
+  group.value("--jobs", flags.jobs, "N", "runs at the same time [one for each core]");
+  group.flag("--quiet", flags.quiet, "no progress bar and no remarks");
+  sim.set_help_flag("-h,--help", "print this help and exit")->group("Results");
 }
 
 std::string policy_list() {

@@ -14,7 +14,7 @@ class App;
 
 namespace stowage::cmd {
 
-// As typed. Lists hold one entry for each time that the flag was given; commas are still in them.
+// As typed by the user. Lists hold one entry per occurrence of the flag; commas are not split yet.
 struct SimFlags {
   std::string nodes;
   std::string pods;
@@ -39,7 +39,7 @@ struct SimFlags {
   std::string replay;
 };
 
-// Adds the subcommand to the program; what is typed goes to `flags`, which must outlive the app.
+// Adds the subcommand to the program; parsed values go to `flags`, which must outlive the app.
 CLI::App* add_sim_command(CLI::App& app, SimFlags& flags);
 
 struct SimSettings {
@@ -49,10 +49,10 @@ struct SimSettings {
   std::string record_file;  // empty: no decision is recorded
 };
 
-// Reads numbers and names, and refuses flags that contradict each other.
+// Reads numbers and names, and rejects contradicting flags.
 [[nodiscard]] Result<SimSettings> sim_settings(const SimFlags& flags);
 
-// Runs it all and returns the exit code. Nothing is printed before everything has been run.
+// Runs everything and returns the exit code. Prints nothing before everything has run.
 [[nodiscard]] int run_sim_command(const SimFlags& flags);
 
 }  // namespace stowage::cmd

@@ -1,13 +1,12 @@
-// The part of the sim command that makes sense of what was typed.
+// Interprets the flags of the sim command.
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "cmd/sim_command.h"
 #include "sim/generator.h"
 #include "sim/text.h"
@@ -19,17 +18,8 @@ constexpr std::size_t kRunsMax = 100'000;
 constexpr std::uint64_t kSeedRangeMax = 10'000;
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::uint64_t>::max();
 
-template <typename Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
-
 Result<std::uint64_t> whole(std::string_view flag, std::string_view text, std::uint64_t max) {
-  const auto number = number_in<std::uint64_t>(text);
+  const auto number = base::parse_number<std::uint64_t>(text);
   if (!number || *number == 0 || *number > max) {
     return fail(fmt::format("{} is {}: expected a whole number from 1 to {}", flag,
                             sim::in_quotes(text), max));
@@ -43,7 +33,7 @@ struct RealRange {
 };
 
 Result<double> real(std::string_view flag, std::string_view text, RealRange range) {
-  const auto number = number_in<double>(text);
+  const auto number = base::parse_number<double>(text);
   if (!number || !(*number >= range.min && *number <= range.max)) {
     return fail(fmt::format("{} is {}: expected a number from {:g} to {:g}", flag,
                             sim::in_quotes(text), range.min, range.max));
@@ -51,7 +41,7 @@ Result<double> real(std::string_view flag, std::string_view text, RealRange rang
   return *number;
 }
 
-// Everything that was given for a flag, whether by commas or by repeating it.
+// All values of a flag, whether separated by commas or given by repetition.
 std::vector<std::string_view> entries(const std::vector<std::string>& given) {
   std::vector<std::string_view> all;
   for (const std::string& text : given) {
@@ -70,9 +60,10 @@ void add_once(std::vector<Value>& values, Value value) {
 // "42" or "42-46".
 Status add_seeds(std::vector<std::uint64_t>& seeds, std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = number_in<std::uint64_t>(text.substr(0, dash));
-  const auto last =
-      dash == std::string_view::npos ? first : number_in<std::uint64_t>(text.substr(dash + 1));
+  const auto first = base::parse_number<std::uint64_t>(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos
+                        ? first
+                        : base::parse_number<std::uint64_t>(text.substr(dash + 1));
   if (!first || !last || *last < *first || *last - *first >= kSeedRangeMax) {
     return fail(
         fmt::format("--seed is {}: expected a whole number from 0 to {}, or a range such as "
@@ -85,7 +76,7 @@ Status add_seeds(std::vector<std::uint64_t>& seeds, std::string_view text) {
   }
 }
 
-// Pairs of flags of which only one can be meant.
+// Pairs of flags that exclude each other.
 Status check_conflicts(const SimFlags& flags) {
   struct Flag {
     const char* name;
@@ -127,12 +118,10 @@ Status read_churn(const SimFlags& flags, sim::ExperimentConfig& config) {
     add_once(config.loads, load);
   }
   if (!flags.lifetimes.empty()) {
-    STOWAGE_TRY(lifetimes, real("--lifetimes", flags.lifetimes, {0.1, 10'000}));
-    config.churn.lifetimes = lifetimes;
+    STOWAGE_TRY_ASSIGN(config.churn.lifetimes, real("--lifetimes", flags.lifetimes, {0.1, 10'000}));
   }
   if (!flags.warmup.empty()) {
-    STOWAGE_TRY(warmup, real("--warmup", flags.warmup, {0, 10'000}));
-    config.churn.warmup = warmup;
+    STOWAGE_TRY_ASSIGN(config.churn.warmup, real("--warmup", flags.warmup, {0, 10'000}));
   }
   if (config.churn.warmup >= config.churn.lifetimes) {
     return fail(fmt::format("--warmup {:g} leaves nothing of --lifetimes {:g} to measure",
@@ -151,8 +140,7 @@ Status read_trace_flags(const SimFlags& flags, sim::ExperimentConfig& config) {
     config.synthetic_nodes = static_cast<std::int64_t>(nodes);
   }
   if (!flags.inflate.empty()) {
-    STOWAGE_TRY(ratio, real("--inflate", flags.inflate, {0, 10}));
-    config.inflate = ratio;
+    STOWAGE_TRY_ASSIGN(config.inflate, real("--inflate", flags.inflate, {0, 10}));
   }
   if (flags.memory_share == "A") {
     config.memory = sim::MemoryShare::follows_milli;

@@ -13,6 +13,7 @@
 #include "client/what_if.h"
 #include "client/what_if_output.h"
 #include "cmd/exit.h"
+#include "cmd/flag_group.h"
 #include "controller/config.h"
 #include "core/model/policy.h"
 #include "scheduler/profile.h"
@@ -43,7 +44,7 @@ constexpr const char* kExamples =
 
 using Clock = std::chrono::steady_clock;
 
-// Tells people who wait for more than two seconds how far the reading is.
+// Reports the progress of reading if it takes longer than two seconds.
 class Waiting {
  public:
   explicit Waiting(std::string file) : file_(std::move(file)), start_(Clock::now()) {}
@@ -88,8 +89,7 @@ Result<std::vector<client::Manifests>> load_all(const std::vector<std::string>& 
 Result<controller::Config> config_of(const WhatIfFlags& flags) {
   controller::Config config;
   if (!flags.config.empty()) {
-    STOWAGE_TRY(loaded, controller::load_config(flags.config));
-    config = std::move(loaded);
+    STOWAGE_TRY_ASSIGN(config, controller::load_config(flags.config));
   }
   if (flags.policy.empty()) return config;
   STOWAGE_TRY(choice, core::parse_policy(flags.policy));
@@ -124,6 +124,7 @@ void print_notes(const std::vector<std::string>& notes) {
 Result<client::WhatIf> answer(const WhatIfFlags& flags) {
   STOWAGE_TRY_VOID(check(flags));
   STOWAGE_TRY(config, config_of(flags));
+  print_notes(config.warnings);
   STOWAGE_TRY(cluster, load_all(flags.cluster));
   STOWAGE_TRY(add, load_all(flags.files));
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -154,33 +155,26 @@ Command add_what_if_command(CLI::App& app, WhatIfFlags& flags) {
   CLI::App* const command = app.add_subcommand("what-if", kDescription);
   command->footer(kExamples);
   command->get_formatter()->column_width(26);
-  command
-      ->add_option("--cluster", flags.cluster,
-                   "nodes, pods and ConfigMaps of the cluster; may be\nrepeated")
-      ->type_name("FILE")
+  const FlagGroup group(*command);
+  group
+      .value("--cluster", flags.cluster, "FILE",
+             "nodes, pods and ConfigMaps of the cluster; may be\nrepeated")
       ->expected(1)
       ->take_all();
-  command->add_option("-f,--filename", flags.files, "pods to add; may be repeated")
-      ->type_name("FILE")
+  group.value("-f,--filename", flags.files, "FILE", "pods to add; may be repeated")
       ->expected(1)
       ->take_all();
-  command
-      ->add_option("--policy", flags.policy,
-                   "place by this policy instead of the profile's; any of\n"
-                   "stowage sim --list-policies, \"node/card\" names both")
-      ->type_name("NAME");
-  command
-      ->add_option("--scheduler-name", flags.scheduler_name,
-                   "profile for all pods (default: the pod's schedulerName\n"
-                   "if it is a profile, else the first profile)")
-      ->type_name("NAME");
-  command
-      ->add_option("--config", flags.config,
-                   "configuration of the controller, for its profiles and\nquotas")
-      ->type_name("FILE");
-  command->add_flag("--pending", flags.pending,
-                    "first place the pods of the cluster that wait for one of\nthe profiles");
-  command->add_option("-o,--output", flags.output, "table, json or yaml")->type_name("FORMAT");
+  group.value("--policy", flags.policy, "NAME",
+              "place by this policy instead of the profile's; any of\n"
+              "stowage sim --list-policies, \"node/card\" names both");
+  group.value("--scheduler-name", flags.scheduler_name, "NAME",
+              "profile for all pods (default: the pod's schedulerName\n"
+              "if it is a profile, else the first profile)");
+  group.value("--config", flags.config, "FILE",
+              "configuration of the controller, for its profiles and\nquotas");
+  group.flag("--pending", flags.pending,
+             "first place the pods of the cluster that wait for one of\nthe profiles");
+  group.value("-o,--output", flags.output, "FORMAT", "table, json or yaml");
   return {.app = command, .run = [&flags] { return run(flags); }};
 }
 

@@ -18,7 +18,7 @@ struct WhatIfFlags {
   bool pending = false;
 };
 
-// Adds the subcommand; what is typed goes to `flags`, which must outlive the app.
+// Adds the subcommand; parsed values go to `flags`, which must outlive the app.
 [[nodiscard]] Command add_what_if_command(CLI::App& app, WhatIfFlags& flags);
 
 }  // namespace stowage::cmd

@@ -1,7 +1,6 @@
 #include "codec/agent_report.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,10 +13,10 @@ namespace {
 using base::JsonWriter;
 
 constexpr std::size_t kNameMax = 512;
-constexpr std::size_t kWordMax = 256;  // of what a card says of itself
+constexpr std::size_t kWordMax = 256;  // characters of a text that a card reports
 constexpr std::int32_t kPermille = 1000;
 
-// ---- out
+// ---- encoding
 
 void put_text(JsonWriter& json, std::string_view key, std::string_view text) {
   if (!text.empty()) json.key(key).value(text);
@@ -35,7 +34,7 @@ void put_card(JsonWriter& json, const ReportedCard& card) {
   put_text(json, "busId", card.bus_id);
   json.key("memoryMiB").value(card.memory_mib);
   if (!card.healthy) json.key("healthy").boolean(false);
-  put_text(json, "sickness", card.sickness);
+  put_text(json, "sickness", card.unhealthy_reason);
   json.end_object();
 }
 
@@ -78,16 +77,16 @@ void put_pods(JsonWriter& json, const ReportedPods& pods) {
   json.end_object();
 }
 
-// ---- in
+// ---- decoding
 
-// A short text needs no memory of its own.
+// A short text is stored inline and needs no allocation.
 std::size_t bytes_of_text(const std::string& text) {
   constexpr std::size_t kShort = 15;
-  constexpr std::size_t kBlock = 16;  // that an allocation takes besides
+  constexpr std::size_t kBlock = 16;  // overhead of an allocation
   return text.capacity() <= kShort ? 0 : text.capacity() + 1 + kBlock;
 }
 
-// Reads one report and counts what it takes.
+// Reads one report and counts its memory.
 class ReportReading {
  public:
   explicit ReportReading(std::size_t bytes_max) : left_(bytes_max), bytes_max_(bytes_max) {}
@@ -134,7 +133,8 @@ class ReportReading {
               Status (ReportReading::*read_one)(JsonValue&, T&)) {
     return each_element(value, [&](JsonValue& element) -> Status {
       if (out.size() == max) return element.wrong(fmt::format("more than {} of them", max));
-      // A list that grows has room for twice as many, and for a moment the one before as well.
+      // A growing list reserves space for twice as many entries, and briefly keeps the old buffer
+      // as well.
       STOWAGE_TRY_VOID(take(element, 2 * sizeof(T)));
       return (this->*read_one)(element, out.emplace_back());
     });
@@ -150,7 +150,7 @@ class ReportReading {
       if (key == "busId") return text(field, out.bus_id, kWordMax);
       if (key == "memoryMiB") return count(field, out.memory_mib);
       if (key == "healthy") return read(field, out.healthy);
-      if (key == "sickness") return text(field, out.sickness);
+      if (key == "sickness") return text(field, out.unhealthy_reason);
       return {};
     }));
     if (out.id.empty()) return fail(where.text() + ": the field id is missing");
@@ -261,7 +261,8 @@ std::size_t bytes_of(const ReportedPod& pod) {
 
 std::size_t bytes_of(const ReportedCard& card) {
   return sizeof(card) + bytes_of_text(card.id) + bytes_of_text(card.model) +
-         bytes_of_text(card.brand) + bytes_of_text(card.bus_id) + bytes_of_text(card.sickness);
+         bytes_of_text(card.brand) + bytes_of_text(card.bus_id) +
+         bytes_of_text(card.unhealthy_reason);
 }
 
 std::string agent_report(const AgentReport& report) {

@@ -17,7 +17,7 @@ AgentReport everything() {
                    .brand = "NVIDIA",
                    .bus_id = "00000000:04:00.0",
                    .memory_mib = 143771},
-                  {.id = "GPU-b", .index = 1, .healthy = false, .sickness = "XID 79"}};
+                  {.id = "GPU-b", .index = 1, .healthy = false, .unhealthy_reason = "XID 79"}};
   report.load = {{.card = 0, .busy_permille = 830, .memory_mib = 7, .power_milliwatt = 300'000},
                  {.card = 1, .celsius = -3}};
   report.pods = ReportedPods{
@@ -119,7 +119,7 @@ TEST(AgentReport, HasLimits) {
   EXPECT_FALSE(reader.read(R"({"cards":[{"id":")" + std::string(257, 'x') + "\"}]}"));
 }
 
-// Lines that are within all other limits and become many times as large when they are read.
+// Lines within all other limits that take many times their size when decoded.
 TEST(AgentReport, TakesSoMuchMemoryAndNoMore) {
   const auto repeated = [](const std::string& one, std::size_t count) {
     std::string text;
@@ -155,7 +155,7 @@ TEST(AgentReport, TakesSoMuchMemoryAndNoMore) {
   }
 }
 
-// As much as a large node really has.
+// The size of a large real node.
 TEST(AgentReport, AFullNodeFits) {
   AgentReport report;
   report.pods.emplace().all = true;

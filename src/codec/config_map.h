@@ -1,4 +1,4 @@
-// A ConfigMap: its name and its texts.
+// A ConfigMap: its name and its data.
 #pragma once
 
 #include <map>
@@ -20,10 +20,9 @@ struct ConfigMap {
 
 [[nodiscard]] Result<ConfigMap> read_config_map(JsonText& parser, std::string_view json);
 
-// A whole one, to be created: without the uid.
+// A complete object to create, without the uid.
 [[nodiscard]] std::string config_map(const ConfigMap& map);
-// Merge patch of one that is there: these texts are set, others stay. An empty text removes the
-// key.
+// Merge patch of an existing one: sets these entries, keeps others. An empty text removes the key.
 [[nodiscard]] std::string config_map_patch(const std::map<std::string, std::string>& data);
 
 }  // namespace stowage::codec

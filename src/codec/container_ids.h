@@ -1,4 +1,4 @@
-// Which containers of a pod run, by the ids that their runtime has for them.
+// The running containers of a pod, by the ids of their runtime.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace stowage::codec {
 
-// From the status of a Pod: ids by the container's name, without the runtime's ("containerd://").
-// Containers that have never run have none.
+// From the status of a Pod: ids by container name, without the prefix of the runtime
+// ("containerd://"). Containers that have never run have none.
 using ContainerIds = std::map<std::string, std::string>;
 [[nodiscard]] Result<ContainerIds> read_container_ids(std::string_view json);
 

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxNote = 1024;
 constexpr std::size_t kMaxWord = 128;       // reason, action, reporting instance
 constexpr std::size_t kMaxMessage = 32768;  // of a condition
 
-// At most `most` bytes, cut between characters, with dots for what is missing.
+// At most `most` bytes, cut between characters, with dots for the missing part.
 std::string shortened(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
   constexpr std::string_view kDots = "...";
@@ -33,7 +33,7 @@ std::string time_text(std::int64_t unix_seconds) {
       std::clamp(unix_seconds, base::kFirstTimeSecond, base::kEndTimeSecond - 1));
 }
 
-std::string binding(const BindingAsk& ask) {
+std::string binding(const BindingRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   begin_object(json, {.api_version = "v1", .kind = "Binding", .ns = ask.ns, .name = ask.name});
   if (!ask.uid.empty()) json.key("uid").value(ask.uid);
@@ -86,7 +86,7 @@ std::string event_series_patch(std::int32_t count, std::int64_t unix_micros) {
   return json.take();
 }
 
-std::string unschedulable_patch(const UnschedulableAsk& ask) {
+std::string unschedulable_patch(const UnschedulableRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   if (!ask.uid.empty()) json.key("metadata").begin_object().key("uid").value(ask.uid).end_object();
@@ -94,15 +94,13 @@ std::string unschedulable_patch(const UnschedulableAsk& ask) {
   json.key("type").value("PodScheduled").key("status").value("False");
   json.key("reason").value(ask.reason);
   json.key("message").value(shortened(ask.message, kMaxMessage));
-  if (ask.unix_seconds != 0) {
-    json.key("lastTransitionTime").value(time_text(ask.unix_seconds));
-  }
+  if (ask.unix_seconds != 0) json.key("lastTransitionTime").value(time_text(ask.unix_seconds));
   json.end_object().end_array().end_object();
   json.end_object();
   return json.take();
 }
 
-std::string metadata_patch(const MetadataAsk& ask) {
+std::string metadata_patch(const MetadataRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object().key("metadata").begin_object();
   if (!ask.uid.empty()) json.key("uid").value(ask.uid);

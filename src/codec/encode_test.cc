@@ -16,11 +16,11 @@ namespace {
 constexpr std::size_t kMaxBytes = 1 << 20U;
 
 TEST(Encode, WritesABinding) {
-  const BindingAsk ask{.ns = "ml",
-                       .name = "train",
-                       .uid = "u-1",
-                       .node = "n1",
-                       .annotations = {{"stowage.dev/gpus", R"({"version":1})"}}};
+  const BindingRequest ask{.ns = "ml",
+                           .name = "train",
+                           .uid = "u-1",
+                           .node = "n1",
+                           .annotations = {{"stowage.dev/gpus", R"({"version":1})"}}};
   EXPECT_EQ(binding(ask),
             R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"train","namespace":"ml",)"
             R"("uid":"u-1","annotations":{"stowage.dev/gpus":"{\"version\":1}"}},)"
@@ -58,7 +58,7 @@ TEST(Encode, WritesAnEvent) {
 
 TEST(Encode, CutsTextsToWhatTheApiTakes) {
   std::string note;
-  for (int i = 0; i < 600; ++i) note += "\xC3\xA4";  // 1200 bytes, two to the character
+  for (int i = 0; i < 600; ++i) note += "\xC3\xA4";  // 1200 bytes, two per character
   const std::string json = event({.note = note, .instance = std::string(200, 'i')});
   JsonText text;
   auto fields = text.open(json, kMaxBytes);
@@ -94,7 +94,7 @@ TEST(Encode, WritesTimes) {
   EXPECT_EQ(time_text(std::numeric_limits<std::int64_t>::min()), "0001-01-01T00:00:00Z");
 }
 
-// The pod gets the annotations of the binding; what comes back is what was sent.
+// The pod gets the annotations of the binding exactly as they were sent.
 RC_GTEST_PROP(Encode, AnnotationsOfABindingComeBackAsTheyWere,
               (const std::map<std::string, std::string>& texts)) {
   dialect::Annotations annotations;
@@ -109,8 +109,8 @@ RC_GTEST_PROP(Encode, AnnotationsOfABindingComeBackAsTheyWere,
   RC_ASSERT(back->annotations == annotations);
 }
 
-// Any bytes at all: the fast parser reads what our writer wrote, and the small reader of the
-// dialects agrees with it.
+// For arbitrary bytes, the fast parser reads our output, and the small reader of the dialects
+// agrees with it.
 RC_GTEST_PROP(Encode, TheParserReadsEveryTextThatWeWrite, (const std::string& text)) {
   base::JsonWriter writer(base::JsonWriter::Style::compact);
   writer.begin_object().key("text").value(text).end_object();
@@ -127,7 +127,7 @@ RC_GTEST_PROP(Encode, TheParserReadsEveryTextThatWeWrite, (const std::string& te
   RC_ASSERT(small->find("text")->text == *fast);
 }
 
-// On texts that are JSON objects or nearly so, the two readers never disagree about the value.
+// On texts that are JSON objects, or nearly so, the two readers agree about the value.
 RC_GTEST_PROP(Encode, TheTwoReadersAgree, ()) {
   const auto inner = *rc::gen::container<std::string>(
       rc::gen::elementOf(std::string("0123456789-+.eE\"\\u/bfnrtaldsu{}[]:, ")));
@@ -136,7 +136,7 @@ RC_GTEST_PROP(Encode, TheTwoReadersAgree, ()) {
   auto fields = in.open(json, kMaxBytes);
   const auto small = dialect::parse_json(json);
   if (!small || !fields) {
-    // The fast one only looks at what it is asked for, so it may accept more, never less.
+    // The fast parser checks only the parts that are read, so it may accept more, never less.
     RC_ASSERT(!small);
     return;
   }

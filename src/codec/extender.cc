@@ -174,7 +174,7 @@ void put_number(std::string& out, std::int64_t number) {
   out.append(std::begin(digits), end.ptr);
 }
 
-// The items between brackets, with commas, each written by put(out, item).
+// Items in brackets with commas, each written by put(out, item).
 template <typename Items, typename Put>
 void put_all(std::string& out, std::string_view brackets, const Items& items, Put put) {
   out += brackets.front();
@@ -243,8 +243,7 @@ Result<PreemptionArgs> ExtenderDecoder::preemption(std::string_view body) {
   std::optional<VictimMap> meta;
   STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
     if (is(key, "pod")) {
-      STOWAGE_TRY(pod, read_pod(field));
-      args.pod = std::move(pod);
+      STOWAGE_TRY_ASSIGN(args.pod, read_pod(field));
     } else if (is(key, "nodenametovictims")) {
       return read_victim_map(field, VictimForm::full, full.emplace());
     } else if (is(key, "nodenametometavictims")) {
@@ -276,7 +275,7 @@ Result<FilterAnswer> ExtenderDecoder::filter_answer(std::string_view body) {
   return answer;
 }
 
-// The body is a bare list, and texts that are read have an object around them.
+// The body is a bare list, but the reader needs an object, so one is added around it.
 Result<std::vector<NodeScore>> ExtenderDecoder::priorities(std::string_view body) {
   const std::string wrapped = fmt::format("{{\"list\":{}}}", body);
   STOWAGE_TRY(fields, text_.open(wrapped, kMaxExtenderBytes));

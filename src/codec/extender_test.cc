@@ -23,8 +23,7 @@ std::string file(const std::string& name) {
   return text;
 }
 
-// Without the blanks that follow commas and colons, which is all the space that the captured
-// answers have.
+// Without the blanks after commas and colons, the only whitespace in the captured answers.
 std::string packed(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -73,7 +72,7 @@ TEST(ExtenderArgs, ReadsCapturedNodesAndLeavesThemAsTheyAre) {
     nodes.push_back(node.json);
   }
   EXPECT_EQ(nodes.at(0).substr(0, 24), R"({"metadata":{"name":"n3")");
-  // What is sent back has the bytes that came.
+  // The nodes are returned byte for byte.
   const std::string answer = encode({.nodes = &nodes});
   const std::size_t begin = body.find(R"({"metadata":{},"items":)");
   const std::size_t end = body.find(R"(,"NodeNames")");
@@ -214,7 +213,7 @@ TEST(ExtenderArgs, DepthCostsNoStack) {
   EXPECT_FALSE(decoder.args(R"({"NodeNames":)" + deep + "}"));
 }
 
-// Hundreds of each: the fuzzers try the others.
+// Hundreds of each; the fuzzers cover the rest.
 TEST(Extender, SurvivesTruncationsAndChangesOfOneByte) {
   ExtenderDecoder decoder;
   for (const char* name :

@@ -1,7 +1,5 @@
 #include "codec/fields.h"
 
-#include <fmt/format.h>
-
 namespace stowage::codec {
 
 Status read_texts(JsonValue& value, std::map<std::string, std::string>& out, std::size_t most) {

@@ -1,4 +1,4 @@
-// Pieces of Kubernetes objects that occur in several of them.
+// Parts that occur in several Kubernetes objects.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 
 #include "base/result.h"
 #include "codec/json_in.h"
-#include "core/model/around.h"
 #include "core/model/limits.h"
+#include "core/model/pod_constraints.h"
 #include "dialect/objects.h"
 
 namespace stowage::codec {
 
-// The most that one object, and one page of a list, may have. The API server stores no object over
-// 1.5 MiB by default.
+// Size limits of one object and of one page of a list. By default the API server stores no object
+// over 1.5 MiB.
 inline constexpr std::size_t kMaxObjectBytes = std::size_t{16} << 20U;
 inline constexpr std::size_t kMaxTexts = core::kMaxRuleBytes / core::kBytesPerEntry;
 inline constexpr std::size_t kMaxListBytes = std::size_t{1} << 30U;
 
-// Lists are read up to one entry more than the limit of their kind (core/model/limits.h), so that
-// nobody's object is large in memory, and whoever asks can see that there were more.
+// Lists are read up to one entry beyond the limit of their kind (core/model/limits.h). So objects
+// stay small in memory, and the caller can detect the excess.
 //
 // Labels or annotations.
 [[nodiscard]] Status read_texts(JsonValue& value, std::map<std::string, std::string>& out,
@@ -38,25 +38,25 @@ struct Metadata {
   core::Labels labels;
   dialect::Annotations annotations;
   std::vector<std::string> owner_kinds;
-  std::string controller_uid;  // of the owner that controls it; empty: none
+  std::string controller_uid;  // of the controlling owner; empty: none
 };
 [[nodiscard]] Status read_metadata(JsonValue& value, Metadata& out);
 
-// The fields of a pod, to their end.
+// Reads the fields of a pod to the end.
 [[nodiscard]] Result<dialect::PodObject> read_pod(JsonFields& fields);
 
-// What can not be expressed goes to `unsupported`, in words.
+// Unsupported rules are added to `unsupported`, in words.
 using Unsupported = std::vector<std::string>;
-inline constexpr std::size_t kMaxUnsupported = 8;  // further ones are not told
+inline constexpr std::size_t kMaxUnsupported = 8;  // further ones are not listed
 [[nodiscard]] Status read_node_affinity(JsonValue& value, core::NodeRules& rules,
                                         Unsupported& unsupported);
 [[nodiscard]] Status read_tolerations(JsonValue& value, core::NodeRules& rules,
                                       Unsupported& unsupported);
 [[nodiscard]] Status read_taints(JsonValue& value, std::vector<core::Taint>& taints);
-// A NodeSelector: one of its terms.
+// A NodeSelector: one of its terms must match.
 [[nodiscard]] Status read_node_selector(JsonValue& value, std::vector<core::NodeTerm>& terms,
                                         Unsupported& unsupported);
-// A LabelSelector that is there: matchLabels and matchExpressions.
+// A LabelSelector that is present: matchLabels and matchExpressions.
 [[nodiscard]] Status read_label_selector(JsonValue& value, core::LabelSelector& out,
                                          Unsupported& unsupported);
 

@@ -17,7 +17,7 @@ namespace on_demand = simdjson::ondemand;
 using ObjectPlace = simdjson::simdjson_result<on_demand::object_iterator>;
 using ArrayPlace = simdjson::simdjson_result<on_demand::array_iterator>;
 
-// The parser's own types stay out of our headers; they are kept as bytes.
+// The parser's own types stay out of our headers; they are stored as bytes.
 template <typename T, std::size_t N>
 T& as(std::array<std::byte, N>& bytes) {
   static_assert(sizeof(T) <= N && alignof(T) <= 8);
@@ -51,7 +51,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Skipping counts brackets and does not look at their kind: an object may seem to end with another.
+// Skipping counts brackets but not their kind, so the end of an object must be checked.
 bool is_closed(std::string_view object) {
   return object.starts_with('{') && object.ends_with('}') && object.size() > 1;
 }
@@ -60,16 +60,16 @@ bool is_closed(std::string_view object) {
 
 struct JsonText::State {
   on_demand::parser parser;
-  std::string bytes;  // a copy of the text, with the room that the parser wants behind it
+  std::string bytes;  // a copy of the text, with the padding that the parser needs
   on_demand::document document;
-  std::string_view read;   // the text that is read: the copy, or the caller's
-  std::string_view given;  // the caller's
+  std::string_view read;   // the text that is parsed: the copy, or the caller's
+  std::string_view given;  // the caller's text
 };
 
 std::string Where::text() const {
   std::string before = outer == nullptr ? "" : outer->text();
   if (index >= 0) return fmt::format("{}[{}]", before, index);
-  // What is written in messages comes from outside: a key may be as long as the text.
+  // Messages quote untrusted input: a key may be as long as the text.
   constexpr std::size_t kMaxShown = 64;
   const std::string_view shown = name.substr(0, kMaxShown);
   if (before.empty()) return std::string(shown);
@@ -87,7 +87,7 @@ tl::unexpected<Error> JsonValue::wrong(int code, std::string_view expected) cons
 
 JsonValue::Kind JsonValue::kind() {
   on_demand::json_type type{};
-  // What is no value at all is found out when it is read.
+  // An invalid value is reported when it is read.
   if (as<on_demand::value>(place_).type().get(type) != simdjson::SUCCESS) return Kind::null;
   switch (type) {
     case on_demand::json_type::object: return Kind::object;
@@ -209,9 +209,7 @@ Result<bool> JsonElements::next() {
   started_ = true;
   value_.where = {.outer = where_, .index = value_.where.index + 1};
   auto code = place.error();
-  if (code == simdjson::SUCCESS && !(place != ArrayPlace())) {
-    return false;
-  }
+  if (code == simdjson::SUCCESS && !(place != ArrayPlace())) return false;
   on_demand::value value;
   if (code == simdjson::SUCCESS) code = (*place).get(value);
   if (code != simdjson::SUCCESS) return value_.wrong(in_words(code));
@@ -285,14 +283,12 @@ Status read(JsonValue& value, std::string& out) {
 }
 
 Status read(JsonValue& value, bool& out) {
-  STOWAGE_TRY(truth, value.boolean());
-  out = truth;
+  STOWAGE_TRY_ASSIGN(out, value.boolean());
   return {};
 }
 
 Status read(JsonValue& value, std::int64_t& out) {
-  STOWAGE_TRY(number, value.integer());
-  out = number;
+  STOWAGE_TRY_ASSIGN(out, value.integer());
   return {};
 }
 

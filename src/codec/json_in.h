@@ -1,9 +1,9 @@
-// Reading JSON that others wrote: forward only, one pass, nothing kept. A JsonText owns the bytes
-// and the parser; values and fields are places in it. What a reader does not ask for is skipped
-// without being looked at, so it costs next to nothing; brackets are counted, not trusted, and
-// nothing recurses with the depth of the text.
+// Reads untrusted JSON: forward only, in one pass, without a tree. A JsonText owns the bytes and
+// the parser; values and fields are positions in it. Parts that a reader does not read are skipped
+// without validation, which is very cheap. Brackets are counted, not trusted, and there is no
+// recursion by the depth of the text.
 //
-// Every error names the place: "spec.containers[2].resources.limits: expected an object".
+// Every error names the location: "spec.containers[2].resources.limits: expected an object".
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace stowage::codec {
 
-// Where in the text a value stands. Frames live on the stack of the readers, innermost first.
+// The location of a value in the text. Frames are on the stack of the readers, innermost first.
 struct Where {
   const Where* outer = nullptr;
   std::string_view name;      // of a field
@@ -28,26 +28,26 @@ struct Where {
 class JsonFields;
 class JsonElements;
 
-// A value that has not been read yet. It can be read once, before the next field or element is
-// asked for. Copies are the same place.
+// A value that has not been read yet. It can be read once, before the next field or element. Copies
+// refer to the same position.
 class JsonValue {
  public:
   enum class Kind : std::uint8_t { object, array, string, number, boolean, null };
 
-  // The kind, judged by the first character. Does not read the value.
+  // The kind by the first character. Does not read the value.
   [[nodiscard]] Kind kind();
-  // Texts stay valid while the JsonText stays open.
+  // Texts are valid until the JsonText is opened again.
   [[nodiscard]] Result<std::string_view> text();
-  // A number as it is written.
+  // A number as written.
   [[nodiscard]] Result<std::string_view> number();
   [[nodiscard]] Result<std::int64_t> integer();
   [[nodiscard]] Result<bool> boolean();
-  // The whole object, as it stands in the text that was opened.
+  // The whole object, as it is in the opened text.
   [[nodiscard]] Result<std::string_view> raw_object();
   [[nodiscard]] Result<JsonFields> fields();
   [[nodiscard]] Result<JsonElements> elements();
 
-  // An error about this value: its place and then the words.
+  // An error about this value: its location, then the message.
   [[nodiscard]] tl::unexpected<Error> wrong(std::string_view words) const;
 
   Where where;
@@ -59,16 +59,15 @@ class JsonValue {
   alignas(8) std::array<std::byte, 24> place_{};
 };
 
-// The fields of an object, in the order of the text. Fields that are null are passed over: null
-// means absent.
+// The fields of an object, in the order of the text. Null fields are skipped: null means absent.
 class JsonFields {
  public:
   // Moves to the next field; false at the end.
   [[nodiscard]] Result<bool> next();
   [[nodiscard]] std::string_view key() const { return key_; }
   [[nodiscard]] JsonValue& value() { return value_; }
-  // The whole object, as it stands in the text that was opened. Requires: next() has returned
-  // false, nothing was read since, and the object is not the outermost one.
+  // The whole object, as it is in the opened text. Requires: next() has returned false, nothing was
+  // read since, and the object is not the outermost one.
   [[nodiscard]] Result<std::string_view> raw() const;
 
  private:
@@ -77,7 +76,7 @@ class JsonFields {
   [[nodiscard]] tl::unexpected<Error> wrong(int code) const;
   alignas(8) std::array<std::byte, 32> place_{};
   const Where* where_ = nullptr;
-  JsonValue* whole_ = nullptr;  // the value that these are the fields of
+  JsonValue* whole_ = nullptr;  // the value to which these fields belong
   const char* begin_ = nullptr;
   bool started_ = false;
   std::string_view key_;
@@ -98,7 +97,7 @@ class JsonElements {
   JsonValue value_;
 };
 
-// One text at a time; the buffers are kept for the next. Not thread-safe.
+// One text at a time; the buffers are reused. Not thread-safe.
 class JsonText {
  public:
   JsonText();
@@ -106,14 +105,14 @@ class JsonText {
   JsonText& operator=(JsonText&&) noexcept;
   ~JsonText();
 
-  // The text must be one object. Everything that came out of the text before becomes invalid.
+  // The text must be one object. Invalidates everything from the previous text.
   [[nodiscard]] Result<JsonFields> open(std::string_view text, std::size_t max_bytes);
-  // The same without a copy. The text gets room behind its end for the parser, so it may move; it
-  // must stay as it is while it is read.
+  // The same without a copy. The text is padded for the parser, so it may be reallocated; it must
+  // not change while it is read.
   [[nodiscard]] Result<JsonFields> open_in_place(std::string& text, std::size_t max_bytes);
-  // To be called after the last field: nothing may follow the object.
+  // Call it after the last field: nothing may follow the object.
   [[nodiscard]] Status close();
-  // The same characters in the text that was given to open(); `part` is a view out of it.
+  // The same characters in the text that was passed to open(); `part` is a view from this JsonText.
   [[nodiscard]] std::string_view given(std::string_view part) const;
 
  private:

@@ -79,7 +79,7 @@ ObjectIdentity Decoder::identity(std::string_view json) {
   ObjectIdentity found;
   auto fields = text_.open(json, kMaxObjectBytes);
   if (!fields) return found;
-  // Wherever the text stops to make sense: what came before it was read.
+  // The fields before the first error have been read.
   (void)each_field(*fields, [&](std::string_view key, JsonValue& field) -> Status {
     if (key != "metadata") return {};
     found = {};
@@ -122,8 +122,7 @@ Result<WatchEvent> Decoder::watch_event(std::string_view json) {
   bool typed = false;
   STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
     if (key == "type") {
-      STOWAGE_TRY(type, event_type(field));
-      event.type = type;
+      STOWAGE_TRY_ASSIGN(event.type, event_type(field));
       typed = true;
     } else if (key == "object") {
       STOWAGE_TRY(object, field.raw_object());
@@ -135,7 +134,7 @@ Result<WatchEvent> Decoder::watch_event(std::string_view json) {
   if (!typed) return fail("type: missing in the watch event");
   if (event.object.empty()) return fail("object: missing in the watch event");
   if (event.type != WatchEvent::Type::bookmark) return event;
-  // A bookmark holds nothing but this.
+  // A bookmark has no other data.
   STOWAGE_TRY(bookmark, text_.open(event.object, kMaxObjectBytes));
   Metadata meta;
   STOWAGE_TRY_VOID(each_field(bookmark, [&](std::string_view key, JsonValue& field) -> Status {

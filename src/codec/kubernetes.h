@@ -1,6 +1,6 @@
-// Kubernetes JSON to plain data. Fields may come in any order, unknown ones are skipped, null means
-// absent, of a repeated key the last counts. What has the wrong type or is no JSON is an error that
-// names the place. A pod of 3 KB takes a few microseconds.
+// Kubernetes JSON to plain data. Fields may be in any order, unknown ones are skipped, null means
+// absent, and the last one of a repeated key counts. A wrong type or invalid JSON is an error that
+// names the location. A pod of 3 KB takes a few microseconds.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace stowage::codec {
 
 struct ListPage {
   std::string resource_version;
-  std::string continue_token;           // empty: this is the last page
-  std::vector<std::string_view> items;  // each a JSON object, views into the text that was given
+  std::string continue_token;           // empty: the last page
+  std::vector<std::string_view> items;  // JSON objects, views into the given text
 };
 
 struct WatchEvent {
   enum class Type : std::uint8_t { added, modified, deleted, bookmark, error };
   Type type = Type::added;
-  std::string_view object;       // JSON, a view into the text that was given; of `error`: a Status
-  std::string resource_version;  // of a bookmark
+  std::string_view object;          // JSON, a view into the given text; for `error`: a Status
+  std::string resource_version;     // for a bookmark
   bool initial_events_end = false;  // the bookmark that ends the initial events of a streaming list
 };
 
-// "ADDED", "MODIFIED", ...; unset for another word.
+// "ADDED", "MODIFIED", ...; unset for other words.
 [[nodiscard]] std::optional<WatchEvent::Type> watch_event_type(std::string_view word);
 
 struct StatusCause {
@@ -40,30 +40,30 @@ struct StatusCause {
   friend bool operator==(const StatusCause&, const StatusCause&) = default;
 };
 
-// A Status: the API server's answer when it has nothing else to say, mostly an error.
+// A Status: the API server's answer without an object, mostly an error.
 struct StatusObject {
   std::int32_t code = 0;
   std::string status;  // "Success" or "Failure"
   std::string reason;  // e.g. "Conflict", "Expired"
   std::string message;
   std::int32_t retry_after_seconds = 0;
-  std::string kind;  // of the object that it is about
+  std::string kind;  // of the object concerned
   std::string name;
   std::vector<StatusCause> causes;
-  std::string own_kind;        // "Status"; empty where the form of the text has none
-  std::string continue_token;  // of an expired list: where an inconsistent continuation may start
+  std::string own_kind;        // "Status"; empty if the text does not state it
+  std::string continue_token;  // for an expired list: where an inconsistent continuation may start
   friend bool operator==(const StatusObject&, const StatusObject&) = default;
 };
 
-// One of the objects that rules of scheduling speak of, besides nodes and pods.
-struct ThingObject {
-  std::string name;  // as the thing itself has it: "namespace/name" where it has a namespace
+// An object besides nodes and pods that scheduling rules refer to.
+struct DecodedAuxObject {
+  std::string name;  // as in the object: "namespace/name" if it has a namespace
   std::string resource_version;
-  core::Thing thing;
-  friend bool operator==(const ThingObject&, const ThingObject&) = default;
+  core::AuxObject aux_object;
+  friend bool operator==(const DecodedAuxObject&, const DecodedAuxObject&) = default;
 };
 
-// Which object it is, without the rest of it.
+// The identity of an object, without the rest.
 struct ObjectIdentity {
   std::string ns;
   std::string name;
@@ -71,18 +71,18 @@ struct ObjectIdentity {
   friend bool operator==(const ObjectIdentity&, const ObjectIdentity&) = default;
 };
 
-// Keeps one parser and its buffers. Not thread-safe: one for each thread or connection.
+// Reuses one parser and its buffers. Not thread-safe: use one per thread or connection.
 class Decoder {
  public:
   [[nodiscard]] Result<dialect::PodObject> pod(std::string_view json);
   [[nodiscard]] Result<dialect::NodeObject> node(std::string_view json);
-  // An object of that kind. What can not be expressed (an unknown operator of a selector, an amount
-  // that no machine has) is an error: a thing that is half understood would be a guess.
-  [[nodiscard]] Result<ThingObject> thing(core::ThingKind kind, std::string_view json);
-  // Its name alone, of an object that may be unreadable otherwise.
-  [[nodiscard]] Result<std::string> thing_name(core::ThingKind kind, std::string_view json);
-  // What can be read of the identity of an object that may be unreadable otherwise; a field that
-  // can not be read is empty.
+  // An object of this kind. Anything unsupported (an unknown selector operator, an impossible
+  // amount) is an error, because a partly understood object would lead to wrong decisions.
+  [[nodiscard]] Result<DecodedAuxObject> aux_object(core::AuxKind kind, std::string_view json);
+  // Only the name of an object that may be unreadable otherwise.
+  [[nodiscard]] Result<std::string> aux_object_name(core::AuxKind kind, std::string_view json);
+  // The readable identity of an object that may be unreadable otherwise; unreadable fields are
+  // empty.
   [[nodiscard]] ObjectIdentity identity(std::string_view json);
   [[nodiscard]] Result<ListPage> list(std::string_view json);
   [[nodiscard]] Result<WatchEvent> watch_event(std::string_view json);

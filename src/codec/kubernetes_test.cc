@@ -59,7 +59,7 @@ TEST(DecodePod, ReadsACapturedPod) {
 
 TEST(DecodePod, ReadsEveryFieldThatSchedulingLooksAt) {
   const auto pod = pod_of(file("pod_full.json"));
-  EXPECT_EQ(pod.around.labels, (core::Labels{{"app", "train"}, {"job-name", "train"}}));
+  EXPECT_EQ(pod.constraints.labels, (core::Labels{{"app", "train"}, {"job-name", "train"}}));
   EXPECT_EQ(pod.annotations.at("note"), "a \"quoted\" w\xC3\xB6rd\n");
   EXPECT_EQ(pod.scheduler, "stowage");
   EXPECT_EQ(pod.priority, 1000);
@@ -251,7 +251,7 @@ TEST(DecodePod, NamesThePlaceOfWhatIsWrong) {
 TEST(DecodePod, ListsTheHardRulesThatAreNotSupported) {
   const struct {
     const char* spec;
-    const char* words;  // empty: supported, or only a wish
+    const char* words;  // empty: supported, or only a preference
   } rows[] = {
       {R"("resourceClaims":[{"name":"gpu"}])", "resource claims"},
       {R"("resourceClaims":[])", ""},
@@ -307,7 +307,7 @@ TEST(DecodePod, SurvivesChangesOfOneByte) {
   const std::string text = file("pod_full.json");
   Decoder decoder;
   for (const char c : {'{', '}', '[', ']', '"', ',', ':', '\\', '\0', '9', 'n', '\xFF'}) {
-    for (std::size_t at = 0; at < text.size(); at += 11) {  // the fuzzer tries the others
+    for (std::size_t at = 0; at < text.size(); at += 11) {  // the fuzzer covers the rest
       std::string changed = text;
       changed[at] = c;
       static_cast<void>(decoder.pod(changed));

@@ -31,8 +31,7 @@ Result<LeaderNote> read_leader_note(std::string_view json) {
     if (key == "extenders") return read_texts(value, note.extenders);
     if (key == "agents") return read(value, note.agents);
     if (key != "version") return {};
-    STOWAGE_TRY(number, value.integer());
-    version = number;
+    STOWAGE_TRY_ASSIGN(version, value.integer());
     return {};
   }));
   STOWAGE_TRY_VOID(text.close());

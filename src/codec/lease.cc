@@ -21,7 +21,7 @@ Status read_spec(JsonValue& value, Lease& lease) {
   });
 }
 
-void put_spec(JsonWriter& json, const LeaseAsk& ask) {
+void put_spec(JsonWriter& json, const LeaseRequest& ask) {
   json.key("spec").begin_object();
   json.key("holderIdentity").value(ask.holder);
   json.key("leaseDurationSeconds").value(ask.seconds);
@@ -51,7 +51,7 @@ Result<Lease> read_lease(std::string_view json) {
   return lease;
 }
 
-std::string lease(const LeaseAsk& ask) {
+std::string lease(const LeaseRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   begin_object(
       json,
@@ -63,7 +63,7 @@ std::string lease(const LeaseAsk& ask) {
   return json.take();
 }
 
-std::string lease_patch(const LeaseAsk& ask) {
+std::string lease_patch(const LeaseRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   json.key("metadata").begin_object();

@@ -1,4 +1,4 @@
-// Leases of coordination.k8s.io/v1, by which several controllers agree on who leads.
+// Leases of coordination.k8s.io/v1, which controllers use to elect a leader.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace stowage::codec {
 
 struct Lease {
   std::string resource_version;
-  std::string uid;     // another one if it was deleted and made anew
-  std::string holder;  // empty: nobody's
+  std::string uid;     // changes if the lease is deleted and created again
+  std::string holder;  // empty: not held
   std::int32_t seconds = 0;
-  std::string acquired;  // times as they are written: compared, never read
+  std::string acquired;  // times as written: compared, never parsed
   std::string renewed;
   std::int32_t transitions = 0;
   dialect::Annotations annotations;
@@ -23,21 +23,21 @@ struct Lease {
 };
 [[nodiscard]] Result<Lease> read_lease(std::string_view json);
 
-struct LeaseAsk {
+struct LeaseRequest {
   std::string ns;
   std::string name;
-  // The patch is refused by the server if the lease has changed since this version.
+  // The server rejects the patch if the lease has changed since this version.
   std::string resource_version;
   std::string holder;
   std::int32_t seconds = 15;
-  std::int64_t acquired_micros = 0;  // 0: left as it is
+  std::int64_t acquired_micros = 0;  // 0: unchanged
   std::int64_t renewed_micros = 0;
   std::int32_t transitions = 0;
   dialect::Annotations annotations;
 };
-// A whole lease, to be created.
-[[nodiscard]] std::string lease(const LeaseAsk& ask);
-// Merge patch of one that is there. Fields that are not ours stay.
-[[nodiscard]] std::string lease_patch(const LeaseAsk& ask);
+// A complete lease to create.
+[[nodiscard]] std::string lease(const LeaseRequest& ask);
+// Merge patch of an existing lease. Other fields are unchanged.
+[[nodiscard]] std::string lease_patch(const LeaseRequest& ask);
 
 }  // namespace stowage::codec

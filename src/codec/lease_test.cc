@@ -6,15 +6,15 @@ namespace stowage::codec {
 namespace {
 
 TEST(Lease, IsWrittenAndReadBack) {
-  const LeaseAsk ask{.ns = "kube-system",
-                     .name = "stowage",
-                     .resource_version = "7",
-                     .holder = "a_1",
-                     .seconds = 15,
-                     .acquired_micros = 1'700'000'000'000'001,
-                     .renewed_micros = 1'700'000'000'500'000,
-                     .transitions = 3,
-                     .annotations = {{"stowage.dev/leader", "{}"}}};
+  const LeaseRequest ask{.ns = "kube-system",
+                         .name = "stowage",
+                         .resource_version = "7",
+                         .holder = "a_1",
+                         .seconds = 15,
+                         .acquired_micros = 1'700'000'000'000'001,
+                         .renewed_micros = 1'700'000'000'500'000,
+                         .transitions = 3,
+                         .annotations = {{"stowage.dev/leader", "{}"}}};
   const auto read = read_lease(lease_patch(ask));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->resource_version, "7");
@@ -30,7 +30,7 @@ TEST(Lease, IsWrittenAndReadBack) {
   EXPECT_EQ(whole.find("resourceVersion"), std::string::npos);
 }
 
-TEST(Lease, OfNobodyHasNoHolder) {
+TEST(Lease, ThatIsNotHeldHasNoHolder) {
   const auto read = read_lease(R"({"metadata":{"resourceVersion":"1"},"spec":{}})");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->holder, "");

@@ -1,4 +1,4 @@
-// Pieces of the objects and merge patches that we write.
+// Parts of the objects and merge patches that we write.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ struct ObjectHead {
   std::string_view ns;
   std::string_view name;
 };
-// Begins an object and its metadata, of which more may follow: the caller ends both.
+// Begins an object and its metadata; the caller may add fields and ends both.
 inline void begin_object(base::JsonWriter& json, const ObjectHead& head) {
   json.begin_object();
   json.key("apiVersion").value(head.api_version).key("kind").value(head.kind);
@@ -30,7 +30,7 @@ inline void put_texts(base::JsonWriter& json, std::string_view key, const Texts&
   json.end_object();
 }
 
-// Of a merge patch: an empty text removes what was there.
+// For a merge patch: an empty text removes the value.
 inline void put_or_remove(base::JsonWriter& json, std::string_view text) {
   if (text.empty()) {
     json.null();

@@ -38,7 +38,7 @@ Status read_claim_ref(JsonValue& value, VolumeOwner& owner) {
 
 }  // namespace
 
-std::string disruption_patch(const DisruptionAsk& ask) {
+std::string disruption_patch(const DisruptionRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   put_uid(json, ask.uid);
@@ -79,7 +79,7 @@ std::string selected_node_patch(std::string_view uid, std::string_view node) {
   return json.take();
 }
 
-std::string claim_ref_patch(const ClaimRefAsk& ask) {
+std::string claim_ref_patch(const ClaimRefRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object().key("metadata").begin_object();
   json.key("resourceVersion").value(ask.volume_version);

@@ -1,5 +1,5 @@
-// Small writes to objects that are there: what the API server is sent to evict a pod, to nominate
-// one, and to bind its volume claims.
+// Small updates of existing objects: requests to evict a pod, to nominate one, and to bind its
+// volume claims.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace stowage::codec {
 
-// Strategic merge patch of pods/<name>/status: the condition DisruptionTarget says that the
-// scheduler is about to delete the pod, so that its controller does not take it for a failure.
-struct DisruptionAsk {
-  std::string uid;  // the patch is refused if the pod is another one by now
+// Strategic merge patch of pods/<name>/status: the condition DisruptionTarget states that the
+// scheduler will delete the pod, so that its controller does not count it as a failure.
+struct DisruptionRequest {
+  std::string uid;  // the patch is rejected if the pod has another uid
   std::string message;
   std::int64_t unix_seconds = 0;  // of the transition
 };
-[[nodiscard]] std::string disruption_patch(const DisruptionAsk& ask);
+[[nodiscard]] std::string disruption_patch(const DisruptionRequest& ask);
 
-// Body of a DELETE that touches this object alone, with the grace that it asks for itself.
+// Body of a DELETE for exactly this object, with its own grace period.
 [[nodiscard]] std::string delete_options(std::string_view uid);
 
 // Merge patch of pods/<name>/status: status.nominatedNodeName; an empty node removes it.
 [[nodiscard]] std::string nomination_patch(std::string_view uid, std::string_view node);
 
-// Merge patch of a claim: the node for which its provisioner shall make a volume; an empty node
+// Merge patch of a claim: the node for which its provisioner creates a volume; an empty node
 // removes it.
 [[nodiscard]] std::string selected_node_patch(std::string_view uid, std::string_view node);
 
@@ -37,20 +37,20 @@ struct ClaimName {
   friend bool operator==(const ClaimName&, const ClaimName&) = default;
 };
 
-// Merge patch of a volume: it is for this claim. Refused by the server if the volume has changed
-// since the given version.
-struct ClaimRefAsk {
-  std::string volume_version;  // metadata.resourceVersion that was read
+// Merge patch of a volume: reserves it for this claim. The server rejects it if the volume has
+// changed since the given version.
+struct ClaimRefRequest {
+  std::string volume_version;  // metadata.resourceVersion as read
   ClaimName claim;
-  bool by_us = true;  // false: whoever made the volume has named the claim already
+  bool by_us = true;  // false: the creator of the volume already named the claim
 };
-[[nodiscard]] std::string claim_ref_patch(const ClaimRefAsk& ask);
+[[nodiscard]] std::string claim_ref_patch(const ClaimRefRequest& ask);
 
-// Whom a volume is for.
+// The claim of a volume.
 struct VolumeOwner {
   std::string resource_version;
-  bool claimed = false;  // spec.claimRef is there
-  ClaimName claim;       // then this; the uid may be empty
+  bool claimed = false;  // spec.claimRef is set
+  ClaimName claim;       // if claimed; the uid may be empty
   bool deleting = false;
   friend bool operator==(const VolumeOwner&, const VolumeOwner&) = default;
 };

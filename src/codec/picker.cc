@@ -8,7 +8,6 @@ namespace {
 
 using base::JsonWriter;
 
-constexpr const char* kVersion = "picker.stowage.dev/v1";
 constexpr std::size_t kAnnotationMax = 256;
 constexpr std::size_t kAnswerMax = std::size_t{64} << 10U;
 
@@ -21,7 +20,7 @@ const char* phase_word(core::Phase phase) {
   return "app";
 }
 
-// Numbers that are not there: a share of compute alone leaves memory open, and the reverse.
+// Numbers may be missing: a share of compute leaves memory open, and the reverse.
 void put_containers(JsonWriter& json, const core::PodSpec& pod) {
   json.key("containers").begin_array();
   for (const auto& container : pod.containers) {
@@ -45,7 +44,7 @@ void put_pod(JsonWriter& json, const PickerQuestion& question) {
   json.key("namespace").value(question.object.ns).key("name").value(question.object.name);
   json.key("uid").value(pod.uid).key("priority").value(pod.priority);
   json.key("labels").begin_object();
-  for (const auto& [key, value] : pod.around.labels) json.key(key).value(value);
+  for (const auto& [key, value] : pod.constraints.labels) json.key(key).value(value);
   json.end_object();
   json.key("annotations").begin_object();
   for (const auto& [key, value] : question.object.annotations) {
@@ -64,7 +63,7 @@ void put_pod(JsonWriter& json, const PickerQuestion& question) {
 std::string picker_question(const PickerQuestion& question) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
-  json.key("apiVersion").value(kVersion);
+  json.key("apiVersion").value(kPickerApiVersion);
   put_pod(json, question);
   json.key("candidates").begin_array();
   std::int32_t rank = 0;

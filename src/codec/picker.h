@@ -1,4 +1,4 @@
-// What the outside picker is asked, and its answer: JSON of the API picker.stowage.dev/v1, which
+// The request to the outside picker and its answer: JSON of the API picker.stowage.dev/v1, which
 // docs/picker.md describes.
 #pragma once
 
@@ -12,15 +12,17 @@
 
 namespace stowage::codec {
 
+inline constexpr const char* kPickerApiVersion = "picker.stowage.dev/v1";
+
 struct PickerQuestion {
   const dialect::PodObject& object;  // names and annotations
-  const core::PodSpec& pod;          // what it asks for
+  const core::PodSpec& pod;          // its requests
   const core::AskPicker& ask;
 };
-// Annotations with long values are left out.
+// Annotations with long values are omitted.
 [[nodiscard]] std::string picker_question(const PickerQuestion& question);
 
-// The node that was picked; empty: no opinion. Requires an answer of at most 64 KiB.
+// The picked node; empty: no choice. Requires an answer of at most 64 KiB.
 [[nodiscard]] Result<std::string> picker_answer(std::string_view json);
 
 }  // namespace stowage::codec

@@ -19,7 +19,7 @@ TEST(PickerQuestion, HasThePodAndTheCandidatesInTheirOrder) {
   share.gpu.milli = 500;
   share.gpu.memory_mib = core::kWholeMemory;
   pod.containers = {plain, share};
-  pod.around.labels = {{"team", "\"a\""}};
+  pod.constraints.labels = {{"team", "\"a\""}};
   const core::AskPicker ask{.uid = "u",
                             .generation = 3,
                             .candidates = {{.node = "n1",

@@ -1,4 +1,4 @@
-// Decoder::pod, and pods inside of other texts.
+// Decoder::pod, and pods inside other texts.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "codec/around.h"
 #include "codec/fields.h"
 #include "codec/kubernetes.h"
+#include "codec/pod_constraints.h"
 
 namespace stowage::codec {
 namespace {
@@ -16,16 +16,16 @@ namespace {
 using dialect::ContainerObject;
 using dialect::PodObject;
 
-// What the parts of a pod are put into before the pod is complete.
+// The parts of a pod before it is complete.
 struct Parts {
   PodObject pod;
   std::vector<ContainerObject> init;
   std::vector<ContainerObject> app;
-  AroundParts around;
-  std::vector<std::vector<core::HostPort>> init_ports;  // of each container
+  ConstraintParts constraints;
+  std::vector<std::vector<core::HostPort>> init_ports;  // by container
   std::vector<std::vector<core::HostPort>> app_ports;
-  std::map<std::string, dialect::Quantities> given;  // by name of the container
-  bool infeasible = false;                           // so is the resize that is asked for
+  std::map<std::string, dialect::Quantities> given;  // by container name
+  bool infeasible = false;                           // the requested resize is infeasible
 };
 
 void add_once(std::vector<std::string>& list, std::string words) {
@@ -66,7 +66,7 @@ Status read_containers(JsonValue& value, bool init, Parts& parts) {
   });
 }
 
-// Requests of the pod as a whole.
+// Pod-level requests.
 Status read_pod_resources(JsonValue& value, PodObject& pod) {
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     return key == "requests" ? read_quantities(field, pod.pod_requests) : Status();
@@ -85,7 +85,7 @@ Status read_gates(JsonValue& value, PodObject& pod) {
   });
 }
 
-// Hard rules that are unsupported as soon as they are there at all.
+// Hard rules that are unsupported whenever they are present.
 Status refuse_if_any(JsonValue& value, const char* words, PodObject& pod) {
   switch (value.kind()) {
     case JsonValue::Kind::object: {
@@ -121,15 +121,12 @@ Status read_spec_field(std::string_view key, JsonValue& field, Parts& parts) {
   }
   if (key == "nodeSelector") return read_texts(field, pod.rules.selector);
   if (key == "tolerations") return read_tolerations(field, pod.rules, pod.unsupported);
-  if (key == "affinity") {
-    return read_affinity(field, pod.rules, parts.around, pod.unsupported);
-  }
+  if (key == "affinity") return read_affinity(field, pod.rules, parts.constraints, pod.unsupported);
   if (key == "overhead") return read_quantities(field, pod.overhead);
   if (key == "schedulingGates") return read_gates(field, pod);
-  if (key == "volumes") return read_volumes(field, parts.around);
-  if (key == "topologySpreadConstraints") {
-    return read_spread(field, parts.around, pod.unsupported);
-  }
+  if (key == "volumes") return read_volumes(field, parts.constraints);
+  if (key == "topologySpreadConstraints")
+    return read_spread(field, parts.constraints, pod.unsupported);
   if (key == "resources") return read_pod_resources(field, pod);
   if (key == "resourceClaims") return refuse_if_any(field, "resource claims", pod);
   if (key == "schedulingGroup") return refuse_if_any(field, "a scheduling group", pod);
@@ -158,8 +155,7 @@ Status read_conditions(JsonValue& value, Parts& parts) {
                               : key == "lastTransitionTime" ? &since
                                                             : nullptr;
       if (out == nullptr) return {};
-      STOWAGE_TRY(text, field.text());
-      *out = text;
+      STOWAGE_TRY_ASSIGN(*out, field.text());
       return {};
     }));
     if (type == "PodResizePending") parts.infeasible = reason == "Infeasible";
@@ -173,8 +169,8 @@ Status read_conditions(JsonValue& value, Parts& parts) {
   });
 }
 
-// What the kubelet says that a container has: the larger of the two ways in which it says it. The
-// newer way (resources) is what tells that it says anything at all.
+// The kubelet's allocation of a container: the larger of its two fields. The newer field
+// (resources) shows whether the kubelet reports an allocation at all.
 Status read_given(JsonValue& value, Parts& parts) {
   std::string name;
   dialect::Quantities allocated;
@@ -198,7 +194,7 @@ Status read_given(JsonValue& value, Parts& parts) {
   return {};
 }
 
-// A pod that has no node was given nothing yet, and plain init containers are never resized.
+// A pod without a node has no allocation yet, and plain init containers are never resized.
 void put_given(Parts& parts) {
   if (parts.pod.node.empty()) return;
   for (ContainerObject& container : parts.pod.containers) {
@@ -210,12 +206,12 @@ void put_given(Parts& parts) {
 }
 
 void put_ports(Parts& parts) {
-  auto& ports = parts.pod.around.ports;
+  auto& ports = parts.pod.constraints.ports;
   const auto put = [&](std::vector<core::HostPort>& from) {
     std::move(from.begin(), from.end(), std::back_inserter(ports));
   };
   for (std::size_t i = 0; i < parts.init.size(); ++i) {
-    if (parts.init[i].sidecar) put(parts.init_ports[i]);  // others end before the app begins
+    if (parts.init[i].sidecar) put(parts.init_ports[i]);  // others end before the app starts
   }
   for (auto& from : parts.app_ports) put(from);
 }
@@ -245,7 +241,8 @@ void take(Metadata& meta, Parts& parts) {
   pod.deleting = meta.deleting;
   pod.created = std::move(meta.created);
   pod.owner_kinds = std::move(meta.owner_kinds);
-  pod.around = settle(std::move(parts.around), std::move(meta.labels), {pod.ns, pod.name});
+  pod.constraints =
+      settle(std::move(parts.constraints), std::move(meta.labels), {pod.ns, pod.name});
 }
 
 }  // namespace
@@ -270,10 +267,10 @@ Result<PodObject> read_pod(JsonFields& fields) {
   put_given(parts);
   PodObject& pod = parts.pod;
   const auto few =
-      core::within_limits(fmt::format("{}/{}", pod.ns, pod.name), pod.rules, pod.around);
-  if (!few) {  // objects are kept here and there: none is large
+      core::within_limits(fmt::format("{}/{}", pod.ns, pod.name), pod.rules, pod.constraints);
+  if (!few) {  // objects are stored in several places, so they must be small
     pod.over_limit = few.error().message;
-    core::cut_rules(pod.rules, pod.around);
+    core::cut_rules(pod.rules, pod.constraints);
   }
   return std::move(parts.pod);
 }

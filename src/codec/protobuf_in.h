@@ -1,5 +1,5 @@
-// Reading protobuf that others wrote: the fields of one message, one after the other, nothing
-// copied. Lengths are checked against what is there; what is not understood is passed over.
+// Reads untrusted protobuf: the fields of one message in order, without copying. Lengths are
+// checked against the remaining bytes; unknown fields are skipped.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct ProtobufField {
   enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
   std::uint32_t number = 0;
   Wire wire = Wire::varint;
-  std::uint64_t integer = 0;  // of a varint, or the bits of a fixed one
+  std::uint64_t integer = 0;  // for a varint, or the bits of a fixed-size number
   std::string_view bytes;     // a string, bytes or a message
 };
 
@@ -20,8 +20,8 @@ class ProtobufFields {
  public:
   explicit ProtobufFields(std::string_view message) : rest_(message) {}
 
-  // False at the end, and where the message is broken: a length beyond the end, a number that does
-  // not end, a field with the number 0, a group.
+  // False at the end, and for a malformed message: a length beyond the end, an unterminated number,
+  // a field with the number 0, a group.
   [[nodiscard]] bool next(ProtobufField& field) {
     if (rest_.empty() || broken_) return false;
     const std::uint64_t tag = varint();
@@ -70,7 +70,8 @@ class ProtobufFields {
   bool broken_ = false;
 };
 
-// The last field of that number with bytes; empty if there is none or the message is broken before.
+// The last field with this number that has bytes; empty if there is none or if the message is
+// malformed before it.
 [[nodiscard]] std::string_view protobuf_bytes(std::string_view message, std::uint32_t number);
 
 }  // namespace stowage::codec

@@ -18,7 +18,7 @@ using Kind = ProtobufMember::Kind;
 using Shape = ProtobufMember::Shape;
 using Wire = ProtobufField::Wire;
 
-// Of the messages that are open at a time. An object that the API server stores has fewer.
+// Limit of fields of all open messages. Objects that the API server stores have fewer.
 constexpr std::size_t kMaxParts = std::size_t{1} << 20U;
 
 tl::unexpected<Error> wrong(const Where* where, std::string_view words) {
@@ -26,7 +26,7 @@ tl::unexpected<Error> wrong(const Where* where, std::string_view words) {
   return fail(place.empty() ? std::string(words) : fmt::format("{}: {}", place, words));
 }
 
-// How many characters stand in a JSON string as they are.
+// The number of leading characters that need no escape in a JSON string.
 std::size_t plain_length(std::string_view text) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
   constexpr std::uint64_t kHighs = 0x8080808080808080U;
@@ -47,7 +47,7 @@ std::size_t plain_length(std::string_view text) {
   return at;
 }
 
-// What stands for nothing in protobuf and is not there in JSON.
+// True for values that mean absent in protobuf and are omitted in JSON.
 bool is_absent(const ProtobufMember& member, const ProtobufField& field) {
   const bool may_be = member.kind == Kind::text || member.kind == Kind::time;
   return may_be && field.wire == Wire::bytes && field.bytes.empty();
@@ -73,10 +73,10 @@ Result<std::string_view> ProtobufJson::text(const ProtobufMessage& message,
   size_ = 0;
   parts_.clear();
   STOWAGE_TRY_VOID(put_message(message, bytes, nullptr));
-  return std::string_view(out_).substr(0, size_ - 1);  // without the comma
+  return std::string_view(out_).substr(0, size_ - 1);  // without the final comma
 }
 
-// Every value is followed by a comma, which the bracket after it replaces.
+// Every value is followed by a comma; the closing bracket replaces the last one.
 Status ProtobufJson::put_message(const ProtobufMessage& message, std::string_view bytes,
                                  const Where* where) {
   put('{');
@@ -88,7 +88,7 @@ Status ProtobufJson::put_message(const ProtobufMessage& message, std::string_vie
 Status ProtobufJson::put_members(const ProtobufMessage& message, std::string_view bytes,
                                  const Where* where) {
   const std::size_t begin = parts_.size();
-  // Of each member: where its last part ends; 0: it has none, or is done.
+  // By member: the position after its last part; 0: it has none, or is done.
   std::array<std::uint32_t, ProtobufMessage::kNumbers> last{};
   ProtobufFields fields(bytes);
   for (ProtobufField field; fields.next(field);) {
@@ -128,7 +128,7 @@ Status ProtobufJson::put_list(const ProtobufMember& member, std::size_t first, s
   Where element{.outer = &where, .name = {}, .index = 0};
   for (std::size_t i = first; i < last; ++i) {
     if (parts_[i].member != own) continue;
-    const ProtobufField field = parts_[i].field;  // the parts may move
+    const ProtobufField field = parts_[i].field;  // a copy, because parts_ may be reallocated
     STOWAGE_TRY_VOID(put_value(member, field, element));
     ++element.index;
   }
@@ -236,7 +236,7 @@ void ProtobufJson::put_text(std::string_view text) {
   if (plain < text.size()) put_rest_of_text(text.substr(plain));
 }
 
-// In the place of the quote that has ended the text.
+// Overwrites the closing quote of the text.
 void ProtobufJson::put_rest_of_text(std::string_view text) {
   --size_;
   while (!text.empty()) {

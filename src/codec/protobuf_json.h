@@ -1,11 +1,11 @@
-// Kubernetes protobuf to the JSON that the API server would have sent, as far as our decoders look
-// at it: one decoder of objects is enough. A table says which fields those are; all others are
-// passed over, which costs next to nothing.
+// Converts Kubernetes protobuf to the JSON that the API server would have sent, as far as our
+// decoders read it, so that one decoder of objects is enough. A table lists these fields; all
+// others are skipped at very low cost.
 //
-// What JSON leaves out is left out: empty strings, times that are not set. Of a repeated field the
-// last counts; elements of a list belong together wherever they stand. Bytes that are not UTF-8
-// become U+FFFD, as the API server does it. Times that RFC 3339 cannot write become the nearest
-// that it can. An error names the place: "spec.containers[2].name: expected a string".
+// Values that JSON omits are omitted: empty strings, unset times. The last one of a repeated field
+// counts; elements of a list are collected wherever they are. Bytes that are not UTF-8 become
+// U+FFFD, as in the API server. Times outside RFC 3339 become the nearest valid one. An error names
+// the location: "spec.containers[2].name: expected a string".
 //
 // A pod of 2 KB takes about a microsecond.
 #pragma once
@@ -26,31 +26,31 @@ namespace stowage::codec {
 
 struct ProtobufMessage;
 
-// One field that is carried over.
+// One field to convert.
 struct ProtobufMember {
   enum class Kind : std::uint8_t {
     text,
     number,
     boolean,
-    quantity,  // a message that holds a string
-    time,      // a message that holds seconds since 1970
+    quantity,  // a message with a string
+    time,      // a message with seconds since 1970
     message,
-    inlined,  // a message whose members stand among those of the outer one in JSON
+    inlined,  // a message whose members are members of the outer one in JSON
   };
-  enum class Shape : std::uint8_t { single, list, map };  // maps are from strings
+  enum class Shape : std::uint8_t { single, list, map };  // map keys are strings
 
   std::uint32_t number = 0;
-  std::string_view name;  // in JSON; for itself, without characters that need an escape
+  std::string_view name;  // in JSON; must not need escapes
   Kind kind = Kind::text;
   Shape shape = Shape::single;
   const ProtobufMessage* message = nullptr;
 };
 
 struct ProtobufMessage {
-  static constexpr std::size_t kNumbers = 64;  // higher ones are not carried over
+  static constexpr std::size_t kNumbers = 64;  // higher numbers are not converted
   static constexpr std::uint8_t kNone = 0xff;
 
-  // Tables are made of constants: a number that is too high, or there twice, does not compile.
+  // Tables are compile-time constants: a number that is too high or used twice does not compile.
   explicit consteval ProtobufMessage(std::span<const ProtobufMember> of) : members(of) {
     at.fill(kNone);
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -63,16 +63,16 @@ struct ProtobufMessage {
   }
 
   std::span<const ProtobufMember> members;
-  std::array<std::uint8_t, kNumbers> at{};  // by number: the place in members
+  std::array<std::uint8_t, kNumbers> at{};  // by number: the position in members
 
  private:
-  static void number_is_used_twice() {}  // no constant expression may call it
+  static void number_is_used_twice() {}  // not constexpr, so calling it fails to compile
 };
 
-// The kinds that are known: "Pod", "Node", "Status". Null for others.
+// The supported kinds: "Pod", "Node", "Status". Null for others.
 [[nodiscard]] const ProtobufMessage* protobuf_message(std::string_view kind);
 
-// Keeps its buffers. Not thread-safe.
+// Reuses its buffers. Not thread-safe.
 class ProtobufJson {
  public:
   // A JSON object, valid until the next call. Requires: the table does not contain itself.
@@ -106,7 +106,7 @@ class ProtobufJson {
   void put_text(std::string_view text);  // in quotes, escaped
   void put_rest_of_text(std::string_view text);
   void put_key(std::string_view name);
-  void close(char bracket);  // in the place of the last comma
+  void close(char bracket);  // replaces the last comma
   [[nodiscard]] char* room(std::size_t bytes) {
     if (out_.size() - size_ < bytes) grow(bytes);
     return out_.data() + size_;
@@ -114,8 +114,8 @@ class ProtobufJson {
   void grow(std::size_t bytes);
 
   std::string out_;
-  std::size_t size_ = 0;     // of out_, what is written
-  std::vector<Part> parts_;  // of the messages that are being read, the outermost first
+  std::size_t size_ = 0;     // used part of out_
+  std::vector<Part> parts_;  // of the messages being read, the outermost first
 };
 
 }  // namespace stowage::codec

@@ -95,7 +95,7 @@ TEST(ProtobufJson, GathersElementsThatStandApart) {
                  bytes(7, bytes(1, "x")) + bytes(2, bytes(1, "c")) + bytes(7, bytes(1, "y"))),
             R"({"spec":{"containers":[{"name":"a"},{"name":"b"},{"name":"c"}],"nodeName":"n",)"
             R"("nodeSelector":{"x":"","y":""}}})");
-  // Of a field that is there twice the last counts.
+  // The last one of a repeated field counts.
   EXPECT_EQ(spec(bytes(10, "n") + bytes(10, "m")), R"({"spec":{"nodeName":"m"}})");
 }
 
@@ -170,7 +170,7 @@ TEST(ProtobufJson, TablesAreFinite) {
   for (const char* kind : {"Pod", "Node", "Status"}) check_depth(message(kind), 0);
 }
 
-// An object drawn from a table, as JSON and as protobuf at once.
+// A random object of a table, as JSON and as protobuf.
 class Drawn {
  public:
   explicit Drawn(std::uint64_t seed) : rng_(seed) {}
@@ -185,7 +185,7 @@ class Drawn {
     for (const ProtobufMember& member : shuffled(table)) {
       if (rng_.below(5) == 0) both.protobuf += bytes(59, "unknown");
       if (rng_.below(3) == 0) {
-        // As the API server's encoder has it: a string that is not there is there, and empty.
+        // As the API server's encoder does: an absent string is present and empty.
         const bool empty = member.kind == Kind::text && member.shape == Shape::single;
         if (empty && rng_.below(2) == 0) both.protobuf += bytes(member.number, "");
         continue;
@@ -239,7 +239,7 @@ class Drawn {
     return both;
   }
 
-  // Words that mean something somewhere.
+  // Words with a meaning in some field.
   std::string word() {
     static constexpr std::array kWords{"In",
                                        "NotIn",
@@ -351,7 +351,7 @@ std::string file(const std::string& name) {
   return text;
 }
 
-// Lists that were asked for in both forms from Kubernetes 1.34.
+// The same lists in both forms, captured from Kubernetes 1.34.
 struct Captured {
   ListPage json;
   ProtobufPage protobuf;
@@ -370,7 +370,7 @@ TEST(ProtobufJson, PodsOfTheServerAreTheSameEitherWay) {
   const Captured lists{.json = decoder.list(text).value(),
                        .protobuf = protobuf_list(content).value()};
   check_pages(lists, "Pod");
-  ASSERT_EQ(lists.json.items.size(), 2U);  // one with all rules, one that runs
+  ASSERT_EQ(lists.json.items.size(), 2U);  // one with all rules, one that is running
   for (std::size_t i = 0; i < 2; ++i) {
     const auto wanted = decoder.pod(lists.json.items[i]);
     ASSERT_TRUE(wanted) << wanted.error().message;

@@ -1,8 +1,7 @@
-// What the API server sends as protobuf: objects in an envelope, pages of lists, events of a watch.
-// Views are into the bytes that were given. See ProtobufJson for the objects themselves.
+// Protobuf messages of the API server: objects in an envelope, pages of lists, watch events. Views
+// refer to the given bytes. See ProtobufJson for the objects themselves.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -14,17 +13,17 @@ struct ProtobufObject {
   std::string_view kind;     // "Pod"
   std::string_view message;  // its fields
 };
-// An object, as it is the body of a reply.
+// An object as the body of a reply.
 [[nodiscard]] Result<ProtobufObject> protobuf_object(std::string_view bytes);
 
-// A page whose items are messages, all of that kind.
+// A page whose items are all messages of one kind.
 struct ProtobufPage {
   std::string_view kind;  // of the items: "Pod"
   ListPage page;
 };
 [[nodiscard]] Result<ProtobufPage> protobuf_list(std::string_view bytes);
 
-// The content of one frame of a watch. The object of the event is a message of that kind.
+// The content of one frame of a watch. The object of the event is a message of this kind.
 struct ProtobufEvent {
   std::string_view kind;
   WatchEvent event;

@@ -45,7 +45,7 @@ TEST(ProtobufObjects, ReadsEventsOfAWatch) {
   EXPECT_EQ(event->kind, "Pod");
   EXPECT_EQ(event->event.type, WatchEvent::Type::modified);
   EXPECT_EQ(event->event.object, pod("a", "8"));
-  EXPECT_EQ(event->event.resource_version, "");  // of bookmarks only
+  EXPECT_EQ(event->event.resource_version, "");  // only for bookmarks
 }
 
 TEST(ProtobufObjects, ReadsBookmarks) {

@@ -1,6 +1,6 @@
-// The fields of Kubernetes messages that our decoders look at, by their numbers in protobuf. A
-// field that a decoder begins to read has to be added here. Others are skipped unread, so this is
-// not the whole schema that local/schema_table.cc has; local/protobuf_test.cc compares the two.
+// The fields of Kubernetes messages that our decoders read, by protobuf number. Add a field here
+// before a decoder reads it. Others are skipped, so this is not the whole schema of
+// local/schema_table.cc; local/protobuf_test.cc compares the two.
 #include "codec/protobuf_json.h"
 
 namespace stowage::codec {
@@ -49,7 +49,7 @@ consteval Member inlined(std::uint32_t number, const Message& message) {
 constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
-// Of whose fields nothing matters but that it is there.
+// Only presence matters.
 constexpr Message kAnything{{}};
 
 constexpr std::array kOwnerReferenceMembers{text(1, "kind"), text(4, "uid"),
@@ -69,7 +69,7 @@ constexpr std::array kObjectMetaMembers{
 };
 constexpr Message kObjectMeta{kObjectMetaMembers};
 
-// Of label selectors and of node selectors alike.
+// For both label selectors and node selectors.
 constexpr std::array kRequirementMembers{text(1, "key"), text(2, "operator"), texts(3, "values")};
 constexpr Message kRequirement{kRequirementMembers};
 

@@ -9,13 +9,13 @@ namespace {
 
 using base::JsonWriter;
 
-Status read_extra(JsonValue& value, Somebody& who) {
+Status read_extra(JsonValue& value, UserInfo& who) {
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     return read_strings(field, who.extra[std::string(key)]);
   });
 }
 
-Status read_user(JsonValue& value, Somebody& who) {
+Status read_user(JsonValue& value, UserInfo& who) {
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     if (key == "username") return read(field, who.user);
     if (key == "uid") return read(field, who.uid);
@@ -95,7 +95,7 @@ Result<TokenVerdict> read_token_review(std::string_view json) {
   return verdict;
 }
 
-std::string access_review(const Somebody& who, const Access& access) {
+std::string access_review(const UserInfo& who, const Access& access) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   json.key("apiVersion").value("authorization.k8s.io/v1");

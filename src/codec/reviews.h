@@ -1,4 +1,4 @@
-// Questions to the API server about who somebody is and what they may do: TokenReview and
+// Requests to the API server for authentication and authorization: TokenReview and
 // SubjectAccessReview.
 #pragma once
 
@@ -11,28 +11,28 @@
 
 namespace stowage::codec {
 
-struct Somebody {
+struct UserInfo {
   std::string user;
   std::string uid;
   std::vector<std::string> groups;
   std::map<std::string, std::vector<std::string>> extra;
-  friend bool operator==(const Somebody&, const Somebody&) = default;
+  friend bool operator==(const UserInfo&, const UserInfo&) = default;
 };
 
-// Who does the token belong to? It has to be made for `audience`; empty: for the API server.
+// Asks for the user of a token. It must be issued for `audience`; empty: for the API server.
 [[nodiscard]] std::string token_review(std::string_view token, std::string_view audience = {});
 struct TokenVerdict {
   bool known = false;
-  Somebody who;
-  std::vector<std::string> audiences;  // of those that were asked for
+  UserInfo who;
+  std::vector<std::string> audiences;  // those of the requested ones that match
   std::string error;
 };
 [[nodiscard]] Result<TokenVerdict> read_token_review(std::string_view json);
 
-// Something that one may do: to a path, such as get /debug/state, or to a resource of an API.
+// An action: on a path, such as get /debug/state, or on an API resource.
 struct Access {
   std::string verb;
-  std::string path;  // empty: the resource
+  std::string path;  // empty: a resource
   std::string group;
   std::string version;
   std::string resource;
@@ -41,8 +41,8 @@ struct Access {
   std::string name;
   friend bool operator==(const Access&, const Access&) = default;
 };
-// May they do that?
-[[nodiscard]] std::string access_review(const Somebody& who, const Access& access);
+// Asks whether the user may do that.
+[[nodiscard]] std::string access_review(const UserInfo& who, const Access& access);
 struct AccessVerdict {
   bool allowed = false;
   std::string reason;

@@ -19,7 +19,7 @@ TEST(TokenReview, AsksAndIsRead) {
   EXPECT_TRUE(known->known);
   EXPECT_EQ(known->audiences, std::vector<std::string>{"x"});
   EXPECT_EQ(known->who,
-            (Somebody{.user = "u", .uid = "1", .groups = {"g", "h"}, .extra = {{"k", {"v"}}}}));
+            (UserInfo{.user = "u", .uid = "1", .groups = {"g", "h"}, .extra = {{"k", {"v"}}}}));
   const auto unknown = read_token_review(R"({"status":{"user":{},"error":"expired"}})");
   ASSERT_TRUE(unknown);
   EXPECT_FALSE(unknown->known);

@@ -15,7 +15,7 @@ using core::Requirement;
 using core::TaintEffect;
 using core::Toleration;
 
-constexpr std::size_t kMaxShown = 64;  // of a word that is not understood
+constexpr std::size_t kMaxShown = 64;  // characters of an unknown word in a message
 
 std::optional<Requirement::Op> requirement_op(std::string_view word) {
   if (word == "In") return Requirement::Op::in;
@@ -38,8 +38,8 @@ void not_understood(Unsupported& unsupported, std::string words) {
   if (unsupported.size() < kMaxUnsupported) unsupported.push_back(std::move(words));
 }
 
-// What the expressions speak of: labels of nodes, the node's own fields, or labels of whatever a
-// label selector selects, which knows fewer operators.
+// The subject of expressions: labels of nodes, fields of the node, or the labels of a label
+// selector, which supports fewer operators.
 enum class Subject : std::uint8_t { nodes, fields, labels };
 
 Status read_requirements(JsonValue& value, Subject subject, std::vector<Requirement>& out,
@@ -89,7 +89,7 @@ Status read_preferred(JsonValue& value, core::NodeRules& rules) {
   return each_element(value, [&](JsonValue& element) -> Status {
     if (rules.preferred.size() > core::kMaxNodeTerms) return {};
     core::PreferredNodes preferred;
-    // A wish that can not be understood is no reason not to place the pod.
+    // A preference that is not supported does not prevent placement.
     Unsupported unknown;
     STOWAGE_TRY_VOID(each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
       if (key == "weight") return read(field, preferred.weight);
@@ -120,7 +120,7 @@ Status read_toleration(JsonValue& value, core::NodeRules& rules, Unsupported& un
   }
   if (!effect.empty()) {
     toleration.effect = taint_effect(effect);
-    if (!toleration.effect) return {};  // tolerates only what no node can have
+    if (!toleration.effect) return {};  // an unknown effect tolerates no taint
   }
   rules.tolerations.push_back(std::move(toleration));
   return {};
@@ -186,7 +186,7 @@ Status read_taints(JsonValue& value, std::vector<core::Taint>& taints) {
       if (key == "value") return read(field, taint.value);
       if (key == "effect") {
         STOWAGE_TRY(word, field.text());
-        // An effect that we do not know is taken for the one that keeps pods off.
+        // An unknown effect is treated as NoSchedule.
         taint.effect = taint_effect(word).value_or(TaintEffect::no_schedule);
       }
       return {};

@@ -10,7 +10,7 @@ namespace {
 
 using base::JsonWriter;
 
-// Reads the version and lets `each` read the rest.
+// Reads the version; `each` reads the rest.
 template <typename Each>
 Status read_versioned(std::string_view json, std::string& resource_version, Each&& each) {
   JsonText text;
@@ -51,7 +51,7 @@ Result<Secret> read_secret(std::string_view json) {
   return out;
 }
 
-std::string secret(const SecretAsk& ask) {
+std::string secret(const SecretRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   begin_object(json, {.api_version = "v1", .kind = "Secret", .ns = ask.ns, .name = ask.name});
   json.end_object();
@@ -64,7 +64,7 @@ std::string secret(const SecretAsk& ask) {
   return json.take();
 }
 
-std::string secret_patch(const SecretAsk& ask) {
+std::string secret_patch(const SecretRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   json.key("metadata").begin_object();

@@ -1,5 +1,5 @@
-// Where the certificates of a server are kept (a Secret), and by what the API server learns whom to
-// trust (an APIService).
+// The Secret that stores the certificates of a server, and the APIService that tells the API server
+// which authorities to trust.
 #pragma once
 
 #include <map>
@@ -12,35 +12,35 @@ namespace stowage::codec {
 
 struct Secret {
   std::string resource_version;
-  std::map<std::string, std::string> data;  // in base64, as it is written
+  std::map<std::string, std::string> data;  // base64, as written
   friend bool operator==(const Secret&, const Secret&) = default;
 };
 [[nodiscard]] Result<Secret> read_secret(std::string_view json);
 
-struct SecretAsk {
+struct SecretRequest {
   std::string ns;
   std::string name;
-  std::string type = "Opaque";  // of one to be created
-  // The patch is refused by the server if the secret has changed since this version.
+  std::string type = "Opaque";  // of a new secret
+  // The server rejects the patch if the secret has changed since this version.
   std::string resource_version;
-  std::map<std::string, std::string> data;  // in base64; an empty text removes the key
+  std::map<std::string, std::string> data;  // base64; an empty text removes the key
 };
-// A whole secret, to be created.
-[[nodiscard]] std::string secret(const SecretAsk& ask);
-// Merge patch of one that is there. Keys that are not named stay.
-[[nodiscard]] std::string secret_patch(const SecretAsk& ask);
+// A complete secret to create.
+[[nodiscard]] std::string secret(const SecretRequest& ask);
+// Merge patch of an existing secret. Other keys are unchanged.
+[[nodiscard]] std::string secret_patch(const SecretRequest& ask);
 
 struct ApiService {
   std::string resource_version;
-  std::string service;  // that requests go to; empty: the API server answers them itself
+  std::string service;  // target of the requests; empty: the API server answers them itself
   std::string service_ns;
-  std::string ca_bundle;  // in base64, as it is written
+  std::string ca_bundle;  // base64, as written
   bool insecure = false;
   friend bool operator==(const ApiService&, const ApiService&) = default;
 };
 [[nodiscard]] Result<ApiService> read_api_service(std::string_view json);
-// Merge patch: certificates of these authorities (in base64) are trusted, and no others. Refused by
-// the server if the object has changed since that version.
+// Merge patch: trust only certificates of these authorities (base64). The server rejects it if the
+// object has changed since that version.
 struct ApiServicePatch {
   std::string resource_version;
   std::string ca_bundle;

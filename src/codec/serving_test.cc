@@ -14,7 +14,7 @@ TEST(Secret, IsReadAndWritten) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read,
             (Secret{.resource_version = "7", .data = {{"tls.crt", "QQ=="}, {"other", "Qg=="}}}));
-  const SecretAsk ask{
+  const SecretRequest ask{
       .ns = "n", .name = "s", .resource_version = "7", .data = {{"old", ""}, {"tls.crt", "QQ=="}}};
   EXPECT_EQ(secret(ask), R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s",)"
                          R"("namespace":"n"},"type":"Opaque","data":{"tls.crt":"QQ=="}})");

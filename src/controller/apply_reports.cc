@@ -2,25 +2,30 @@
 
 namespace stowage::controller {
 
-void apply_reports(const std::vector<reports::NodeNews>& batch, const ReportTimes& times,
+void apply_reports(const std::vector<reports::NodeUpdate>& batch, const ReportTimes& times,
                    ReportTarget to) {
-  for (const reports::NodeNews& news : batch) {
-    if (to.roster.nodes().find(news.node) == nullptr) continue;
-    if (news.silent) to.mailbox.put_silence({.node = news.node, .silent = *news.silent});
-    to.roster.hear_agent(news.node, news.silent.value_or(false));
-    for (const std::string& pod : news.gone) to.roster.kubelet_forgets(news.node, pod);
-    for (const auto& pod : news.pods) to.roster.hear_kubelet(news.node, pod.name, pod.word);
-    if (!news.load_told) continue;
-    const net::Duration age = news.busy.empty() ? net::Duration{0} : times.now - news.measured;
+  for (const reports::NodeUpdate& node_update : batch) {
+    if (to.cluster_cache.nodes().find(node_update.node) == nullptr) continue;
+    if (node_update.silent)
+      to.event_queue.put_silence({.node = node_update.node, .silent = *node_update.silent});
+    to.cluster_cache.set_agent_silent(node_update.node, node_update.silent.value_or(false));
+    for (const std::string& pod : node_update.gone)
+      to.cluster_cache.forget_kubelet_allocation(node_update.node, pod);
+    for (const auto& pod : node_update.pods)
+      to.cluster_cache.set_kubelet_allocation(node_update.node, pod.name, pod.allocation);
+    if (!node_update.load_told) continue;
+    const net::Duration age =
+        node_update.busy.empty() ? net::Duration{0} : times.now - node_update.measured;
     const net::Duration left = times.load_counts - age;
-    to.mailbox.put_load(
-        {.node = news.node, .busy = news.busy, .until = {times.engine_now.ns + left.count()}});
+    to.event_queue.put_load({.node = node_update.node,
+                             .busy = node_update.busy,
+                             .until = {times.engine_now.ns + left.count()}});
   }
 }
 
 void forget_reports(const std::string& node, ReportTarget to) {
-  to.roster.kubelet_forgets(node);
-  to.mailbox.put_silence({.node = node, .silent = false});
+  to.cluster_cache.forget_kubelet_allocation(node);
+  to.event_queue.put_silence({.node = node, .silent = false});
 }
 
 }  // namespace stowage::controller

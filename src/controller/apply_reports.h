@@ -1,8 +1,8 @@
-// Gives the ledger at work what the agents tell: who has which card, how busy cards are, and which
+// Passes the agents' reports to the active ledger: the cards of pods, the load of cards, and which
 // agents are silent. Runs on the controller's loop.
 //
-// A batch may be under way while its node is deleted: reports on nodes that the roster does not
-// know are dropped. The hub sends them again when the node appears (Hub::see_cards).
+// A batch may be under way while its node is deleted: reports on nodes that the cluster cache does
+// not have are dropped. The hub sends them again when the node appears (Hub::set_cards).
 #pragma once
 
 #include <string>
@@ -10,27 +10,27 @@
 
 #include "base/instant.h"
 #include "net/event_loop.h"
-#include "reports/digest.h"
-#include "scheduler/mailbox.h"
-#include "scheduler/roster.h"
+#include "reports/report_batcher.h"
+#include "scheduler/cluster_cache.h"
+#include "scheduler/event_queue.h"
 
 namespace stowage::controller {
 
 struct ReportTarget {
-  scheduler::Roster& roster;
-  scheduler::Mailbox& mailbox;
+  scheduler::ClusterCache& cluster_cache;
+  scheduler::EventQueue& event_queue;
 };
 
 struct ReportTimes {
   base::Instant engine_now;
   net::Moment now;
-  net::Duration load_counts;  // since it was measured
+  net::Duration load_counts;  // for how long after its measurement
 };
 
-void apply_reports(const std::vector<reports::NodeNews>& batch, const ReportTimes& times,
+void apply_reports(const std::vector<reports::NodeUpdate>& batch, const ReportTimes& times,
                    ReportTarget to);
 
-// The cluster has the node no more. The engine forgets its load by itself.
+// The cluster no longer has the node. The engine forgets its load by itself.
 void forget_reports(const std::string& node, ReportTarget to);
 
 }  // namespace stowage::controller

@@ -35,18 +35,19 @@ dialect::PodObject pod_object(const std::string& name, const std::string& uid) {
 
 struct ApplyReports : ::testing::Test {
   ApplyReports() {
-    mailbox.open();
-    roster.see_node(node_object("n"));
+    event_queue.open();
+    cluster_cache.upsert_node(node_object("n"));
     (void)events();
   }
-  void apply(const reports::NodeNews& news) {
-    apply_reports({news}, {.engine_now = {1000}, .now = net::Moment{100ns}, .load_counts = 30ns},
-                  {.roster = roster, .mailbox = mailbox});
+  void apply(const reports::NodeUpdate& node_update) {
+    apply_reports({node_update},
+                  {.engine_now = {1000}, .now = net::Moment{100ns}, .load_counts = 30ns},
+                  {.cluster_cache = cluster_cache, .event_queue = event_queue});
   }
-  // What the agents' reports have come to for the engine since the last call.
+  // The events from the agents' reports since the last call.
   std::string events() {
     std::string text;
-    const auto taken = mailbox.take_now(1000);
+    const auto taken = event_queue.take_now(1000);
     for (const auto& message : *taken) {
       const auto& event = std::get<core::Event>(message);
       if (const auto* silent = std::get_if<core::NodeSilent>(&event)) {
@@ -60,12 +61,13 @@ struct ApplyReports : ::testing::Test {
     return text;
   }
 
-  scheduler::Mailbox mailbox;
-  scheduler::Roster roster{scheduler::built_in_profiles(),
-                           mailbox,
-                           [](const scheduler::Notice&) {},
-                           {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
-                            .now = [] { return base::Instant{5}; }}};
+  scheduler::EventQueue event_queue;
+  scheduler::ClusterCache cluster_cache{
+      scheduler::built_in_profiles(),
+      event_queue,
+      [](const scheduler::Notice&) {},
+      {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
+       .now = [] { return base::Instant{5}; }}};
 };
 
 TEST_F(ApplyReports, ToldIsWhatIsNew) {
@@ -82,31 +84,32 @@ TEST_F(ApplyReports, ToldIsWhatIsNew) {
 }
 
 TEST_F(ApplyReports, DevicesOfPodsNameTheirCards) {
-  roster.see_pod(pod_object("p", "u"));
+  cluster_cache.upsert_pod(pod_object("p", "u"));
   (void)events();
-  apply({.node = "n", .pods = {{.name = "ns/p", .word = {{"main", {"GPU-0"}}}}}});
+  apply({.node = "n", .pods = {{.name = "ns/p", .allocation = {{"main", {"GPU-0"}}}}}});
   EXPECT_EQ(events(), "u has its cards;");
-  roster.lose_pod("u");
+  cluster_cache.remove_pod("u");
   apply({.node = "n", .gone = {"ns/p"}});
-  roster.see_pod(pod_object("p", "v"));
+  cluster_cache.upsert_pod(pod_object("p", "v"));
   EXPECT_EQ(events(), "");
 }
 
 TEST_F(ApplyReports, ABatchThatOutlivesItsNodeIsDropped) {
-  const reports::NodeNews news{.node = "n",
-                               .silent = true,
-                               .load_told = true,
-                               .pods = {{.name = "ns/p", .word = {{"main", {"GPU-0"}}}}}};
-  apply(news);
-  roster.lose_node("n");
-  forget_reports("n", {.roster = roster, .mailbox = mailbox});
+  const reports::NodeUpdate node_update{
+      .node = "n",
+      .silent = true,
+      .load_told = true,
+      .pods = {{.name = "ns/p", .allocation = {{"main", {"GPU-0"}}}}}};
+  apply(node_update);
+  cluster_cache.remove_node("n");
+  forget_reports("n", {.cluster_cache = cluster_cache, .event_queue = event_queue});
   EXPECT_EQ(events(), "n silent=false;n 0 loads until 1030;");
-  apply(news);
+  apply(node_update);
   EXPECT_EQ(events(), "");
-  roster.see_node(node_object("n"));
-  roster.see_pod(pod_object("p", "u"));
+  cluster_cache.upsert_node(node_object("n"));
+  cluster_cache.upsert_pod(pod_object("p", "u"));
   EXPECT_EQ(events(), "") << "nothing of the node before is known";
-  apply(news);
+  apply(node_update);
   EXPECT_EQ(events(), "n silent=true;u has its cards;n 0 loads until 1030;");
 }
 

@@ -18,8 +18,6 @@
 namespace stowage::controller {
 namespace {
 
-constexpr const char* kApiVersion = "stowage.dev/v1alpha1";
-constexpr const char* kKind = "ControllerConfig";
 constexpr const char* kNone = "none";
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
 
@@ -49,10 +47,10 @@ void read_picker(yaml::StrictMap& map, scheduler::Profile& profile) {
 
 void read_memory_with_core(yaml::StrictMap& map, dialect::ReadOptions& reading) {
   using dialect::MemoryWithCore;
-  std::string word(dialect::to_word(reading.memory_with_core));
+  std::string word(dialect::to_string(reading.memory_with_core));
   map.text("memoryWithCore", word);
   for (const MemoryWithCore rule : {MemoryWithCore::proportional, MemoryWithCore::none}) {
-    if (word != dialect::to_word(rule)) continue;
+    if (word != dialect::to_string(rule)) continue;
     reading.memory_with_core = rule;
     return;
   }
@@ -60,7 +58,7 @@ void read_memory_with_core(yaml::StrictMap& map, dialect::ReadOptions& reading) 
              fmt::format("\"{}\" is not known; write proportional or none", word));
 }
 
-// A built-in profile may be named alone; any other needs a policy.
+// A built-in profile needs only its name; any other needs a policy.
 scheduler::Profile read_profile(yaml::StrictMap& map) {
   scheduler::Profile profile;
   map.text("name", profile.name);
@@ -108,11 +106,12 @@ void read_tls(yaml::StrictMap& map, extender::ExtenderOptions& options) {
     tls.text("certFile", files.certificate);
     tls.text("keyFile", files.key);
     tls.text("clientCAFile", files.client_ca);
-    tls.boolean("clientRequired", files.client_required);
+    tls.renamed({.old = "clientRequired", .now = "clientCertRequired"});
+    tls.boolean("clientCertRequired", files.client_required);
     if (files.certificate.empty()) tls.refuse("certFile", "the path of a PEM file is needed");
     if (files.key.empty()) tls.refuse("keyFile", "the path of a PEM file is needed");
     if (files.client_required && files.client_ca.empty()) {
-      tls.refuse("clientRequired",
+      tls.refuse("clientCertRequired",
                  "clients can only be required to have a certificate if "
                  "clientCAFile says who signs them");
     }
@@ -174,7 +173,8 @@ extender::ExtenderOptions read_extender(yaml::StrictMap& map) {
   map.whole("holdSeconds", {.min = 1, .max = 3600}, hold);
   options.hold = std::chrono::seconds(hold);
   auto limit = static_cast<std::uint32_t>(options.bind_limit.count());
-  map.whole("bindLimitSeconds", {.min = 1, .max = 86'400}, limit);
+  map.renamed({.old = "bindLimitSeconds", .now = "bindTimeoutSeconds"});
+  map.whole("bindTimeoutSeconds", {.min = 1, .max = 86'400}, limit);
   options.bind_limit = std::chrono::seconds(limit);
   map.boolean("floorWholeCards", options.reading.floor_whole_cards);
   map.boolean("errorIfNoNodeHelps", options.error_if_no_node_helps);
@@ -206,18 +206,20 @@ void read_quota(yaml::StrictMap& root, Config& config) {
   });
 }
 
-void read_room(yaml::StrictMap& root, Config& config) {
+void read_nomination(yaml::StrictMap& root, Config& config) {
   root.boolean("preemption", config.engine.preemption);
   root.map("reservation", [&](yaml::StrictMap& map) {
     std::chrono::nanoseconds patience{config.engine.patience_ns};
-    map.duration("patience", {.min = seconds{0}, .max = hours{168}}, patience);
+    map.renamed({.old = "patience", .now = "pendingThreshold"});
+    map.duration("pendingThreshold", {.min = seconds{0}, .max = hours{168}}, patience);
     config.engine.patience_ns = patience.count();
-    auto nodes = static_cast<std::uint32_t>(config.engine.nodes_per_room);
+    auto nodes = static_cast<std::uint32_t>(config.engine.nodes_per_nomination);
     map.whole("nodesPerReservation", {.min = 1, .max = 1'000'000}, nodes);
-    config.engine.nodes_per_room = static_cast<std::int32_t>(nodes);
-    std::chrono::nanoseconds limit{config.engine.room_ns};
-    map.duration("limit", {.min = seconds{1}, .max = hours{168}}, limit);
-    config.engine.room_ns = limit.count();
+    config.engine.nodes_per_nomination = static_cast<std::int32_t>(nodes);
+    std::chrono::nanoseconds limit{config.engine.nomination_ns};
+    map.renamed({.old = "limit", .now = "timeout"});
+    map.duration("timeout", {.min = seconds{1}, .max = hours{168}}, limit);
+    config.engine.nomination_ns = limit.count();
   });
   root.map("volumes", [&](yaml::StrictMap& map) {
     map.duration("bindTimeout", {.min = seconds{1}, .max = hours{24}}, config.volume_timeout);
@@ -231,7 +233,7 @@ bool is_host(const std::string& text) {
          });
 }
 
-// As the API server wants names of objects and of namespaces.
+// The API server's rule for names of objects and namespaces.
 bool is_object_name(const std::string& text) {
   return !text.empty() && text.size() <= 63 &&
          std::all_of(text.begin(), text.end(),
@@ -280,9 +282,10 @@ void read_leader_election(yaml::StrictMap& root, Config& config) {
                       "fails would end the term",
                       yaml::to_text(leader.retry_period), yaml::to_text(leader.renew_deadline)));
     }
-    map.text("advertise", leader.advertise);
+    map.renamed({.old = "advertise", .now = "advertiseAddress"});
+    map.text("advertiseAddress", leader.advertise);
     if (!is_host(leader.advertise)) {
-      map.refuse("advertise", "write a host name or an address, without a port");
+      map.refuse("advertiseAddress", "write a host name or an address, without a port");
     }
   });
 }
@@ -354,10 +357,12 @@ void read_agents(yaml::StrictMap& root, Config& config) {
                  "makes certificates, or give certFile and keyFile, or listen on 127.0.0.1");
     }
     std::vector<std::string> accounts;
-    map.texts("accounts", accounts);
+    map.renamed({.old = "accounts", .now = "allowedUsers"});
+    map.texts("allowedUsers", accounts);
     if (!accounts.empty()) agents.accounts = std::move(accounts);
     map.duration("silentAfter", {.min = seconds{1}, .max = hours{1}}, agents.silent_after);
-    map.duration("loadCounts", {.min = seconds{1}, .max = hours{1}}, agents.load_counts);
+    map.renamed({.old = "loadCounts", .now = "loadMaxAge"});
+    map.duration("loadMaxAge", {.min = seconds{1}, .max = hours{1}}, agents.load_counts);
     read_word(map, "silentNodes", parse_silent_nodes, config.engine.silent_nodes);
   });
 }
@@ -390,24 +395,41 @@ void read_signing(yaml::StrictMap& root, Config& config) {
   });
 }
 
-}  // namespace
+void read_connection(yaml::StrictMap& root, Config& config) {
+  root.text("listen", config.listen);
+  root.map("api", [&](yaml::StrictMap& map) {
+    map.renamed({.old = "callsPerSecond", .now = "qps"});
+    map.number("qps", {.min = 0, .max = 1e6}, config.api.calls_per_second);
+    map.number("burst", {.min = 1, .max = 1e6}, config.api.burst);
+    map.renamed({.old = "bindsInFlight", .now = "maxBindsInFlight"});
+    map.whole("maxBindsInFlight", {.min = 1, .max = 10'000}, config.api.binds_in_flight);
+  });
+  root.map("events", [&](yaml::StrictMap& map) {
+    map.renamed({.old = "perSecond", .now = "qps"});
+    map.number("qps", {.min = 0.1, .max = 1e5}, config.events.per_second);
+    map.number("burst", {.min = 1, .max = 1e5}, config.events.burst);
+  });
+  root.map("debug", [&](yaml::StrictMap& map) { map.boolean("loopback", config.debug.loopback); });
+  root.map("log", [&](yaml::StrictMap& map) {
+    read_word(map, "level", base::parse_log_level, config.log.level);
+    read_word(map, "format", base::parse_log_format, config.log.format);
+  });
+}
 
-Result<Config> parse_config(std::string_view text, const std::string& file) {
-  STOWAGE_TRY(root, yaml::StrictMap::parse(text, {.file = file}));
-  Config config;
-  std::string api_version = kApiVersion;
-  std::string kind = kKind;
+void read_config(yaml::StrictMap& root, Config& config) {
+  std::string api_version = kConfigApiVersion;
+  std::string kind = kConfigKind;
   root.text("apiVersion", api_version);
   root.text("kind", kind);
-  if (api_version != kApiVersion) {
-    root.refuse("apiVersion", fmt::format("this program reads {}", kApiVersion));
+  if (api_version != kConfigApiVersion) {
+    root.refuse("apiVersion", fmt::format("this program reads {}", kConfigApiVersion));
   }
-  if (kind != kKind) root.refuse("kind", fmt::format("expected {}", kKind));
+  if (kind != kConfigKind) root.refuse("kind", fmt::format("expected {}", kConfigKind));
   read_profiles(root, config);
   read_extenders(root, config);
   if (!root.has("profiles")) leave_to_kube_scheduler(config);
   read_quota(root, config);
-  read_room(root, config);
+  read_nomination(root, config);
   read_leader_election(root, config);
   read_metrics_api(root, config);
   read_agents(root, config);
@@ -416,26 +438,28 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
     config.agents.listen = "0.0.0.0:10362";
   }
   read_word(root, "conflicts", parse_conflicts, config.engine.evict_conflicts);
-  root.text("listen", config.listen);
-  root.map("api", [&](yaml::StrictMap& map) {
-    map.number("callsPerSecond", {.min = 0, .max = 1e6}, config.api.calls_per_second);
-    map.number("burst", {.min = 1, .max = 1e6}, config.api.burst);
-    map.whole("bindsInFlight", {.min = 1, .max = 10'000}, config.api.binds_in_flight);
-  });
-  root.map("events", [&](yaml::StrictMap& map) {
-    map.number("perSecond", {.min = 0.1, .max = 1e5}, config.events.per_second);
-    map.number("burst", {.min = 1, .max = 1e5}, config.events.burst);
-  });
-  root.map("debug", [&](yaml::StrictMap& map) { map.boolean("loopback", config.debug.loopback); });
-  root.map("log", [&](yaml::StrictMap& map) {
-    read_word(map, "level", base::parse_log_level, config.log.level);
-    read_word(map, "format", base::parse_log_format, config.log.format);
-  });
+  read_connection(root, config);
   if (const std::string clash = listeners_clash(config); !clash.empty()) {
     root.refuse(config.extenders.empty() ? "listen" : "extenders", clash);
   }
+}
+
+}  // namespace
+
+Result<Config> parse_config(std::string_view text, const std::string& file) {
+  STOWAGE_TRY(root, yaml::StrictMap::parse(text, {.file = file}));
+  Config config;
+  read_config(root, config);
   STOWAGE_TRY_VOID(root.finish());
+  config.warnings = root.warnings();
   return config;
+}
+
+std::vector<yaml::StrictMap::Key> config_keys() {
+  return yaml::StrictMap::keys_of([](yaml::StrictMap& root) {
+    Config config;
+    read_config(root, config);
+  });
 }
 
 Result<std::string> read_config_text(const std::string& path) {

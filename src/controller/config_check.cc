@@ -61,7 +61,7 @@ void leave_to_kube_scheduler(Config& config) {
 }
 
 std::vector<std::string> warnings_of(const Config& config) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = config.warnings;
   for (const auto& profile : config.profiles) {
     for (const auto& extender : config.extenders) {
       if (!kube_has(extender, profile.name)) continue;

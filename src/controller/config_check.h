@@ -1,5 +1,5 @@
-// What no single key of a configuration shows: two that listen in one place, two that answer to one
-// name.
+// Checks across several keys of a configuration: two listeners on one address, two schedulers of
+// one name.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace stowage::controller {
 
-// Two listeners that cannot both have their address: a sentence; empty if there are none.
+// An error message if two listeners cannot both have their address; otherwise empty.
 [[nodiscard]] std::string listeners_clash(const Config& config);
 
-// Takes out the profiles whose name kube-scheduler has where it asks one of our extenders.
+// Removes the profiles whose name belongs to a kube-scheduler that uses one of our extenders.
 void leave_to_kube_scheduler(Config& config);
 
-// What is read without an error and may still not work as meant, in sentences.
+// Warnings about settings that are valid but may not work as intended.
 [[nodiscard]] std::vector<std::string> warnings_of(const Config& config);
 
 }  // namespace stowage::controller

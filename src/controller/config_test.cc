@@ -63,11 +63,11 @@ TEST(Config, EverythingCanBeSaid) {
       "  picker: {url: 'http://127.0.0.1:8900/pick', timeout: 20ms, candidates: 8, "
       "maxInFlight: 5}\n"
       "preemption: false\n"
-      "reservation: {patience: 5m, nodesPerReservation: 10, limit: 2h}\n"
+      "reservation: {pendingThreshold: 5m, nodesPerReservation: 10, timeout: 2h}\n"
       "volumes: {bindTimeout: 30s}\n"
       "listen: 0.0.0.0:9000\n"
-      "api: {callsPerSecond: 100, burst: 10, bindsInFlight: 7}\n"
-      "events: {perSecond: 5, burst: 6}\n"
+      "api: {qps: 100, burst: 10, maxBindsInFlight: 7}\n"
+      "events: {qps: 5, burst: 6}\n"
       "log: {level: debug, format: json}\n",
       "c.yaml");
   ASSERT_TRUE(config) << config.error().message;
@@ -87,8 +87,8 @@ TEST(Config, EverythingCanBeSaid) {
   EXPECT_EQ(config->profiles[1].policy.picker_candidates, 8);
   EXPECT_FALSE(config->engine.preemption);
   EXPECT_EQ(config->engine.patience_ns, 300'000'000'000);
-  EXPECT_EQ(config->engine.nodes_per_room, 10);
-  EXPECT_EQ(config->engine.room_ns, 7'200'000'000'000);
+  EXPECT_EQ(config->engine.nodes_per_nomination, 10);
+  EXPECT_EQ(config->engine.nomination_ns, 7'200'000'000'000);
   EXPECT_EQ(config->volume_timeout, std::chrono::seconds{30});
   EXPECT_EQ(config->listen, "0.0.0.0:9000");
   EXPECT_EQ(config->api.binds_in_flight, 7U);
@@ -126,10 +126,10 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
        "c.yaml:1: profiles[0]: expected a mapping of keys, found \"stowage\""},
       {"not a number", "api: {burst: many}\n",
        "c.yaml:1: api.burst: expected a number from 1 to 1000000, found \"many\""},
-      {"out of range", "api: {bindsInFlight: 0}\n",
-       "c.yaml:1: api.bindsInFlight: expected a number from 1 to 10000, found \"0\""},
-      {"not whole", "api: {bindsInFlight: 1.5}\n",
-       "c.yaml:1: api.bindsInFlight: expected a whole number, found 1.5"},
+      {"out of range", "api: {maxBindsInFlight: 0}\n",
+       "c.yaml:1: api.maxBindsInFlight: expected a number from 1 to 10000, found \"0\""},
+      {"not whole", "api: {maxBindsInFlight: 1.5}\n",
+       "c.yaml:1: api.maxBindsInFlight: expected a whole number, found 1.5"},
       {"not a truth", "profiles: [{name: stowage, holdBack: maybe}]\n",
        "c.yaml:1: profiles[0].holdBack: expected true or false, found \"maybe\""},
       {"another version", "apiVersion: v2\n",
@@ -144,17 +144,18 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
        "controller; https:// is not possible"},
       {"one candidate", "profiles: [{name: stowage, picker: {url: 'unix:/p', candidates: 1}}]\n",
        "c.yaml:1: profiles[0].picker.candidates: expected a number from 2 to 1000, found \"1\""},
-      {"a time without a unit", "reservation: {patience: 60}\n",
-       "c.yaml:1: reservation.patience: expected a time from 0s to 168h, e.g. 50ms, 60s, 10m or "
+      {"a time without a unit", "reservation: {pendingThreshold: 60}\n",
+       "c.yaml:1: reservation.pendingThreshold: expected a time from 0s to 168h, e.g. 50ms, 60s, "
+       "10m or "
        "1h, found \"60\""},
       {"a time that is too long", "volumes: {bindTimeout: 25h}\n",
        "c.yaml:1: volumes.bindTimeout: expected a time from 1s to 24h, e.g. 50ms, 60s, 10m or 1h, "
        "found \"25h\""},
-      {"a time that is a list", "reservation: {limit: [1h]}\n",
-       "c.yaml:1: reservation.limit: expected a time from 1s to 168h, e.g. 50ms, 60s, 10m or 1h, "
+      {"a time that is a list", "reservation: {timeout: [1h]}\n",
+       "c.yaml:1: reservation.timeout: expected a time from 1s to 168h, e.g. 50ms, 60s, 10m or 1h, "
        "found a list"},
-      {"a key of a reservation", "reservation: {patient: 1s}\n",
-       "c.yaml:1: reservation.patient: unknown key; did you mean \"patience\"?"},
+      {"a key of a reservation", "reservation: {pendingTreshold: 1s}\n",
+       "c.yaml:1: reservation.pendingTreshold: unknown key; did you mean \"pendingThreshold\"?"},
       {"preemption that is no truth", "preemption: 1\n",
        "c.yaml:1: preemption: expected true or false, found \"1\""},
       {"two documents", "{}\n---\n{}\n", "c.yaml: more than one YAML document"},
@@ -189,7 +190,7 @@ TEST(Config, AFileThatIsNotThereIsSaid) {
             "cannot read /nonexistent/c.yaml: No such file or directory");
 }
 
-// Not an empty text, which would be the configuration without any file.
+// A folder must not count as an empty text, which would be the configuration without a file.
 TEST(Config, AFolderIsNoConfiguration) {
   const auto config = load_config("/");
   ASSERT_FALSE(config);
@@ -216,7 +217,7 @@ TEST(Config, LeaderElectionIsOnAndItsTimesAreChecked) {
   EXPECT_TRUE(plain->engine.evict_conflicts);
   const auto config = parse_config(
       "leaderElection: {enabled: true, namespace: gpu, name: mine, leaseDuration: 2s, "
-      "renewDeadline: 1500ms, retryPeriod: 500ms, advertise: 10.0.0.1}\nconflicts: report\n",
+      "renewDeadline: 1500ms, retryPeriod: 500ms, advertiseAddress: 10.0.0.1}\nconflicts: report\n",
       "c.yaml");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->leader_election.ns, "gpu");
@@ -238,7 +239,7 @@ TEST(Config, LeaderElectionIsOnAndItsTimesAreChecked) {
         Row{"leaderElection: {retryPeriod: 1ms}", "retryPeriod"},
         Row{"leaderElection: {name: A_b}", "name"},
         Row{"leaderElection: {namespace: a/b}", "namespace"},
-        Row{"leaderElection: {advertise: 'http://x:1'}", "advertise"},
+        Row{"leaderElection: {advertiseAddress: 'http://x:1'}", "advertiseAddress"},
         Row{"leaderElection: {lease: 1}", "lease"}, Row{"conflicts: fight", "conflicts"}}) {
     EXPECT_NE(error_of(row.text).find(row.key), std::string::npos) << error_of(row.text);
     EXPECT_NE(error_of(row.text), "accepted") << row.text;
@@ -264,7 +265,8 @@ TEST(Config, AgentsReportNowhereUnlessItIsSaidWhere) {
   EXPECT_EQ(plain->agents.silent_after, std::chrono::seconds{3});
   EXPECT_EQ(plain->engine.silent_nodes, core::SilentNodes::use);
   const auto config = parse_config(
-      "agents: {listen: \"127.0.0.1:10362\", accounts: [a, b], silentAfter: 5s, loadCounts: 1m, "
+      "agents: {listen: \"127.0.0.1:10362\", allowedUsers: [a, b], silentAfter: 5s, loadMaxAge: "
+      "1m, "
       "silentNodes: refuse}",
       "c.yaml");
   ASSERT_TRUE(config) << config.error().message;
@@ -278,11 +280,11 @@ TEST(Config, AgentsReportNowhereUnlessItIsSaidWhere) {
   };
   for (const Row& row :
        {Row{"agents: {silentNodes: forget}", "use, avoid or refuse"},
-        Row{"agents: {accounts: a}", "expected a list"},
+        Row{"agents: {allowedUsers: a}", "expected a list"},
         Row{"agents: {listen: \"0.0.0.0:1\"}", "in the clear"},
         Row{"agents: {listen: here}", "agents.listen"},
         Row{"agents: {certFile: a}", "belong together"},
-        Row{"agents: {accounts: [a, [b]]}", "agents.accounts[1]"},
+        Row{"agents: {allowedUsers: [a, [b]]}", "agents.allowedUsers[1]"},
         Row{"agents: {silentAfter: 1ms}", "silentAfter"}, Row{"agents: {listens: x}", "listen"}}) {
     const auto wrong = parse_config(row.text, "c.yaml");
     ASSERT_FALSE(wrong) << row.text;
@@ -330,7 +332,7 @@ TEST(Config, TheMetricsApiMakesCertificatesAndListensWhereAgentsReport) {
 TEST(ConfigCheckTest, TwoListenersDoNotShareAPort) {
   struct Row {
     const char* text;
-    const char* words;  // empty: good
+    const char* words;  // empty: valid
   };
   const Row rows[] = {
       {"extenders: [{preset: gpu-admission}, {preset: vgpu-manager}]\n",
@@ -403,8 +405,8 @@ TEST(Config, TheExampleOfTheDocumentationIsAccepted) {
   EXPECT_TRUE(config) << config.error().message;
 }
 
-// Run in the root of the repository. What ships answers to the names that the README promises, and
-// no shipped kube-scheduler answers to a name that its preset does not know of.
+// Run in the root of the repository. The shipped manifests have the scheduler names that the README
+// lists, and no shipped kube-scheduler has a name that its preset does not contain.
 TEST(ConfigCheckTest, TheNamesInWhatShipsAreThoseThatTheCodeKnows) {
   const auto text_of = [](const std::string& path) {
     std::ifstream file(path);

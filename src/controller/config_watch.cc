@@ -6,8 +6,8 @@
 
 namespace stowage::controller {
 
-ConfigWatch::ConfigWatch(net::EventLoop& loop, Options options, Ends ends)
-    : options_(std::move(options)), ends_(std::move(ends)), timer_(loop) {}
+ConfigWatch::ConfigWatch(net::EventLoop& loop, Options options, Deps deps)
+    : options_(std::move(options)), deps_(std::move(deps)), timer_(loop) {}
 
 void ConfigWatch::start() {
   timer_.start(options_.every, [this] {
@@ -19,15 +19,15 @@ void ConfigWatch::start() {
 bool ConfigWatch::look() {
   auto text = read_config_text(options_.path);
   if (!text) {
-    const bool news = trouble_ != text.error().message;
+    const bool node_update = trouble_ != text.error().message;
     trouble_ = text.error().message;
-    if (news) ends_.unreadable(trouble_);
+    if (node_update) deps_.unreadable(trouble_);
     return false;
   }
   trouble_.clear();
   if (*text == options_.text) return false;
   options_.text = *text;
-  ends_.changed(*text);
+  deps_.changed(*text);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Notices that the file of the configuration has changed. Its bytes decide, not its times: a
-// mounted ConfigMap is exchanged behind a link.
+// Detects changes of the configuration file. It compares the content, not times: a mounted
+// ConfigMap is replaced behind a link.
 #pragma once
 
 #include <chrono>
@@ -14,23 +14,23 @@ class ConfigWatch {
  public:
   struct Options {
     std::string path;
-    std::string text;  // as it was read last
+    std::string text;  // content at the last read
     net::Duration every = std::chrono::seconds{2};
   };
-  struct Ends {
-    std::function<void(const std::string& text)> changed;  // not told twice of the same bytes
+  struct Deps {
+    std::function<void(const std::string& text)> changed;  // called once per content
     std::function<void(const std::string& why)> unreadable;
   };
-  ConfigWatch(net::EventLoop& loop, Options options, Ends ends);
+  ConfigWatch(net::EventLoop& loop, Options options, Deps deps);
 
   void start();
   void stop() { timer_.cancel(); }
-  // At once. False: there is nothing new.
+  // Checks at once. Returns false if nothing changed.
   bool look();
 
  private:
   Options options_;
-  Ends ends_;
+  Deps deps_;
   std::string trouble_;
   net::Timer timer_;
 };

@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "controller/apply_reports.h"
+#include "controller/config_check.h"
 
 namespace stowage::controller {
 namespace {
@@ -15,11 +16,11 @@ constexpr std::chrono::seconds kStopGrace{5};
 constexpr std::chrono::seconds kSummaryEvery{10};
 constexpr std::chrono::milliseconds kAskEvery{20};
 constexpr std::chrono::seconds kSlowAfter{10};
-constexpr std::chrono::seconds kPastKept{60};  // for what it still has to write
+constexpr std::chrono::seconds kPastKept{60};  // for its remaining writes
 constexpr std::chrono::milliseconds kLastRequests{500};
-constexpr std::chrono::seconds kLastWords{3};  // the same, when the process ends
+constexpr std::chrono::seconds kLastWords{3};  // for its remaining writes when the process ends
 
-// Of this process: a name that comes back has another suffix.
+// Unique per process: a restart gets another suffix.
 std::string identity() {
   std::random_device random;
   return fmt::format("{}_{:08x}{:08x}", host_name(), random(), random());
@@ -27,13 +28,13 @@ std::string identity() {
 
 ReportTarget report_target(Generation& generation) {
   const auto shared = generation.scheduler().shared();
-  return {.roster = shared.roster, .mailbox = shared.mailbox};
+  return {.cluster_cache = shared.cluster_cache, .event_queue = shared.event_queue};
 }
 
 bool has_to_write(const Generation& generation) {
-  const auto picture = generation.scheduler().picture();
-  return picture.events.waiting > 0 || picture.conditions.waiting > 0 ||
-         picture.conditions.in_flight > 0;
+  const auto snapshot = generation.scheduler().snapshot();
+  return snapshot.events.waiting > 0 || snapshot.conditions.waiting > 0 ||
+         snapshot.conditions.in_flight > 0;
 }
 
 }  // namespace
@@ -62,9 +63,9 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
   made->client_ = std::move(*api);
   made->outages_ = std::make_shared<kube::Outages>(loop, log);
   STOWAGE_TRY_VOID(made->make_keys());
-  STOWAGE_TRY(first, Generation::create(
-                         config, made->generation_ends(config.leader_election.enabled), nullptr));
-  made->now_ = std::move(first);
+  STOWAGE_TRY_ASSIGN(
+      made->now_,
+      Generation::create(config, made->generation_deps(config.leader_election.enabled), nullptr));
   STOWAGE_TRY_VOID(made->listen());
   STOWAGE_TRY_VOID(made->make_hub());
   if (config.leader_election.enabled) made->make_leadership();
@@ -86,21 +87,21 @@ Status Controller::make_keys() {
     keys_ = std::move(file);
     return {};
   }
-  kube::KeyKeeperOptions options;
+  kube::KeyManagerOptions options;
   options.ns = own_namespace(config.ns, options_.environment);
   options.secret = config.secret;
   options.config_map = config.config_map;
   options.seed = std::random_device{}();
-  auto keeper = std::make_shared<kube::KeyKeeper>(
+  auto keeper = std::make_shared<kube::KeyManager>(
       std::move(options),
-      kube::KeyKeeper::Ends{.client = *client_, .log = log_, .changed = changed});
+      kube::KeyManager::Deps{.client = *client_, .log = log_, .changed = changed});
   keeper_ = keeper.get();
   keys_ = std::move(keeper);
   return {};
 }
 
-Generation::Ends Controller::generation_ends(bool elected) {
-  Generation::Ends ends{.client = *client_,
+Generation::Deps Controller::generation_deps(bool elected) {
+  Generation::Deps deps{.client = *client_,
                         .log = log_,
                         .outages = outages_,
                         .keys = keys_,
@@ -108,9 +109,9 @@ Generation::Ends Controller::generation_ends(bool elected) {
                         .leads = [this] { return leads(); },
                         .not_ready = [this] { return trouble(); }};
   if (elected) {
-    ends.fence = [this] { return leadership_ ? leadership_->fence() : net::Moment::max(); };
+    deps.fence = [this] { return leadership_ ? leadership_->fence() : net::Moment::max(); };
   }
-  return ends;
+  return deps;
 }
 
 Status Controller::listen() {
@@ -128,7 +129,7 @@ Status Controller::listen() {
   if (source.path.empty()) return {};
   watch_ = std::make_unique<ConfigWatch>(
       loop_, ConfigWatch::Options{.path = source.path, .text = source.text},
-      ConfigWatch::Ends{.changed = [this](const std::string& text) { take(text); },
+      ConfigWatch::Deps{.changed = [this](const std::string& text) { take(text); },
                         .unreadable = [this](const std::string& why) { keep_old(why); }});
   return {};
 }
@@ -157,10 +158,10 @@ codec::LeaderNote Controller::leader_note() const {
 void Controller::make_leadership() {
   Config::LeaderElection config = options_.config.leader_election;
   config.ns = own_namespace(config.ns, options_.environment);
-  // While one generation ends, the next one waits: it is told when it takes over.
+  // While one generation ends, the next one waits: it learns of leadership when it takes over.
   leadership_ = std::make_unique<Leadership>(
       elector_options(config, identity(), leader_note()),
-      Leadership::Ends{.client = *client_,
+      Leadership::Deps{.client = *client_,
                        .log = log_,
                        .outages = outages_,
                        .lead =
@@ -175,7 +176,7 @@ void Controller::make_leadership() {
                            },
                        .deciding = [this] { return now_->scheduler().deciding(); },
                        .open_until = [this] { return now_->open_until(); },
-                       .on_leader = [this](const LeaderPlace& place) { tell_leader(place); }});
+                       .on_leader = [this](const LeaderAddress& place) { tell_leader(place); }});
 }
 
 // ---- agents
@@ -184,7 +185,7 @@ Status Controller::make_hub() {
   const Config::Agents& agents = options_.config.agents;
   if (agents.listen.empty()) return {};
   const Config& config = options_.config;
-  Hub::Ends ends{.loop = loop_,
+  Hub::Deps deps{.loop = loop_,
                  .log = log_,
                  .take =
                      [this](const auto& batch) {
@@ -198,17 +199,17 @@ Status Controller::make_hub() {
                      [this](extender::Verb verb, std::string body, extender::Answer answer) {
                        ask_extender(verb, std::move(body), std::move(answer));
                      }};
-  STOWAGE_TRY(hub, Hub::create({.agents = agents,
-                                .api = config.metrics_api,
-                                .ns = own_namespace(config.metrics_api.ns, options_.environment),
-                                .cluster = options_.cluster},
-                               std::move(ends)));
-  hub_ = std::move(hub);
+  STOWAGE_TRY_ASSIGN(hub_,
+                     Hub::create({.agents = agents,
+                                  .api = config.metrics_api,
+                                  .ns = own_namespace(config.metrics_api.ns, options_.environment),
+                                  .cluster = options_.cluster},
+                                 std::move(deps)));
   watch_nodes(*now_);
   return {};
 }
 
-// Those of the generation that is at work now, which may have other extenders than the first.
+// The extenders of the current generation, which may differ from those of the first.
 void Controller::ask_extender(extender::Verb verb, std::string body, extender::Answer answer) {
   const std::string& name = options_.config.metrics_api.extender;
   for (const auto& server : now_->extenders()) {
@@ -221,19 +222,19 @@ void Controller::ask_extender(extender::Verb verb, std::string body, extender::A
 void Controller::watch_nodes(Generation& generation) {
   if (!hub_) return;
   const ReportTarget to = report_target(generation);
-  hub_->see_all(to.roster.nodes().all_cards());
-  to.roster.on_cards([this, to](const std::string& node, const Hub::Cards* cards) {
-    if (cards != nullptr) return hub_->see_cards(node, *cards);
+  hub_->set_all_cards(to.cluster_cache.nodes().all_cards());
+  to.cluster_cache.on_cards([this, to](const std::string& node, const Hub::Cards* cards) {
+    if (cards != nullptr) return hub_->set_cards(node, *cards);
     hub_->forget(node);
     forget_reports(node, to);
   });
 }
 
 void Controller::tell_hub() {
-  if (hub_) hub_->set_place({.here = leads(), .url = leader_.note.agents});
+  if (hub_) hub_->set_leader({.here = leads(), .url = leader_.note.agents});
 }
 
-void Controller::tell_leader(const LeaderPlace& place) {
+void Controller::tell_leader(const LeaderAddress& place) {
   leader_ = place;
   tell_hub();
   for (const auto& server : now_->extenders()) {
@@ -245,7 +246,7 @@ void Controller::tell_leader(const LeaderPlace& place) {
   }
 }
 
-// ---- from outside
+// ---- accessors
 
 std::vector<std::pair<std::string, std::string>> Controller::extender_addresses() const {
   std::vector<std::pair<std::string, std::string>> addresses;
@@ -296,17 +297,18 @@ void Controller::start() {
   summarise();
 }
 
-// One line while things move, so that a log at its usual level shows that the controller works.
+// Logs one line while there is activity, so that a log at the default level shows that the
+// controller works.
 void Controller::summarise() {
-  const auto picture = now_->scheduler().picture();
-  const std::uint64_t bound = picture.binder.bound;
-  const std::uint64_t refused = picture.outbox.refused;
+  const auto snapshot = now_->scheduler().snapshot();
+  const std::uint64_t bound = snapshot.binder.bound;
+  const std::uint64_t refused = snapshot.command_executor.refused;
   if (bound != summarised_bound_ || refused != summarised_refused_) {
     log_.info("progress", {{"bound", fmt::format("{}", bound - summarised_bound_)},
                            {"refused", fmt::format("{}", refused - summarised_refused_)},
-                           {"waiting", fmt::format("{}", picture.engine.counters.waiting)},
-                           {"nodes", fmt::format("{}", picture.roster.nodes)},
-                           {"pods", fmt::format("{}", picture.roster.bound)}});
+                           {"waiting", fmt::format("{}", snapshot.engine.counters.waiting)},
+                           {"nodes", fmt::format("{}", snapshot.cluster_cache.nodes)},
+                           {"pods", fmt::format("{}", snapshot.cluster_cache.bound)}});
   }
   summarised_bound_ = bound;
   summarised_refused_ = refused;
@@ -314,23 +316,23 @@ void Controller::summarise() {
 }
 
 std::string Controller::metrics() const {
-  std::vector<ExtenderPicture> extenders;
+  std::vector<ExtenderSnapshot> extenders;
   for (const auto& server : now_->extenders()) {
     extenders.push_back({.name = server->extender().options().name,
                          .counters = server->extender().counters(),
                          .forwarded = server->forwarder().counters(),
-                         .waited = server->lobby().waited(),
+                         .waited = server->pending_requests().waited(),
                          .queues = server->queues()});
   }
-  const Leadership::Picture alone{.leads = true, .counters = {}};
-  return render_metrics({.scheduler = now_->scheduler().picture(),
+  const Leadership::Snapshot alone{.leads = true, .counters = {}};
+  return render_metrics({.scheduler = now_->scheduler().snapshot(),
                          .api = client_->counters(),
                          .extenders = extenders,
-                         .leadership = leadership_ ? leadership_->picture() : alone,
+                         .leadership = leadership_ ? leadership_->snapshot() : alone,
                          .reload = reloads_,
-                         .gate = status_->gate(),
-                         .heap = heap_picture(),
-                         .agents = hub_ ? std::optional(hub_->picture()) : std::nullopt,
+                         .auth = status_->auth(),
+                         .heap = heap_snapshot(),
+                         .agents = hub_ ? std::optional(hub_->snapshot()) : std::nullopt,
                          .ready = ready()});
 }
 
@@ -372,8 +374,9 @@ void Controller::take(const std::string& text) {
   exchange_timer_.cancel();
   auto fresh = options_.source.parse(text);
   if (!fresh) return keep_old(fresh.error().message);
-  auto made = Generation::create(*fresh, generation_ends(true), now_.get());
+  auto made = Generation::create(*fresh, generation_deps(true), now_.get());
   if (!made) return keep_old(made.error().message);
+  for (const std::string& warning : warnings_of(*fresh)) log_.warn(warning);
   tell_what_waits(*fresh);
   log_.info("the configuration has changed: reading the cluster for the new one");
   next_ = std::move(*made);
@@ -398,8 +401,8 @@ void Controller::exchange() {
   now_->stop(kStopGrace, [this] { take_over(); });
 }
 
-// As one replica from another: nothing of the one before may arrive any more, and all pods are read
-// once more before anything is decided.
+// Like one replica from another: no request of the previous generation may arrive any more, and all
+// pods are listed once more before anything is decided.
 void Controller::take_over() {
   if (stopped_) return finish_stop();
   if (loop_.now() < now_->open_until()) {
@@ -435,14 +438,14 @@ void Controller::take_over() {
   if (!pending_.empty()) take(std::exchange(pending_, {}));
 }
 
-// It decides nothing, but has events to write for what it decided.
+// It decides nothing, but still writes events about its decisions.
 void Controller::forget_past() {
   const bool busy = !past_closed_ || has_to_write(*past_);
   if (busy && loop_.now() < past_until_) {
     past_timer_.start(kAskEvery, [this] { forget_past(); });
     return;
   }
-  past_timer_.start(kAskEvery, [this] { past_.reset(); });  // not in a call of its own
+  past_timer_.start(kAskEvery, [this] { past_.reset(); });  // not inside one of its own calls
 }
 
 // ---- the end
@@ -451,14 +454,14 @@ void Controller::stop(std::function<void()> done) {
   stopped_ = std::move(done);
   summary_timer_.cancel();
   if (watch_) watch_->stop();
-  if (exchanging_) return;  // finish_stop() comes by itself
+  if (exchanging_) return;  // finish_stop() follows by itself
   exchange_timer_.cancel();
   next_.reset();
   now_->stop(kStopGrace, [this] { finish_stop(); });
 }
 
 void Controller::finish_stop() {
-  const auto& binder = now_->scheduler().picture().binder;
+  const auto& binder = now_->scheduler().snapshot().binder;
   log_.info("stopped", {{"bound", fmt::format("{}", binder.bound)}});
   past_until_ = loop_.now() + kLastWords;
   if (!leadership_) return last_words();
@@ -468,7 +471,8 @@ void Controller::finish_stop() {
   });
 }
 
-// Questions that came meanwhile are for the next leader, and events are written for what was done.
+// Requests that arrived meanwhile are for the next leader, and events are written about what was
+// done.
 void Controller::last_words() {
   const bool busy = (leadership_ && now_->questions_wait()) || has_to_write(*now_);
   if (busy && loop_.now() < past_until_) {

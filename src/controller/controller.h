@@ -1,11 +1,10 @@
-// The controller: one ledger, its doors, and a small server for health, metrics and debugging.
+// The controller: one ledger, its servers, and a status server for health, metrics and debugging.
 //
-//   Generation (scheduler, extenders)  as the configuration says; exchanged when that changes
+//   Generation (scheduler, extenders)  made from the configuration; replaced when that changes
 //   Leadership                         tells the generation when to decide
-//   StatusServer, ConfigWatch          look at them from outside
+//   StatusServer, ConfigWatch          observe them
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,16 +23,17 @@
 #include "controller/metrics.h"
 #include "controller/status_server.h"
 #include "kube/api_client.h"
-#include "kube/key_keeper.h"
+#include "kube/key_manager.h"
 #include "kube/kubeconfig.h"
 #include "net/event_loop.h"
 
 namespace stowage::controller {
 
-// Where the configuration came from, and how its file is read again. Without a path it never is.
+// Where the configuration came from, and how its file is read again. Without a path it is never
+// read again.
 struct ConfigSource {
   std::string path;
-  std::string text;  // as `config` was read from it
+  std::string text;  // the text from which `config` was read
   std::function<Result<Config>(const std::string& text)> parse;
 };
 
@@ -55,18 +55,18 @@ class Controller {
   Controller& operator=(const Controller&) = delete;
 
   void start();
-  // Looks at once whether the configuration has changed, and says so if not.
+  // Checks at once whether the configuration has changed, and logs if it has not.
   void reload();
-  // Decides, or stands by and could: another replica leads, and everything is known here.
+  // Decides, or could take over: another replica leads, and this one is synced.
   [[nodiscard]] bool ready() const;
   // Why it is not ready; empty if it is.
   [[nodiscard]] std::string trouble() const;
-  // Where agents report; empty: nowhere.
+  // Where agents report; empty: disabled.
   [[nodiscard]] std::string agents_address() const;
-  // Where the extenders listen, by their names.
+  // The addresses of the extenders, by name.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> extender_addresses() const;
-  [[nodiscard]] std::string address() const;  // of the small server: "127.0.0.1:10360"
-  // Stops deciding, lets binds in flight end (5 seconds at most), gives the lease back, then calls
+  [[nodiscard]] std::string address() const;  // of the status server: "127.0.0.1:10360"
+  // Stops deciding, lets binds in flight end (5 seconds at most), releases the lease, then calls
   // `done`.
   void stop(std::function<void()> done);
 
@@ -75,7 +75,7 @@ class Controller {
  private:
   Controller(net::EventLoop& loop, ControllerOptions options, base::Log& log);
   Status make_keys();
-  [[nodiscard]] Generation::Ends generation_ends(bool elected);
+  [[nodiscard]] Generation::Deps generation_deps(bool elected);
   Status listen();
   void make_leadership();
   Status make_hub();
@@ -83,7 +83,7 @@ class Controller {
   void watch_nodes(Generation& generation);
   void tell_hub();
   [[nodiscard]] codec::LeaderNote leader_note() const;
-  void tell_leader(const LeaderPlace& place);
+  void tell_leader(const LeaderAddress& place);
   [[nodiscard]] bool leads() const { return !leadership_ || leadership_->leads(); }
   [[nodiscard]] std::string metrics() const;
   void summarise();
@@ -105,28 +105,28 @@ class Controller {
   std::unique_ptr<kube::ApiClient> client_;
   std::shared_ptr<kube::Outages> outages_;
   std::shared_ptr<kube::KeySource> keys_;
-  kube::KeyKeeper* keeper_ = nullptr;  // `keys_`, unless they are in a file
+  kube::KeyManager* keeper_ = nullptr;  // `keys_`, unless the keys are in a file
   std::unique_ptr<Generation> now_;
   std::unique_ptr<Generation> next_;        // reads the cluster, or waits for `now_` to end
-  std::unique_ptr<Generation> past_;        // its calls end
-  std::unique_ptr<Leadership> leadership_;  // null: we are alone
+  std::unique_ptr<Generation> past_;        // exists until its calls have ended
+  std::unique_ptr<Leadership> leadership_;  // null: no election
   std::unique_ptr<StatusServer> status_;
-  std::unique_ptr<Hub> hub_;  // null: agents report nowhere
+  std::unique_ptr<Hub> hub_;  // null: agents cannot report
   std::unique_ptr<ConfigWatch> watch_;
-  LeaderPlace leader_;
+  LeaderAddress leader_;
   Config fresh_;                   // of `next_`
-  std::string pending_;            // text that came while `now_` was ending
+  std::string pending_;            // configuration text that arrived while `now_` was ending
   bool exchanging_ = false;        // `now_` is ending
   std::function<void()> stopped_;  // set: the whole controller is stopping
-  net::Moment fresh_since_{};      // `next_` reads the cluster since
+  net::Moment fresh_since_{};      // when `next_` began to read the cluster
   bool slow_told_ = false;
   net::Moment past_until_{};
   bool past_closed_ = false;
-  ReloadPicture reloads_;
+  ReloadSnapshot reloads_;
   net::Timer exchange_timer_;
   net::Timer past_timer_;
   net::Timer summary_timer_;
-  HeapKeeper heap_;
+  HeapTrimmer heap_;
   std::uint64_t summarised_bound_ = 0;
   std::uint64_t summarised_refused_ = 0;
 };

@@ -10,7 +10,7 @@
 namespace stowage::controller {
 namespace {
 
-constexpr std::chrono::seconds kPromisesKept{1};
+constexpr std::chrono::seconds kPreAllocationsKept{1};
 constexpr std::chrono::milliseconds kLook{20};
 
 scheduler::SchedulerOptions scheduler_options(const Config& config) {
@@ -20,7 +20,7 @@ scheduler::SchedulerOptions scheduler_options(const Config& config) {
   options.engine = config.engine;
   options.claims.limit = config.volume_timeout;
   for (const auto& extender : config.extenders) {
-    for (const auto& entry : extender.policies) options.guest_policies.push_back(entry.policy);
+    for (const auto& entry : extender.policies) options.external_policies.push_back(entry.policy);
   }
   options.binder.in_flight_max = config.api.binds_in_flight;
   options.binds_max = std::size_t{8} * config.api.binds_in_flight;
@@ -31,7 +31,7 @@ scheduler::SchedulerOptions scheduler_options(const Config& config) {
   return options;
 }
 
-// The listener of the generation before that has the very same address.
+// The listener of the previous generation that has the same address.
 const extender::Server* same_place(const Generation* before, const std::string& listen) {
   if (before == nullptr) return nullptr;
   const auto& servers = before->extenders();
@@ -50,37 +50,37 @@ std::string host_name() {
 
 Generation::~Generation() = default;
 
-Result<std::unique_ptr<Generation>> Generation::create(const Config& config, Ends ends,
+Result<std::unique_ptr<Generation>> Generation::create(const Config& config, Deps deps,
                                                        const Generation* before) {
-  std::unique_ptr<Generation> made(new Generation(std::move(ends)));
+  std::unique_ptr<Generation> made(new Generation(std::move(deps)));
   scheduler::SchedulerOptions options = scheduler_options(config);
-  options.outages = made->ends_.outages;
-  options.keys = made->ends_.keys;
-  if (made->ends_.fence) {
+  options.outages = made->deps_.outages;
+  options.keys = made->deps_.keys;
+  if (made->deps_.fence) {
     options.elected = true;
-    options.binder.fence = made->ends_.fence;
+    options.binder.fence = made->deps_.fence;
   }
-  made->scheduler_ = std::make_unique<scheduler::Scheduler>(made->ends_.client, std::move(options),
-                                                            made->ends_.log);
+  made->scheduler_ = std::make_unique<scheduler::Scheduler>(made->deps_.client, std::move(options),
+                                                            made->deps_.log);
   STOWAGE_TRY_VOID(made->listen(config, before));
   return made;
 }
 
 Status Generation::listen(const Config& config, const Generation* before) {
   const auto shared = scheduler_->shared();
-  std::uint32_t profile = shared.first_guest_profile;
-  // Whatever extenders there are now: promises of others before them may stand on pods.
-  const auto promises = extender::promise_options(config.extenders);
-  shared.roster.pre_allocations().heed(promises.position ? profile + *promises.position : 0,
-                                       promises.bind_limit);
+  std::uint32_t profile = shared.first_external_profile;
+  // Regardless of the current extenders: pods may carry pre-allocations of earlier ones.
+  const auto reaper = extender::pre_allocation_options(config.extenders);
+  shared.cluster_cache.pre_allocations().enable_pre_allocations(
+      reaper.position ? profile + *reaper.position : 0, reaper.bind_limit);
   for (const auto& options : config.extenders) {
     auto server = extender::Server::listen(
         options,
         {.shared = shared,
          .first_profile = profile,
-         .not_ready = ends_.not_ready,
-         .leads = ends_.leads,
-         .log = ends_.log},
+         .not_ready = deps_.not_ready,
+         .leads = deps_.leads,
+         .log = deps_.log},
         {.beside = same_place(before, options.listen), .accepts = before == nullptr});
     if (!server) return fail(fmt::format("extender {}: {}", options.name, server.error().message));
     extenders_.push_back(std::move(*server));
@@ -95,16 +95,16 @@ void Generation::accept() {
 
 void Generation::stop(net::Duration grace, std::function<void()> done) {
   if (extenders_.empty()) return scheduler_->stop(grace, std::move(done));
-  for (const auto& server : extenders_) server->hold_back();
-  promises_until_ = ends_.client.loop().now() + kPromisesKept;
+  for (const auto& server : extenders_) server->pause();
+  pre_allocations_until_ = deps_.client.loop().now() + kPreAllocationsKept;
   timer_.start(kLook, [this, grace, done = std::move(done)] { stop_when_kept(grace, done); });
 }
 
-// kube-scheduler comes back for what it was promised within milliseconds, unless it has changed its
-// mind. The next leader would know nothing of the promise.
+// kube-scheduler binds what was pre-allocated within milliseconds, unless it has decided otherwise.
+// The next leader would not know of the pre-allocation.
 void Generation::stop_when_kept(net::Duration grace, std::function<void()> done) {
-  const bool kept = scheduler_->picture().engine.counters.held == 0;
-  if (kept || ends_.client.loop().now() >= promises_until_) {
+  const bool kept = scheduler_->snapshot().engine.counters.held == 0;
+  if (kept || deps_.client.loop().now() >= pre_allocations_until_) {
     return scheduler_->stop(grace, std::move(done));
   }
   timer_.start(kLook, [this, grace, done = std::move(done)] { stop_when_kept(grace, done); });
@@ -125,8 +125,8 @@ void Generation::succeed(Generation& next) {
 
 bool Generation::questions_wait() const {
   return std::any_of(extenders_.begin(), extenders_.end(), [](const auto& server) {
-    return server->lobby().waiting() > 0 || server->forwarder().counters().under_way > 0 ||
-           !server->forwarder().has_way();
+    return server->pending_requests().waiting() > 0 ||
+           server->forwarder().counters().under_way > 0 || !server->forwarder().has_way();
   });
 }
 
@@ -140,6 +140,6 @@ void Generation::shutdown(net::Duration grace, std::function<void()> done) {
   }
 }
 
-net::Moment Generation::open_until() const { return scheduler_->picture().binder.open_until; }
+net::Moment Generation::open_until() const { return scheduler_->snapshot().binder.open_until; }
 
 }  // namespace stowage::controller

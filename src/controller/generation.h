@@ -1,7 +1,7 @@
-// One configuration at work: a scheduler, and the extenders that ask the same ledger.
+// One active configuration: a scheduler, and the extenders that use the same ledger.
 //
-// A changed configuration makes another generation. It reads the cluster while the one before it
-// still decides, and then takes over from it as a replica would take over from another.
+// A changed configuration makes another generation. It reads the cluster while the previous one
+// still decides, and then takes over from it as one replica takes over from another.
 #pragma once
 
 #include <functional>
@@ -19,39 +19,41 @@
 
 namespace stowage::controller {
 
-// The name of this machine, or pod.
+// The host name of this machine or pod.
 [[nodiscard]] std::string host_name();
 
 class Generation {
  public:
-  struct Ends {
+  struct Deps {
     kube::ApiClient& client;
     base::Log& log;
     std::shared_ptr<kube::Outages> outages;
     std::shared_ptr<kube::KeySource> keys;
-    // It decides only after lead(), and binds until `fence`; null: it decides at once, for ever.
+    // If set, it decides only after lead(), and binds until `fence`; null: it decides at once,
+    // without limit.
     std::function<net::Moment()> fence;
-    std::function<bool()> leads;             // this replica
-    std::function<std::string()> not_ready;  // why questions cannot be answered; empty if they can
+    std::function<bool()> leads;             // whether this replica leads
+    std::function<std::string()> not_ready;  // why requests cannot be answered; empty if they can
   };
-  // Listens for the extenders; where `before` listens already, together with it. Then nothing is
-  // accepted before accept() is called.
-  [[nodiscard]] static Result<std::unique_ptr<Generation>> create(const Config& config, Ends ends,
+  // Listens for the extenders, and shares the sockets of `before` where the addresses are equal.
+  // Nothing is accepted then before accept() is called.
+  [[nodiscard]] static Result<std::unique_ptr<Generation>> create(const Config& config, Deps deps,
                                                                   const Generation* before);
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
   ~Generation();
 
-  // Extenders accept from now on.
+  // Extenders accept connections from now on.
   void accept();
-  // Decides nothing more. What was promised to other schedulers may be bound for a moment; binds
-  // under way may end within `grace`. Whoever asks for a place waits for another to answer.
+  // Stops deciding. Other schedulers may still bind pods with pre-allocations for a moment; binds
+  // under way may end within `grace`. Requests for placement wait for another generation or
+  // replica.
   void stop(net::Duration grace, std::function<void()> done);
-  // Questions that wait here, or come, are for that one. It has to live longer.
+  // Requests that wait here or arrive later go to `next`, which must outlive this generation.
   void succeed(Generation& next);
-  // For one that leads no more: questions wait, or would, as nobody else is known to lead.
+  // After leadership was lost: whether requests wait, or would wait, because no leader is known.
   [[nodiscard]] bool questions_wait() const;
-  // Closes the doors of the extenders.
+  // Closes the servers of the extenders.
   void shutdown(net::Duration grace, std::function<void()> done);
 
   [[nodiscard]] scheduler::Scheduler& scheduler() { return *scheduler_; }
@@ -59,19 +61,19 @@ class Generation {
   [[nodiscard]] const std::vector<std::unique_ptr<extender::Server>>& extenders() const {
     return extenders_;
   }
-  // A bind of this generation may reach the API server until then.
+  // Until then, a bind of this generation may reach the API server.
   [[nodiscard]] net::Moment open_until() const;
 
  private:
-  explicit Generation(Ends ends) : ends_(std::move(ends)), timer_(ends_.client.loop()) {}
+  explicit Generation(Deps deps) : deps_(std::move(deps)), timer_(deps_.client.loop()) {}
   Status listen(const Config& config, const Generation* before);
   [[nodiscard]] extender::Server* extender_named(const std::string& name) const;
   void stop_when_kept(net::Duration grace, std::function<void()> done);
 
-  Ends ends_;
+  Deps deps_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::vector<std::unique_ptr<extender::Server>> extenders_;
-  net::Moment promises_until_{};
+  net::Moment pre_allocations_until_{};
   net::Timer timer_;
 };
 

@@ -13,8 +13,8 @@ namespace stowage::controller {
 namespace {
 
 constexpr std::chrono::seconds kEvery{1};
-constexpr std::uint64_t kKeep = std::uint64_t{32} << 20U;  // free pages, for the next burst
-constexpr std::size_t kPiece = std::size_t{4} << 20U;      // given back at a time
+constexpr std::uint64_t kKeep = std::uint64_t{32} << 20U;  // free pages to keep for the next burst
+constexpr std::size_t kPiece = std::size_t{4} << 20U;      // released at a time
 
 std::uint64_t property(const char* name) {
   std::size_t value = 0;
@@ -24,8 +24,8 @@ std::uint64_t property(const char* name) {
 
 }  // namespace
 
-std::optional<HeapPicture> heap_picture() {
-  HeapPicture heap;
+std::optional<HeapSnapshot> heap_snapshot() {
+  HeapSnapshot heap;
   heap.used = property("generic.current_allocated_bytes");
   heap.cached = property("tcmalloc.central_cache_free_bytes") +
                 property("tcmalloc.transfer_cache_free_bytes") +
@@ -35,11 +35,11 @@ std::optional<HeapPicture> heap_picture() {
   return heap;
 }
 
-HeapKeeper::HeapKeeper(net::EventLoop& loop) : timer_(loop) {
+HeapTrimmer::HeapTrimmer(net::EventLoop& loop) : timer_(loop) {
   timer_.start(kEvery, [this] { give_back(); });
 }
 
-void HeapKeeper::give_back() {
+void HeapTrimmer::give_back() {
   if (property("tcmalloc.pageheap_free_bytes") > kKeep) {
     MallocExtension::instance()->ReleaseToSystem(kPiece);
   }
@@ -48,11 +48,11 @@ void HeapKeeper::give_back() {
 
 #else
 
-std::optional<HeapPicture> heap_picture() { return std::nullopt; }
+std::optional<HeapSnapshot> heap_snapshot() { return std::nullopt; }
 
-HeapKeeper::HeapKeeper(net::EventLoop& loop) : timer_(loop) {}
+HeapTrimmer::HeapTrimmer(net::EventLoop& loop) : timer_(loop) {}
 
-void HeapKeeper::give_back() {}
+void HeapTrimmer::give_back() {}
 
 #endif
 

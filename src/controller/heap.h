@@ -1,5 +1,5 @@
-// The allocator of this process: what it holds, and that what it does not need goes back to the
-// system. Only in builds with gperftools; in others nothing is known and nothing done.
+// The allocator of this process: its statistics, and the release of unused memory to the system.
+// Only in builds with gperftools; other builds know nothing and do nothing.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,19 @@
 
 namespace stowage::controller {
 
-struct HeapPicture {  // in bytes
+struct HeapSnapshot {  // in bytes
   std::uint64_t used = 0;
-  std::uint64_t cached = 0;    // by threads and lists of small pieces, for the next allocation
+  std::uint64_t cached = 0;    // by threads and free lists, for the next allocation
   std::uint64_t free = 0;      // whole pages
-  std::uint64_t released = 0;  // whole pages that the system may have given to others
+  std::uint64_t released = 0;  // whole pages that were returned to the system
 };
-[[nodiscard]] std::optional<HeapPicture> heap_picture();
+[[nodiscard]] std::optional<HeapSnapshot> heap_snapshot();
 
-// After a burst (a list of everything, thousands of pods at once) the allocator would keep the
-// pages for long. A little of it is given back every second: what the system takes at a time is
-// small, so that nobody waits.
-class HeapKeeper {
+// After a burst (a full list, thousands of pods at once) the allocator would keep the pages for
+// long. A little is released every second, in small pieces, so that no thread waits.
+class HeapTrimmer {
  public:
-  explicit HeapKeeper(net::EventLoop& loop);
+  explicit HeapTrimmer(net::EventLoop& loop);
 
  private:
   void give_back();

@@ -8,17 +8,18 @@
 
 #include "base/file.h"
 #include "net/address.h"
+#include "net/status_paths.h"
 #include "net/tls.h"
 
 namespace stowage::controller {
 namespace {
 
-constexpr std::chrono::seconds kPictureEvery{1};
-// Agents of a whole cluster may come at once, after a change of the leader: their tokens are
-// reviewed some at a time, and they come again if they have to.
+constexpr std::chrono::seconds kSnapshotEvery{1};
+// After a change of the leader the agents of a whole cluster may connect at once: only some tokens
+// are reviewed at a time, and the other agents try again.
 constexpr std::size_t kReviewsMax = 64;
 constexpr std::size_t kTokensKept = 20'000;
-// Of those who ask the metrics API: agents are not to be in their way.
+// For clients of the metrics API: agents must not delay them.
 constexpr std::size_t kApiReviewsMax = 32;
 constexpr std::size_t kApiTokensKept = 2'000;
 constexpr std::size_t kConnectionsMax = 20'000;
@@ -54,8 +55,8 @@ metricsapi::OtherNode other_node(const std::string& node, const std::vector<core
 
 // ---- construction
 
-Result<std::unique_ptr<Hub>> Hub::create(const Options& options, Ends ends) {
-  std::unique_ptr<Hub> hub(new Hub(std::move(ends)));
+Result<std::unique_ptr<Hub>> Hub::create(const Options& options, Deps deps) {
+  std::unique_ptr<Hub> hub(new Hub(std::move(deps)));
   STOWAGE_TRY_VOID(hub->open(options));
   return hub;
 }
@@ -65,25 +66,27 @@ Status Hub::open(const Options& options) {
                                       {.in_flight_max = kReviewsMax + kApiReviewsMax});
   if (!made) return fail(made.error().message);
   client_ = std::move(*made);
-  agents_gate_ = std::make_unique<kube::Gatekeeper>(
-      *client_, kube::GatekeeperOptions{.kept_max = kTokensKept, .under_way_max = kReviewsMax});
-  api_gate_ = std::make_unique<kube::Gatekeeper>(
+  agents_auth_ = std::make_unique<kube::DelegatedAuth>(
+      *client_, kube::DelegatedAuthOptions{.kept_max = kTokensKept, .under_way_max = kReviewsMax});
+  api_auth_ = std::make_unique<kube::DelegatedAuth>(
       *client_,
-      kube::GatekeeperOptions{.kept_max = kApiTokensKept, .under_way_max = kApiReviewsMax});
-  book_ =
-      std::make_unique<reports::Book>(reports::BookOptions{.silence = options.agents.silent_after});
-  digest_ = std::make_unique<reports::Digest>(
-      loop_, *book_, reports::DigestOptions{}, [this](std::vector<reports::NodeNews> parcel) {
-        ends_.loop.post([weak = std::weak_ptr<bool>(alive_), this, parcel = std::move(parcel)] {
-          if (!weak.expired()) ends_.take(parcel);
+      kube::DelegatedAuthOptions{.kept_max = kApiTokensKept, .under_way_max = kApiReviewsMax});
+  report_cache_ = std::make_unique<reports::ReportCache>(
+      reports::ReportCacheOptions{.silence = options.agents.silent_after});
+  batcher_ = std::make_unique<reports::ReportBatcher>(
+      loop_, *report_cache_, reports::ReportBatcherOptions{},
+      [this](std::vector<reports::NodeUpdate> batch) {
+        deps_.loop.post([weak = std::weak_ptr<bool>(alive_), this, batch = std::move(batch)] {
+          if (!weak.expired()) deps_.take(batch);
         });
       });
-  door_ = std::make_unique<reports::Door>(
-      reports::DoorOptions{.accounts = options.agents.accounts},
-      reports::Door::Ends{
-          .gate = *agents_gate_, .book = *book_, .loop = loop_, .log = ends_.log, .place = [this] {
-            return place_;
-          }});
+  agent_server_ = std::make_unique<reports::AgentServer>(
+      reports::AgentServerOptions{.accounts = options.agents.accounts},
+      reports::AgentServer::Deps{.auth = *agents_auth_,
+                                 .report_cache = *report_cache_,
+                                 .loop = loop_,
+                                 .log = deps_.log,
+                                 .place = [this] { return place_; }});
   return options.api.enabled ? serve_api(options) : listen_plainly(options.agents);
 }
 
@@ -96,8 +99,7 @@ Status Hub::listen_plainly(const Config::Agents& config) {
   http.body_bytes_max = std::size_t{64} << 10U;
   http.accepts = false;
   if (!config.certificate_file.empty()) {
-    STOWAGE_TRY(context, tls_of(config));
-    http.tls = std::move(context);
+    STOWAGE_TRY_ASSIGN(http.tls, tls_of(config));
     tls_ = true;
   }
   STOWAGE_TRY(listening, net::HttpServer::listen(loop_, http,
@@ -127,12 +129,12 @@ Status Hub::serve_api(const Options& options) {
     with.files = metricsapi::CertificatePaths{
         .certificate = agents.certificate_file, .key = agents.key_file, .ca = agents.ca_file};
   }
-  metricsapi::Server::Ends to{
+  metricsapi::Server::Deps to{
       .loop = loop_,
       .client = *client_,
-      .gate = *api_gate_,
-      .book = *book_,
-      .log = ends_.log,
+      .auth = *api_auth_,
+      .report_cache = *report_cache_,
+      .log = deps_.log,
       .agents =
           [this](const net::ServerRequest& request, std::shared_ptr<net::Responder> responder) {
             serve(request, std::move(responder));
@@ -145,8 +147,7 @@ Status Hub::serve_api(const Options& options) {
                            extender::Answer answer) {
     ask(verb, std::move(question), std::move(answer));
   };
-  STOWAGE_TRY(made, metricsapi::Server::listen(std::move(with), std::move(to)));
-  api_ = std::move(made);
+  STOWAGE_TRY_ASSIGN(api_, metricsapi::Server::listen(std::move(with), std::move(to)));
   host_ = api_->host();
   tls_ = true;
   return {};
@@ -156,14 +157,14 @@ Status Hub::serve_api(const Options& options) {
 
 void Hub::serve(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder) {
   const std::string path = request.http.target.substr(0, request.http.target.find('?'));
-  if (path == codec::kReportsPath) return door_->serve(request, std::move(responder));
-  const bool health = path == "/healthz" || path == "/readyz";
+  if (path == codec::kReportsPath) return agent_server_->serve(request, std::move(responder));
+  const bool health = path == net::kHealthzPath || path == net::kReadyzPath;
   responder->send({.status = health ? 200 : 404,
                    .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
                    .body = health ? "ok\n" : "not found; agents report here\n"});
 }
 
-// The extender lives on the controller's loop. What comes back may come when the hub has gone.
+// The extender lives on the controller's loop. Its answer may arrive after the hub is destroyed.
 void Hub::ask(metricsapi::ScheduleVerb verb, std::string question, extender::Answer answer) {
   const std::uint64_t number = ++questions_;
   asked_.emplace(number, std::move(answer));
@@ -174,15 +175,15 @@ void Hub::ask(metricsapi::ScheduleVerb verb, std::string question, extender::Ans
       if (!waiting.empty()) waiting.mapped()(std::move(response));
     });
   };
-  ends_.loop.post([weak = std::weak_ptr<bool>(alive_), to = ends_.ask, verb = verb_of(verb),
+  deps_.loop.post([weak = std::weak_ptr<bool>(alive_), to = deps_.ask, verb = verb_of(verb),
                    question = std::move(question), back]() mutable {
     if (!weak.expired()) to(verb, std::move(question), back);
   });
 }
 
 void Hub::drop(const std::string& node) {
-  book_->forget(node);
-  door_->send_away(node);
+  report_cache_->forget(node);
+  agent_server_->send_away(node);
 }
 
 void Hub::publish() {
@@ -194,24 +195,24 @@ void Hub::publish() {
     api_->set_other_nodes(std::move(with_cards));
   }
   const std::scoped_lock lock(mutex_);
-  picture_ = {.book = book_->counters(),
-              .door = door_->counters(),
-              .digest_waiting = digest_->waiting(),
-              .api = api_ ? std::optional(api_->counters()) : std::nullopt,
-              .trouble = api_ ? api_->trouble() : ""};
-  picture_timer_.start(kPictureEvery, [this] { publish(); });
+  snapshot_ = {.report_cache = report_cache_->counters(),
+               .agent_server = agent_server_->counters(),
+               .batcher_waiting = batcher_->waiting(),
+               .api = api_ ? std::optional(api_->counters()) : std::nullopt,
+               .trouble = api_ ? api_->trouble() : ""};
+  snapshot_timer_.start(kSnapshotEvery, [this] { publish(); });
 }
 
-// ---- from outside
+// ---- called from the controller's loop
 
 Hub::~Hub() {
   loop_.stop();
   if (thread_.joinable()) thread_.join();
-  alive_.reset();  // what its thread has posted finds nobody
+  alive_.reset();  // callbacks that its thread has posted have no effect
   asked_.clear();
   server_.reset();
   api_.reset();
-  door_.reset();
+  agent_server_.reset();
 }
 
 void Hub::start() {
@@ -220,17 +221,17 @@ void Hub::start() {
   thread_ = std::thread([this] { loop_.run(); });
 }
 
-void Hub::set_place(reports::Place place) {
+void Hub::set_leader(reports::LeaderLocation place) {
   loop_.post([this, place = std::move(place)] {
     const bool was_here = place_.here;
     place_ = place;
-    if (was_here && !place.here) door_->send_away();
+    if (was_here && !place.here) agent_server_->send_away();
   });
 }
 
-void Hub::see_cards(const std::string& node, const Cards& cards) {
+void Hub::set_cards(const std::string& node, const Cards& cards) {
   loop_.post([this, seen = other_node(node, cards)] {
-    if (nodes_.insert_or_assign(seen.node, seen).second) digest_->tell(seen.node);
+    if (nodes_.insert_or_assign(seen.node, seen).second) batcher_->resend(seen.node);
     nodes_changed_ = true;
   });
 }
@@ -243,16 +244,16 @@ void Hub::forget(const std::string& node) {
   });
 }
 
-void Hub::see_all(const std::map<std::string, Cards>& nodes) {
+void Hub::set_all_cards(const std::map<std::string, Cards>& nodes) {
   std::map<std::string, metricsapi::OtherNode> all;
   for (const auto& [name, cards] : nodes) all.emplace(name, other_node(name, cards));
   loop_.post([this, all = std::move(all)]() mutable {
-    for (const reports::NodePage* page : book_->pages()) {
-      if (!all.contains(page->node)) drop(std::string(page->node));
+    for (const reports::NodeReport* node_report : report_cache_->node_reports()) {
+      if (!all.contains(node_report->node)) drop(std::string(node_report->node));
     }
     nodes_ = std::move(all);
     nodes_changed_ = true;
-    digest_->tell_all();
+    batcher_->resend_all();
   });
 }
 
@@ -262,9 +263,9 @@ std::string Hub::url(const std::string& host) const {
   return fmt::format("{}://{}", tls_ ? "https" : "http", net::host_and_port(host, port()));
 }
 
-Hub::Picture Hub::picture() const {
+Hub::Snapshot Hub::snapshot() const {
   const std::scoped_lock lock(mutex_);
-  return picture_;
+  return snapshot_;
 }
 
 }  // namespace stowage::controller

@@ -1,11 +1,12 @@
-// Where agents report and the metrics API is served, on a thread and a loop of its own: thousands
-// of streams are not to hold up the binds. What of it the ledger has to know comes to the
-// controller's loop in parcels.
+// Serves agents and the metrics API, on its own thread and loop: thousands of streams must not
+// delay binds. Data for the ledger reaches the controller's loop in batches.
 //
-//   agents -> Door -> Book -> Digest --parcels--> apply_reports (the controller's loop)
-//                       '---> metricsapi::Server <-- API server; schedule/... --> extender (there)
+//   agents -> AgentServer -> ReportCache -> ReportBatcher --batches--> apply_reports
+//                               '---> metricsapi::Server <-- API server; schedule/... --> extender
 //
-// Its many members are the parts of this one server, which it makes and connects.
+// apply_reports and the extender run on the controller's loop.
+//
+// Its many members are the parts of this one server, which it creates and connects.
 #pragma once
 
 #include <cstddef>
@@ -24,100 +25,101 @@
 #include "base/result.h"
 #include "controller/config.h"
 #include "core/model/node.h"
-#include "extender/asked.h"
+#include "extender/callback_responder.h"
 #include "extender/options.h"
 #include "kube/api_client.h"
-#include "kube/gatekeeper.h"
+#include "kube/delegated_auth.h"
 #include "kube/kubeconfig.h"
 #include "metricsapi/server.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
-#include "reports/book.h"
-#include "reports/digest.h"
-#include "reports/door.h"
+#include "reports/agent_server.h"
+#include "reports/report_batcher.h"
+#include "reports/report_cache.h"
 
 namespace stowage::controller {
 
 class Hub {
  public:
   using Ask = std::function<void(extender::Verb verb, std::string body, extender::Answer answer)>;
-  struct Ends {
-    net::EventLoop& loop;  // the controller's; what follows is called there
+  struct Deps {
+    net::EventLoop& loop;  // the controller's; the callbacks below run there
     base::Log& log;
-    std::function<void(const std::vector<reports::NodeNews>&)> take;
-    Ask ask;  // the extender, or say that there is none
+    std::function<void(const std::vector<reports::NodeUpdate>&)> take;
+    Ask ask;  // asks the extender, or reports that there is none
   };
   struct Options {
     Config::Agents agents;
     Config::MetricsApi api;
-    std::string ns;  // of the Service that leads here
+    std::string ns;  // of the Service of this listener
     kube::ClientConfig cluster;
   };
   // Listens; accepts nothing before start().
-  [[nodiscard]] static Result<std::unique_ptr<Hub>> create(const Options& options, Ends ends);
-  ~Hub();  // waits for its thread
+  [[nodiscard]] static Result<std::unique_ptr<Hub>> create(const Options& options, Deps deps);
+  ~Hub();  // joins its thread
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
 
   void start();
-  // Who leads. Agents that report here are sent away if it is another.
-  void set_place(reports::Place place);
-  // The cards of a node as the cluster tells. What the agent of a new node has told is sent.
+  // Sets the leader. If it is another replica, agents that report here are disconnected.
+  void set_leader(reports::LeaderLocation place);
+  // The cards of a node in the cluster. Reports that a new node's agent has already sent are passed
+  // on.
   using Cards = std::vector<core::Card>;
-  void see_cards(const std::string& node, const Cards& cards);
-  // The cluster has the node no more. Its agent tells everything anew, should the node come back.
+  void set_cards(const std::string& node, const Cards& cards);
+  // The cluster no longer has the node. If it returns, its agent reports everything again.
   void forget(const std::string& node);
-  // The ledger at work is another one, with these nodes: everything is told anew.
-  void see_all(const std::map<std::string, Cards>& nodes);
+  // Another ledger is active, with these nodes: everything is sent again.
+  void set_all_cards(const std::map<std::string, Cards>& nodes);
 
   [[nodiscard]] const std::string& host() const { return host_; }
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] std::string url(const std::string& host) const;
 
-  struct Picture {  // as of the last second
-    reports::Book::Counters book;
-    reports::Door::Counters door;
-    std::size_t digest_waiting = 0;
+  struct Snapshot {  // up to one second old
+    reports::ReportCache::Counters report_cache;
+    reports::AgentServer::Counters agent_server;
+    std::size_t batcher_waiting = 0;
     std::optional<metricsapi::Server::Counters> api;
     std::string trouble;  // of the API
   };
-  [[nodiscard]] Picture picture() const;
+  [[nodiscard]] Snapshot snapshot() const;
 
  private:
-  explicit Hub(Ends ends) : ends_(std::move(ends)), picture_timer_(loop_) {}
+  explicit Hub(Deps deps) : deps_(std::move(deps)), snapshot_timer_(loop_) {}
   Status open(const Options& options);
   Status listen_plainly(const Config::Agents& config);
   Status serve_api(const Options& options);
-  // The rest runs on its own thread.
+  // Everything below runs on its own thread.
   void serve(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
   void ask(metricsapi::ScheduleVerb verb, std::string question, extender::Answer answer);
   void drop(const std::string& node);
   void publish();
 
-  Ends ends_;
-  net::EventLoop loop_;  // what follows lives on it
+  Deps deps_;
+  net::EventLoop loop_;  // the members below live on it
   std::unique_ptr<kube::ApiClient> client_;
-  std::unique_ptr<kube::Gatekeeper> agents_gate_;
-  std::unique_ptr<kube::Gatekeeper> api_gate_;
-  std::unique_ptr<reports::Book> book_;
-  std::unique_ptr<reports::Digest> digest_;
-  std::unique_ptr<reports::Door> door_;
-  std::unique_ptr<net::HttpServer> server_;  // one of these two
+  std::unique_ptr<kube::DelegatedAuth> agents_auth_;
+  std::unique_ptr<kube::DelegatedAuth> api_auth_;
+  std::unique_ptr<reports::ReportCache> report_cache_;
+  std::unique_ptr<reports::ReportBatcher> batcher_;
+  std::unique_ptr<reports::AgentServer> agent_server_;
+  std::unique_ptr<net::HttpServer> server_;  // one of these two is set
   std::unique_ptr<metricsapi::Server> api_;
-  reports::Place place_{.here = false};
+  reports::LeaderLocation place_{.here = false};
   std::map<std::string, metricsapi::OtherNode> nodes_;  // of the cluster, by name
   bool nodes_changed_ = false;
-  // Questions on their way to the extender: what waits for an answer stays on this thread.
+  // Requests under way to the extender: the callbacks stay on this thread.
   std::map<std::uint64_t, extender::Answer> asked_;
   std::uint64_t questions_ = 0;
-  net::Timer picture_timer_;
+  net::Timer snapshot_timer_;
 
   std::string host_;
   bool tls_ = false;
   std::thread thread_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // on the controller's loop
   mutable std::mutex mutex_;
-  Picture picture_;
+  Snapshot snapshot_;
 };
 
 }  // namespace stowage::controller

@@ -1,5 +1,5 @@
-// The hub on its own thread, with agents that come and go, while the controller's loop tells it of
-// leaders and nodes: for the thread sanitizer above all (tests/threads).
+// The hub on its own thread, with agents that connect and disconnect, while the controller's loop
+// sets leaders and nodes: mainly for the thread sanitizer (tests/threads).
 #include "controller/hub.h"
 
 #include <chrono>
@@ -40,7 +40,7 @@ void review(const kube::testing::SeenRequest& request,
            node)});
 }
 
-// Agents on a loop and thread of their own, which come again whenever they are sent away.
+// Agents on their own loop and thread, which reconnect whenever they are disconnected.
 class Agents {
  public:
   explicit Agents(std::uint16_t port) {
@@ -106,7 +106,7 @@ TEST(Hub, AgentsReportWhileLeadersAndNodesChange) {
     api->script("POST", kTokens, {review});
   });
   net::EventLoop loop;
-  std::size_t parcels = 0;
+  std::size_t batches = 0;
   std::size_t lines = 0;
   base::Log log{{.write = [&](std::string_view /*line*/) { ++lines; }}};
   Hub::Options options;
@@ -115,7 +115,10 @@ TEST(Hub, AgentsReportWhileLeadersAndNodesChange) {
   auto hub = Hub::create(
       options, {.loop = loop,
                 .log = log,
-                .take = [&](const std::vector<reports::NodeNews>& news) { parcels += news.size(); },
+                .take =
+                    [&](const std::vector<reports::NodeUpdate>& node_update) {
+                      batches += node_update.size();
+                    },
                 .ask = [](extender::Verb, const std::string&, const extender::Answer&) {}});
   ASSERT_TRUE(hub) << hub.error().message;
   (*hub)->start();
@@ -127,17 +130,17 @@ TEST(Hub, AgentsReportWhileLeadersAndNodesChange) {
     std::function<void()> act = [&] {
       ++round;
       log.info("round");
-      (*hub)->set_place({.here = round % 50 != 49, .url = "http://127.0.0.1:1"});
+      (*hub)->set_leader({.here = round % 50 != 49, .url = "http://127.0.0.1:1"});
       const std::vector<core::Card> cards{{.id = "GPU-0", .index = 0}};
       const std::string node = fmt::format("n{}", round % (kAgents + 2));
-      round % 7 == 0 ? (*hub)->forget(node) : (*hub)->see_cards(node, cards);
-      if (round % 40 == 0) (*hub)->see_all({{"n0", cards}, {"n1", cards}});
-      here_once = here_once || (*hub)->picture().book.nodes > 0;
+      round % 7 == 0 ? (*hub)->forget(node) : (*hub)->set_cards(node, cards);
+      if (round % 40 == 0) (*hub)->set_all_cards({{"n0", cards}, {"n1", cards}});
+      here_once = here_once || (*hub)->snapshot().report_cache.nodes > 0;
       timer.start(2ms, act);
     };
     act();
-    EXPECT_TRUE(run_until(loop, [&] { return parcels >= 50 && round >= 300 && here_once; }))
-        << parcels << " parcels, " << round << " rounds";
+    EXPECT_TRUE(run_until(loop, [&] { return batches >= 50 && round >= 300 && here_once; }))
+        << batches << " parcels, " << round << " rounds";
     timer.cancel();
   }
   hub->reset();

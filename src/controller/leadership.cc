@@ -13,10 +13,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-kube::Elector::Ends elector_ends(const Leadership::Ends& ends, const std::string& identity) {
+kube::Elector::Deps elector_deps(const Leadership::Deps& deps, const std::string& identity) {
   return {
       .on_leading =
-          [lead = ends.lead, &log = ends.log](const kube::Elector::Start& start) {
+          [lead = deps.lead, &log = deps.log](const kube::Elector::Start& start) {
             log.info("leading: reading all pods once more",
                      {{"before", start.before.empty() ? "nobody" : start.before},
                       {"handover", start.clean     ? "clean"
@@ -25,19 +25,19 @@ kube::Elector::Ends elector_ends(const Leadership::Ends& ends, const std::string
             lead();
           },
       .on_lost =
-          [stand_down = ends.stand_down, &log = ends.log](const std::string& why) {
+          [stand_down = deps.stand_down, &log = deps.log](const std::string& why) {
             log.warn("not leading any more", {{"why", why}});
             stand_down();
           },
       .on_leader =
-          [&log = ends.log, identity, on_leader = ends.on_leader](const codec::Lease& lease) {
+          [&log = deps.log, identity, on_leader = deps.on_leader](const codec::Lease& lease) {
             if (lease.holder != identity) {
               log.info("standing by", {{"leader", lease.holder.empty() ? "nobody" : lease.holder}});
             }
-            on_leader(leader_place(lease, identity));
+            on_leader(leader_address(lease, identity));
           },
-      .on_note = [&log = ends.log](const std::string& text) { log.info(text); },
-      .on_trouble = [outage = std::make_shared<kube::Outages::Source>(ends.outages, "the lease")](
+      .on_note = [&log = deps.log](const std::string& text) { log.info(text); },
+      .on_trouble = [outage = std::make_shared<kube::Outages::Source>(deps.outages, "the lease")](
                         const std::string& why,
                         int code) { why.empty() ? outage->works() : outage->failed(why, code); }};
 }
@@ -54,10 +54,10 @@ kube::ElectorOptions elector_options(const Config::LeaderElection& config,
   options.duration = config.lease_duration;
   options.renew_deadline = config.renew_deadline;
   options.retry = config.retry_period;
-  // A lease that is given back is found free soon enough to take over within two seconds.
+  // A released lease is found soon enough to take over within two seconds.
   options.look =
       std::clamp<net::Duration>(config.retry_period / 4, milliseconds{50}, milliseconds{500});
-  // Of several renewals one may go unanswered.
+  // One of several renewals may go unanswered.
   options.call_deadline =
       std::min<net::Duration>(std::chrono::seconds{5}, config.renew_deadline / 2);
   options.margin = std::min<net::Duration>(milliseconds{500},
@@ -72,7 +72,7 @@ std::string own_namespace(const std::string& configured, const kube::Environment
   return own && !own->empty() ? *own : "kube-system";
 }
 
-std::string advertised_host(const HostAsk& ask) {
+std::string advertised_host(const HostRequest& ask) {
   if (!ask.advertise.empty()) return ask.advertise;
   if (!net::is_any_address(ask.listens_on)) return ask.listens_on;
   const auto pod = ask.environment("POD_IP");
@@ -81,7 +81,7 @@ std::string advertised_host(const HostAsk& ask) {
   return own.empty() ? "127.0.0.1" : own;
 }
 
-LeaderPlace leader_place(const codec::Lease& lease, const std::string& own_identity) {
+LeaderAddress leader_address(const codec::Lease& lease, const std::string& own_identity) {
   if (lease.holder.empty()) return {.note = {}, .why = "nobody leads at the moment"};
   if (lease.holder == own_identity) return {.note = {}, .why = "it is about to lead; ask again"};
   const auto found = lease.annotations.find(codec::kLeaderAnnotation);
@@ -95,13 +95,13 @@ LeaderPlace leader_place(const codec::Lease& lease, const std::string& own_ident
                              lease.holder, note.error().message)};
 }
 
-Leadership::Leadership(kube::ElectorOptions options, Ends ends)
-    : ends_(std::move(ends)),
-      elector_(ends_.client, options, elector_ends(ends_, options.identity)) {}
+Leadership::Leadership(kube::ElectorOptions options, Deps deps)
+    : deps_(std::move(deps)),
+      elector_(deps_.client, options, elector_deps(deps_, options.identity)) {}
 
 void Leadership::start() {
   const kube::ElectorOptions& options = elector_.options();
-  ends_.log.info("candidate", {{"lease", options.ns + "/" + options.name},
+  deps_.log.info("candidate", {{"lease", options.ns + "/" + options.name},
                                {"identity", options.identity},
                                {"seconds", fmt::format("{}", options.duration.count())}});
   elector_.start();
@@ -112,8 +112,8 @@ void Leadership::set_note(const codec::LeaderNote& note) {
 }
 
 void Leadership::stop(std::function<void()> done) {
-  if (ends_.client.loop().now() < ends_.open_until()) {
-    ends_.log.warn("the lease is not given back: a bind may still arrive");
+  if (deps_.client.loop().now() < deps_.open_until()) {
+    deps_.log.warn("the lease is not given back: a bind may still arrive");
     return done();
   }
   elector_.release(std::move(done));
@@ -122,10 +122,10 @@ void Leadership::stop(std::function<void()> done) {
 std::string Leadership::trouble() const {
   const kube::ElectorOptions& options = elector_.options();
   if (elector_.leading()) {
-    return ends_.deciding() ? "" : "leading, but not all pods have been read yet";
+    return deps_.deciding() ? "" : "leading, but not all pods have been read yet";
   }
   const bool fresh = elector_.seen_at() != net::Moment{} &&
-                     ends_.client.loop().now() < elector_.seen_at() + options.duration;
+                     deps_.client.loop().now() < elector_.seen_at() + options.duration;
   if (!fresh || elector_.seen().holder.empty()) {
     if (!elector_.trouble().empty()) return elector_.trouble();
     return fresh ? "nobody leads at the moment"
@@ -134,7 +134,7 @@ std::string Leadership::trouble() const {
   return {};
 }
 
-Leadership::Picture Leadership::picture() const {
+Leadership::Snapshot Leadership::snapshot() const {
   return {.leads = elector_.leading(),
           .counters = elector_.counters(),
           .transitions = elector_.seen().transitions};

@@ -1,5 +1,5 @@
-// Leadership of this replica: the elector, what its word means to the scheduler, and to whom
-// questions to our extenders go while another leads.
+// Leadership of this replica: the elector, its effect on the scheduler, and where requests to our
+// extenders are forwarded while another replica leads.
 #pragma once
 
 #include <functional>
@@ -15,68 +15,70 @@
 
 namespace stowage::controller {
 
-// How the election is set up; `identity` is this process and no other.
+// Settings of the election; `identity` is unique to this process.
 [[nodiscard]] kube::ElectorOptions elector_options(const Config::LeaderElection& config,
                                                    const std::string& identity,
                                                    const codec::LeaderNote& note);
-// Where our objects are: as configured, else that of our pod if it is known, else kube-system.
+// The namespace of our objects: as configured, else that of our pod if known, else kube-system.
 [[nodiscard]] std::string own_namespace(const std::string& configured,
                                         const kube::Environment& environment);
 // The host under which others reach a listener of ours: as configured; else the one that it listens
-// on, if that is a certain one; else the address of our pod; else ours on the way to the API
-// server.
-struct HostAsk {
+// on, if that is a specific one; else the address of our pod; else our address on the route to the
+// API server.
+struct HostRequest {
   std::string advertise;
   std::string listens_on;
   const net::Url& api_server;
   const kube::Environment& environment;
 };
-[[nodiscard]] std::string advertised_host(const HostAsk& ask);
+[[nodiscard]] std::string advertised_host(const HostRequest& ask);
 
-// Where the extenders of the leader are. Empty with words if nobody else leads, or does not say.
-struct LeaderPlace {
+// The addresses of the leader's extenders. Empty, with a reason, if no other replica leads or it
+// does not publish them.
+struct LeaderAddress {
   codec::LeaderNote note;
   std::string why;
 };
-[[nodiscard]] LeaderPlace leader_place(const codec::Lease& lease, const std::string& own_identity);
+[[nodiscard]] LeaderAddress leader_address(const codec::Lease& lease,
+                                           const std::string& own_identity);
 
 class Leadership {
  public:
-  struct Ends {
+  struct Deps {
     kube::ApiClient& client;
     base::Log& log;
     std::shared_ptr<kube::Outages> outages;
-    std::function<void()> lead;               // decide from now on
-    std::function<void()> stand_down;         // decide nothing more
-    std::function<bool()> deciding;           // all that is needed for that is known
-    std::function<net::Moment()> open_until;  // a bind of ours may arrive until then
-    std::function<void(const LeaderPlace&)> on_leader;
+    std::function<void()> lead;               // start to decide
+    std::function<void()> stand_down;         // stop deciding
+    std::function<bool()> deciding;           // whether it decides
+    std::function<net::Moment()> open_until;  // until then, a bind of ours may arrive
+    std::function<void(const LeaderAddress&)> on_leader;
   };
-  Leadership(kube::ElectorOptions options, Ends ends);
+  Leadership(kube::ElectorOptions options, Deps deps);
 
   void start();
-  // Where our extenders are now.
+  // Sets the current addresses of our extenders.
   void set_note(const codec::LeaderNote& note);
-  // Gives the lease back, unless a bind of ours may still arrive: then it has to run out. Requires:
+  // Releases the lease, unless a bind of ours may still arrive: then it has to expire. Requires:
   // nothing is decided any more.
   void stop(std::function<void()> done);
-  // After that: goes on telling who leads.
+  // After that: continues to report which replica leads.
   void follow() { elector_.follow(); }
 
   [[nodiscard]] bool leads() const { return elector_.leading(); }
   [[nodiscard]] net::Moment fence() const { return elector_.fence(); }
-  // Why this replica neither decides nor could take over; empty if all is well.
+  // Why this replica neither decides nor could take over; empty if it does or could.
   [[nodiscard]] std::string trouble() const;
 
-  struct Picture {
+  struct Snapshot {
     bool leads = false;
     kube::ElectorCounters counters;
-    std::int32_t transitions = 0;  // of the lease, by all
+    std::int32_t transitions = 0;  // of the lease, by all replicas
   };
-  [[nodiscard]] Picture picture() const;
+  [[nodiscard]] Snapshot snapshot() const;
 
  private:
-  Ends ends_;
+  Deps deps_;
   kube::Elector elector_;
 };
 

@@ -12,17 +12,18 @@ namespace {
 using base::Exposition;
 using Type = Exposition::Type;
 
-void engine_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
-  const auto& engine = picture.engine;
+void engine_metrics(const scheduler::Scheduler::Snapshot& snapshot, Exposition& out) {
+  const auto& engine = snapshot.engine;
   const auto& counters = engine.counters;
   out.gauge("stowage_nodes", "Nodes in the ledger.", as_double(engine.nodes));
   out.gauge("stowage_pods_placed", "Pods in the ledger: reserved, being bound or bound.",
             as_double(engine.pods));
-  out.family("stowage_pods_waiting", Type::gauge, "Pods that wait, by why.");
-  out.sample(as_double(counters.waiting - counters.resting), {{"state", "no_room"}});
-  out.sample(as_double(counters.resting), {{"state", "bind_failed"}});
-  out.sample(as_double(picture.mailbox.pending), {{"state", "not_tried_yet"}});
-  out.gauge("stowage_binds_under_way", "Pods that are being bound.", as_double(counters.binding));
+  out.family("stowage_pending_pods", Type::gauge,
+             "Pods that wait for a node, by queue: not tried yet, no node fits, bind failed.");
+  out.sample(as_double(counters.waiting - counters.resting), {{"queue", "unschedulable"}});
+  out.sample(as_double(counters.resting), {{"queue", "backoff"}});
+  out.sample(as_double(snapshot.event_queue.pending), {{"queue", "active"}});
+  out.gauge("stowage_binds_in_flight", "Pods that are being bound.", as_double(counters.binding));
   out.counter("stowage_decisions_total", "Times a pod was judged against the cluster.",
               counters.decisions);
   out.counter("stowage_decisions_placed_total", "Decisions that found a place.", counters.bound);
@@ -30,9 +31,10 @@ void engine_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
   out.counter("stowage_decisions_held_back_total",
               "Refusals of pods that would fit, to keep cards for pods that need several.",
               counters.held_back);
-  out.counter("stowage_node_judgements_total", "Single nodes judged: the unit of work.",
+  out.counter("stowage_node_evaluations_total", "Nodes evaluated for a pod: the unit of work.",
               counters.nodes_judged);
-  out.counter("stowage_models_learned_total", "Times that the policy's model changed.",
+  out.counter("stowage_price_model_updates_total",
+              "Times that the price model of the policy dual-price changed.",
               counters.models_learned);
   out.gauge("stowage_shapes", "Shapes of pods in the cache.", as_double(counters.shapes));
   out.histogram("stowage_decision_seconds", "Time that decisions about pods that arrived took.",
@@ -43,50 +45,51 @@ void engine_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
             static_cast<double>(engine.decide_ns_max) / 1e9);
   out.family("stowage_refusals_total", Type::counter,
              "Refusals told to people, by dominant reason.");
-  for (const auto& [word, count] : picture.outbox.refused_by) {
+  for (const auto& [word, count] : snapshot.command_executor.refused_by) {
     out.sample(count, {{"reason", word}});
   }
 }
 
-void room_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
-  const auto& counters = picture.engine.counters;
-  const auto& outbox = picture.outbox;
-  out.gauge("stowage_rooms", "Pods that have room kept for them on a node.",
-            as_double(counters.rooms));
-  out.counter("stowage_rooms_opened_total", "Times that room was begun to be kept for a pod.",
-              counters.rooms_opened);
-  out.counter("stowage_preemptions_total", "Times that room was taken from less important pods.",
-              counters.preemptions);
+void nomination_metrics(const scheduler::Scheduler::Snapshot& snapshot, Exposition& out) {
+  const auto& counters = snapshot.engine.counters;
+  const auto& command_executor = snapshot.command_executor;
+  out.gauge("stowage_nominated_pods", "Pods for which capacity is kept on a node.",
+            as_double(counters.nominations));
+  out.counter("stowage_nominations_started_total",
+              "Times that capacity began to be kept for a pod.", counters.nominations_opened);
+  out.counter("stowage_preemptions_total",
+              "Times that pods of lower priority were evicted for a pod.", counters.preemptions);
   out.counter("stowage_evictions_decided_total", "Pods that were told to go.", counters.evicted);
   out.family("stowage_evictions_total", Type::counter,
              "Evictions asked of the API server, by outcome.");
-  out.sample(outbox.evictions.deleted, {{"outcome", "deleted"}});
-  out.sample(outbox.evictions.gone, {{"outcome", "gone"}});
-  out.sample(outbox.evictions.failed, {{"outcome", "failed"}});
-  out.family("stowage_nominations_total", Type::counter,
+  out.sample(command_executor.evictions.deleted, {{"outcome", "deleted"}});
+  out.sample(command_executor.evictions.gone, {{"outcome", "gone"}});
+  out.sample(command_executor.evictions.failed, {{"outcome", "failed"}});
+  out.family("stowage_nomination_writes_total", Type::counter,
              "Writes of nominatedNodeName, by outcome.");
-  out.sample(outbox.nominations.written, {{"outcome", "written"}});
-  out.sample(outbox.nominations.failed, {{"outcome", "failed"}});
+  out.sample(command_executor.nominations.written, {{"outcome", "written"}});
+  out.sample(command_executor.nominations.failed, {{"outcome", "failed"}});
   out.gauge("stowage_shapes_waiting_for_others",
             "Groups of waiting pods that other pods or volumes can help.",
             as_double(counters.by_others));
   out.gauge("stowage_binds_waiting_for_volumes", "Pods whose volume claims are being bound.",
-            as_double(outbox.claims.waiting));
+            as_double(command_executor.claims.waiting));
   out.family("stowage_volume_binds_total", Type::counter,
              "Pods whose volume claims had to be bound first, by outcome.");
-  out.sample(outbox.claims.bound, {{"outcome", "bound"}});
-  out.sample(outbox.claims.failed - outbox.claims.timed_out, {{"outcome", "failed"}});
-  out.sample(outbox.claims.timed_out, {{"outcome", "timed_out"}});
+  out.sample(command_executor.claims.bound, {{"outcome", "bound"}});
+  out.sample(command_executor.claims.failed - command_executor.claims.timed_out,
+             {{"outcome", "failed"}});
+  out.sample(command_executor.claims.timed_out, {{"outcome", "timed_out"}});
 }
 
-void picker_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
-  const auto& pickers = picture.outbox.pickers;
+void picker_metrics(const scheduler::Scheduler::Snapshot& snapshot, Exposition& out) {
+  const auto& pickers = snapshot.command_executor.pickers;
   if (pickers.empty()) return;
   out.family("stowage_picker_places_total", Type::counter,
              "Places of profiles with a picker: its own, or left to the policy (also if the picker "
              "chose a node that was no good by then).");
-  out.sample(picture.engine.counters.picked, {{"by", "picker"}});
-  out.sample(picture.engine.counters.not_picked, {{"by", "policy"}});
+  out.sample(snapshot.engine.counters.picked, {{"by", "picker"}});
+  out.sample(snapshot.engine.counters.not_picked, {{"by", "policy"}});
   const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
     out.family(name, type, help);
     for (const auto& [profile, counters] : pickers) {
@@ -94,7 +97,7 @@ void picker_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
     }
   };
   using Counters = scheduler::Picker::Counters;
-  each("stowage_picker_asked_total", Type::counter, "Questions sent to the picker.",
+  each("stowage_picker_requests_total", Type::counter, "Requests to the picker.",
        [](const Counters& c) { return c.asked; });
   each("stowage_picker_picked_total", Type::counter, "Answers that named a node.",
        [](const Counters& c) { return c.picked; });
@@ -104,7 +107,7 @@ void picker_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
     for (std::size_t why = 0; why < scheduler::kNotPicked; ++why) {
       out.sample(counters.not_picked[why],
                  {{"profile", profile},
-                  {"reason", scheduler::to_word(static_cast<scheduler::NotPicked>(why))}});
+                  {"reason", scheduler::to_string(static_cast<scheduler::NotPicked>(why))}});
     }
   }
   each("stowage_picker_seconds_total", Type::counter, "Time from question to good answer.",
@@ -117,39 +120,43 @@ void picker_metrics(const scheduler::Scheduler::Picture& picture, Exposition& ou
        [](const Counters& c) { return c.paused ? 1.0 : 0.0; });
 }
 
-void object_metrics(const scheduler::Roster::Sizes& roster, Exposition& out) {
+void object_metrics(const scheduler::ClusterCache::Sizes& cluster_cache, Exposition& out) {
   out.gauge("stowage_unreadable_nodes",
             "Nodes that cannot be read: what was known of them before counts.",
-            as_double(roster.unread_nodes));
+            as_double(cluster_cache.unread_nodes));
 }
 
-void annotation_metrics(const scheduler::Roster::Sizes& roster, Exposition& out) {
-  out.gauge("stowage_drifted_pods",
-            "Bound pods whose annotations name other cards than those that count.",
-            as_double(roster.drifted));
-  out.counter("stowage_annotation_drifts_total",
-              "Times that annotations about the cards of a bound pod were edited.", roster.drifts);
-  out.counter("stowage_forged_annotations_total",
-              "Pods that came with annotations that only the scheduler writes.", roster.forged);
+void annotation_metrics(const scheduler::ClusterCache::Sizes& cluster_cache, Exposition& out) {
+  out.gauge("stowage_pods_annotation_mismatch",
+            "Bound pods whose annotations name other cards than the ledger has.",
+            as_double(cluster_cache.drifted));
+  out.counter("stowage_annotation_edits_total",
+              "Times that annotations about the cards of a bound pod were edited.",
+              cluster_cache.drifts);
+  out.counter(
+      "stowage_untrusted_annotations_total",
+      "Pods with annotations that only the scheduler writes, and did not; they are ignored.",
+      cluster_cache.untrusted);
 }
 
-void mailbox_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
-  out.family("stowage_mailbox_events", Type::gauge, "Events that wait for the engine, by lane.");
-  out.sample(as_double(picture.mailbox.replies), {{"lane", "replies"}});
-  out.sample(as_double(picture.mailbox.objects), {{"lane", "objects"}});
-  out.sample(as_double(picture.mailbox.pending), {{"lane", "pending"}});
+void event_queue_metrics(const scheduler::Scheduler::Snapshot& snapshot, Exposition& out) {
+  out.family("stowage_engine_queue_events", Type::gauge,
+             "Events in the queue of the engine, by lane.");
+  out.sample(as_double(snapshot.event_queue.replies), {{"lane", "replies"}});
+  out.sample(as_double(snapshot.event_queue.objects), {{"lane", "objects"}});
+  out.sample(as_double(snapshot.event_queue.pending), {{"lane", "pending"}});
   out.gauge("stowage_engine_silence_seconds", "Since the engine's thread last answered.",
-            picture.engine_silent_seconds);
+            snapshot.engine_silent_seconds);
   out.gauge("stowage_engine_longest_event_seconds",
             "The longest event of the last minute or two, in time of the engine's thread.",
-            std::chrono::duration<double>(picture.engine.longest_event).count());
+            std::chrono::duration<double>(snapshot.engine.longest_event).count());
   out.gauge("stowage_loop_longest_turn_seconds",
             "The longest turn of the loop in the last minute or two, in time of its thread.",
-            std::chrono::duration<double>(picture.loop_longest_turn).count());
+            std::chrono::duration<double>(snapshot.loop_longest_turn).count());
 }
 
-void bind_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
-  const auto& binder = picture.binder;
+void bind_metrics(const scheduler::Scheduler::Snapshot& snapshot, Exposition& out) {
+  const auto& binder = snapshot.binder;
   out.family("stowage_binds_total", Type::counter, "Binds asked of the API server, by outcome.");
   out.sample(binder.bound, {{"outcome", "bound"}});
   out.sample(binder.gone, {{"outcome", "gone"}});
@@ -157,7 +164,7 @@ void bind_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out)
   out.sample(binder.failed, {{"outcome", "failed"}});
   out.counter("stowage_binds_unknown_total", "Replies that left it open whether the pod is bound.",
               binder.unknown);
-  const auto& events = picture.events;
+  const auto& events = snapshot.events;
   out.family("stowage_events_total", Type::counter, "Events for people, by what became of them.");
   out.sample(events.created, {{"outcome", "created"}});
   out.sample(events.merged, {{"outcome", "merged"}});
@@ -165,15 +172,15 @@ void bind_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out)
   out.sample(events.failed, {{"outcome", "failed"}});
   out.family("stowage_conditions_total", Type::counter,
              "PodScheduled conditions, by what became of them.");
-  out.sample(picture.conditions.written, {{"outcome", "written"}});
-  out.sample(picture.conditions.unchanged, {{"outcome", "unchanged"}});
-  out.sample(picture.conditions.dropped, {{"outcome", "dropped"}});
-  out.sample(picture.conditions.failed, {{"outcome", "failed"}});
+  out.sample(snapshot.conditions.written, {{"outcome", "written"}});
+  out.sample(snapshot.conditions.unchanged, {{"outcome", "unchanged"}});
+  out.sample(snapshot.conditions.dropped, {{"outcome", "dropped"}});
+  out.sample(snapshot.conditions.failed, {{"outcome", "failed"}});
 }
 
-void watch_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
+void watch_metrics(const scheduler::Scheduler::Snapshot& snapshot, Exposition& out) {
   const std::array<std::pair<const char*, const kube::ReflectorCounters*>, 2> watches{
-      {{"nodes", &picture.nodes}, {"pods", &picture.pods}}};
+      {{"nodes", &snapshot.nodes}, {"pods", &snapshot.pods}}};
   const auto each = [&](std::string_view name, std::string_view help,
                         std::uint64_t kube::ReflectorCounters::*field) {
     out.family(name, Type::counter, help);
@@ -186,7 +193,7 @@ void watch_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out
   each("stowage_watch_events_total", "Events received.", &kube::ReflectorCounters::events);
   each("stowage_watch_failures_total", "Failures of lists and watches.",
        &kube::ReflectorCounters::failures);
-  each("stowage_watch_bad_lines_total", "Events that could not be read.",
+  each("stowage_watch_decode_errors_total", "Events that could not be decoded.",
        &kube::ReflectorCounters::bad_lines);
 }
 
@@ -206,21 +213,21 @@ void api_metrics(const kube::ApiCounters& api, Exposition& out) {
   }
 }
 
-void guest_metrics(const scheduler::Scheduler::Picture& picture, Exposition& out) {
-  const auto& counters = picture.engine.counters;
+void external_metrics(const scheduler::Scheduler::Snapshot& snapshot, Exposition& out) {
+  const auto& counters = snapshot.engine.counters;
   out.gauge("stowage_holds", "Pods of other schedulers whose cards are held or being bound.",
             as_double(counters.held));
   out.counter("stowage_holds_expired_total", "Holds that ran out before a bind came.",
               counters.holds_expired);
   out.gauge("stowage_quota_namespaces", "Namespaces with a quota.",
-            as_double(picture.quota.namespaces));
+            as_double(snapshot.quota.namespaces));
   out.counter("stowage_quota_unreadable_total", "Quotas that could not be read and were not taken.",
-              picture.quota.unreadable);
+              snapshot.quota.unreadable);
   out.gauge("stowage_quota_broken", "1 while the newest text of a quota cannot be read.",
-            picture.quota.broken ? 1 : 0);
+            snapshot.quota.broken ? 1 : 0);
 }
 
-void extender_metrics(const std::vector<ExtenderPicture>& extenders, Exposition& out) {
+void extender_metrics(const std::vector<ExtenderSnapshot>& extenders, Exposition& out) {
   using extender::Verb;
   const auto each = [&](std::string_view name, std::string_view help, auto value) {
     out.family(name, Type::counter, help);
@@ -228,7 +235,7 @@ void extender_metrics(const std::vector<ExtenderPicture>& extenders, Exposition&
       for (std::size_t v = 0; v < extender::kVerbs; ++v) {
         out.sample(
             value(extender.counters.verbs[v]),
-            {{"extender", extender.name}, {"verb", extender::to_word(static_cast<Verb>(v))}});
+            {{"extender", extender.name}, {"verb", extender::to_string(static_cast<Verb>(v))}});
       }
     }
   };
@@ -239,8 +246,8 @@ void extender_metrics(const std::vector<ExtenderPicture>& extenders, Exposition&
        [](const auto& verb) { return verb.errors; });
   each("stowage_extender_refused_total", "Filter calls that no node passed.",
        [](const auto& verb) { return verb.refused; });
-  out.family("stowage_extender_woken_total", Type::counter,
-             "Refused pods that were touched so that kube-scheduler tries them again.");
+  out.family("stowage_extender_requeued_total", Type::counter,
+             "Refused pods that were annotated so that kube-scheduler tries them again.");
   for (const auto& extender : extenders) {
     out.sample(extender.counters.woken, {{"extender", extender.name}});
   }
@@ -267,7 +274,7 @@ void queue_metrics(const MetricsInput& input, Exposition& out) {
   const auto each = [&](std::string_view name, std::string_view help, auto value) {
     out.family(name, Type::gauge, help);
     const auto sample = [&](const scheduler::QueueFill& queue, const std::string& of) {
-      out.sample(as_double(value(queue)), {{"queue", std::string(queue.name)}, {"of", of}});
+      out.sample(as_double(value(queue)), {{"queue", std::string(queue.name)}, {"component", of}});
     };
     for (const auto& queue : input.scheduler.queues) sample(queue, "scheduler");
     for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
@@ -296,9 +303,9 @@ void operating_metrics(const MetricsInput& input, Exposition& out) {
             input.reload.newest ? 1 : 0);
   out.family("stowage_debug_requests_total", Type::counter,
              "Requests under /debug/ that the API server was asked about, by its answer.");
-  out.sample(input.gate.allowed, {{"outcome", "allowed"}});
-  out.sample(input.gate.refused, {{"outcome", "refused"}});
-  out.sample(input.gate.failed, {{"outcome", "failed"}});
+  out.sample(input.auth.allowed, {{"outcome", "allowed"}});
+  out.sample(input.auth.refused, {{"outcome", "refused"}});
+  out.sample(input.auth.failed, {{"outcome", "failed"}});
   if (!input.heap) return;
   out.family("stowage_heap_bytes", Type::gauge, "What the allocator holds, by what it is for.");
   out.sample(input.heap->used, {{"state", "used"}});
@@ -308,7 +315,7 @@ void operating_metrics(const MetricsInput& input, Exposition& out) {
 }
 
 void leader_metrics(const MetricsInput& input, Exposition& out) {
-  const Leadership::Picture& leadership = input.leadership;
+  const Leadership::Snapshot& leadership = input.leadership;
   out.gauge("stowage_leader", "1 while this replica leads: it alone decides.",
             leadership.leads ? 1 : 0);
   out.gauge("stowage_lease_transitions",
@@ -328,7 +335,7 @@ void leader_metrics(const MetricsInput& input, Exposition& out) {
               input.scheduler.binder.fenced);
   out.counter("stowage_card_conflicts_total",
               "Pods that were found with a share of a card that another pod had before.",
-              input.scheduler.outbox.conflicts);
+              input.scheduler.command_executor.conflicts);
 }
 
 }  // namespace
@@ -342,15 +349,15 @@ std::string render_metrics(const MetricsInput& input) {
   leader_metrics(input, out);
   engine_metrics(input.scheduler, out);
   card_metrics(input.scheduler.survey, out);
-  room_metrics(input.scheduler, out);
+  nomination_metrics(input.scheduler, out);
   picker_metrics(input.scheduler, out);
-  guest_metrics(input.scheduler, out);
+  external_metrics(input.scheduler, out);
   extender_metrics(input.extenders, out);
-  object_metrics(input.scheduler.roster, out);
-  annotation_metrics(input.scheduler.roster, out);
+  object_metrics(input.scheduler.cluster_cache, out);
+  annotation_metrics(input.scheduler.cluster_cache, out);
   agent_metrics(input, out);
   metrics_api_metrics(input, out);
-  mailbox_metrics(input.scheduler, out);
+  event_queue_metrics(input.scheduler, out);
   bind_metrics(input.scheduler, out);
   watch_metrics(input.scheduler, out);
   api_metrics(input.api, out);

@@ -1,4 +1,4 @@
-// What the controller counts, for Prometheus.
+// Metrics of the controller for Prometheus.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,35 @@
 #include "extender/extender.h"
 #include "extender/forwarder.h"
 #include "kube/api_client.h"
-#include "kube/gatekeeper.h"
+#include "kube/delegated_auth.h"
 #include "scheduler/scheduler.h"
 
 namespace stowage::controller {
 
-struct ExtenderPicture {
+struct ExtenderSnapshot {
   std::string name;
   extender::Extender::Counters counters;
   extender::Forwarder::Counters forwarded;
-  std::uint64_t waited = 0;  // questions, for somebody who can answer
+  std::uint64_t waited = 0;  // requests that waited until they could be answered
   std::vector<scheduler::QueueFill> queues;
 };
 
-// How the configuration got in force that is.
-struct ReloadPicture {
-  std::uint64_t reloads = 0;   // put in force after the first
-  std::uint64_t failures = 0;  // texts that could not be
-  bool newest = true;          // what the file says is what is in force
+// State of configuration reloads.
+struct ReloadSnapshot {
+  std::uint64_t reloads = 0;   // configurations that took effect after the first
+  std::uint64_t failures = 0;  // texts that were rejected
+  bool newest = true;          // the current file is in effect
 };
 
 struct MetricsInput {
-  const scheduler::Scheduler::Picture& scheduler;
+  const scheduler::Scheduler::Snapshot& scheduler;
   const kube::ApiCounters& api;
-  const std::vector<ExtenderPicture>& extenders;
-  Leadership::Picture leadership;
-  ReloadPicture reload;
-  kube::Gatekeeper::Counters gate;
-  std::optional<HeapPicture> heap;
-  std::optional<Hub::Picture> agents;
+  const std::vector<ExtenderSnapshot>& extenders;
+  Leadership::Snapshot leadership;
+  ReloadSnapshot reload;
+  kube::DelegatedAuth::Counters auth;
+  std::optional<HeapSnapshot> heap;
+  std::optional<Hub::Snapshot> agents;
   bool ready = false;
 };
 

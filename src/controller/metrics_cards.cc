@@ -23,9 +23,9 @@ void card_metrics(const core::Survey& survey, Exposition& out) {
   out.family("stowage_cards", Type::gauge, "Cards in the ledger, by how they are given out.");
   for (const core::ModelSurvey& model : survey.models) {
     out.sample(as_double(model.free), {{"model", model.model}, {"state", "free"}});
-    out.sample(as_double(model.partly), {{"model", model.model}, {"state", "partly"}});
+    out.sample(as_double(model.partly), {{"model", model.model}, {"state", "partial"}});
     out.sample(as_double(model.full), {{"model", model.model}, {"state", "full"}});
-    out.sample(as_double(model.sick), {{"model", model.model}, {"state", "sick"}});
+    out.sample(as_double(model.unhealthy), {{"model", model.model}, {"state", "unhealthy"}});
   }
   each("stowage_cards_allocated", "Cards that are given out, with parts as parts of one.",
        [](const auto& model) { return as_double(model.given_milli) / kMilli; });
@@ -54,54 +54,56 @@ void card_metrics(const core::Survey& survey, Exposition& out) {
 }
 
 void agent_metrics(const MetricsInput& input, Exposition& out) {
-  const scheduler::Roster::Sizes& roster = input.scheduler.roster;
+  const scheduler::ClusterCache::Sizes& cluster_cache = input.scheduler.cluster_cache;
   out.gauge("stowage_pods_cards_unknown",
             "Bound pods of which nobody has said which cards they have.",
-            as_double(roster.unnamed));
+            as_double(cluster_cache.unnamed));
   out.gauge("stowage_pods_cards_by_kubelet", "Bound pods of which the kubelet alone has said so.",
-            as_double(roster.by_kubelet));
-  out.gauge("stowage_pods_card_drift",
-            "Bound pods whose kubelet has given them other cards than they were placed on.",
-            as_double(roster.astray));
+            as_double(cluster_cache.by_kubelet));
+  out.gauge("stowage_pods_device_mismatch",
+            "Bound pods to which the kubelet gave other devices than they were placed on.",
+            as_double(cluster_cache.mismatched));
   if (!input.agents) return;
-  const reports::Book::Counters& book = input.agents->book;
-  const reports::Door::Counters& door = input.agents->door;
-  out.family("stowage_agents", Type::gauge, "Nodes whose agents have been heard, by how they are.");
-  out.sample(as_double(book.nodes - book.silent), {{"state", "heard"}});
-  out.sample(as_double(book.silent), {{"state", "silent"}});
-  out.gauge("stowage_agents_streams", "Streams of agents that are open.", as_double(door.streams));
+  const reports::ReportCache::Counters& report_cache = input.agents->report_cache;
+  const reports::AgentServer::Counters& agent_server = input.agents->agent_server;
+  out.family("stowage_agents", Type::gauge, "Nodes with an agent, by state.");
+  out.sample(as_double(report_cache.nodes - report_cache.silent), {{"state", "reporting"}});
+  out.sample(as_double(report_cache.silent), {{"state", "silent"}});
+  out.gauge("stowage_agents_streams", "Streams of agents that are open.",
+            as_double(agent_server.streams));
   out.counter("stowage_agents_streams_opened_total", "Streams that agents have opened.",
-              door.opened);
+              agent_server.opened);
   out.family("stowage_agents_streams_ended_total", Type::counter,
-             "Streams that were ended here, by why.");
-  out.sample(door.unread, {{"why", "unreadable"}});
-  out.sample(door.expired, {{"why", "silent"}});
-  out.sample(door.overfull, {{"why", "no_room"}});
-  out.sample(door.overspent, {{"why", "too_much"}});
-  out.counter("stowage_agents_refused_total", "Agents that were not let in.", door.refused);
-  out.counter("stowage_agents_sent_on_total", "Agents that were sent to the replica that leads.",
-              door.sent_on);
-  out.counter("stowage_agents_reports_total", "Reports of agents.", book.reports);
+             "Streams that the controller ended, by reason.");
+  out.sample(agent_server.unread, {{"reason", "unreadable"}});
+  out.sample(agent_server.expired, {{"reason", "silent"}});
+  out.sample(agent_server.overfull, {{"reason", "over_budget"}});
+  out.sample(agent_server.overspent, {{"reason", "rate_limited"}});
+  out.counter("stowage_agents_refused_total", "Agents that were not let in.", agent_server.refused);
+  out.counter("stowage_agents_redirected_total", "Agents that were redirected to the leader.",
+              agent_server.sent_on);
+  out.counter("stowage_agents_reports_total", "Reports of agents.", report_cache.reports);
   out.family("stowage_agents_reports_refused_total", Type::counter,
-             "Reports for which there was no room, by what is full.");
-  out.sample(book.refused_nodes, {{"what", "nodes"}});
-  out.sample(book.refused_pods, {{"what", "pods_of_node"}});
-  out.sample(book.refused_node_bytes, {{"what", "bytes_of_node"}});
-  out.sample(book.refused_bytes, {{"what", "bytes"}});
+             "Reports that exceeded a limit, by limit.");
+  out.sample(report_cache.refused_nodes, {{"limit", "nodes"}});
+  out.sample(report_cache.refused_pods, {{"limit", "node_pods"}});
+  out.sample(report_cache.refused_node_bytes, {{"limit", "node_bytes"}});
+  out.sample(report_cache.refused_bytes, {{"limit", "bytes"}});
   out.family("stowage_agents_held_bytes", Type::gauge,
              "Memory that counts against the budgets of agents.");
-  out.sample(as_double(book.bytes), {{"what", "told"}});
-  out.sample(as_double(door.unfinished_bytes), {{"what", "unfinished"}});
-  out.counter("stowage_agents_bytes_total", "Bytes of them.", door.bytes);
-  out.counter("stowage_agents_silences_total", "Times that an agent fell silent.", book.silences);
+  out.sample(as_double(report_cache.bytes), {{"state", "stored"}});
+  out.sample(as_double(agent_server.unfinished_bytes), {{"state", "partial"}});
+  out.counter("stowage_agents_bytes_total", "Bytes of them.", agent_server.bytes);
+  out.counter("stowage_agents_silences_total", "Times that an agent fell silent.",
+              report_cache.silences);
 }
 
 void metrics_api_metrics(const MetricsInput& input, Exposition& out) {
   if (!input.agents || !input.agents->api) return;
   const metricsapi::Server::Counters& api = *input.agents->api;
   out.family("stowage_metrics_api_requests_total", Type::counter,
-             "Requests to metrics.nvidia.com, by what for.");
-  for (const auto& [what, count] : api.requests) out.sample(count, {{"what", what}});
+             "Requests to metrics.nvidia.com, by verb.");
+  for (const auto& [what, count] : api.requests) out.sample(count, {{"verb", what}});
   out.family("stowage_metrics_api_refused_total", Type::counter,
              "Requests that were refused, by code.");
   for (const auto& [code, count] : api.refused)
@@ -110,13 +112,14 @@ void metrics_api_metrics(const MetricsInput& input, Exposition& out) {
   out.counter("stowage_metrics_api_watchers_lagged_total",
               "Watches that were ended because their readers had missed something.",
               api.watchers.lagged);
-  out.family("stowage_metrics_api_passed_on_total", Type::counter,
-             "Requests for the replica that leads, by outcome.");
+  out.family("stowage_metrics_api_forwarded_total", Type::counter,
+             "Requests that were forwarded to the leader, by outcome.");
   out.sample(api.relay.passed, {{"outcome", "answered"}});
   out.sample(api.relay.failed, {{"outcome", "failed"}});
   out.sample(api.relay.refused, {{"outcome", "refused"}});
   out.sample(api.relay.cut_off, {{"outcome", "cut_off"}});
-  out.gauge("stowage_metrics_api_trouble", "1 while something keeps it from working; see the log.",
+  out.gauge("stowage_metrics_api_degraded",
+            "1 while the metrics API cannot serve; the log says why.",
             input.agents->trouble.empty() ? 0 : 1);
 }
 

@@ -1,8 +1,9 @@
-// Parts of render_metrics() that live in a file of their own.
+// Parts of render_metrics() in files of their own.
 #pragma once
 
 #include "base/exposition.h"
 #include "controller/metrics.h"
+#include "core/ledger/survey.h"
 
 namespace stowage::controller {
 
@@ -11,9 +12,9 @@ template <typename T>
   return static_cast<double>(value);
 }
 
-// The cards of the cluster: how much is given out, what still fits, what nobody can have.
+// The cards of the cluster: how much is assigned, what still fits, what is unusable.
 void card_metrics(const core::Survey& survey, base::Exposition& out);
-// What kubelets and agents say of pods and nodes.
+// Metrics from kubelets and agents.
 void agent_metrics(const MetricsInput& input, base::Exposition& out);
 void metrics_api_metrics(const MetricsInput& input, base::Exposition& out);
 

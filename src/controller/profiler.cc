@@ -22,7 +22,7 @@ Profiler::Profiler(net::EventLoop& loop) : timer_(loop) {}
 
 namespace {
 
-// A file that nobody else can have made before us. It is read and removed at the end.
+// Creates a file with an unpredictable name. It is read and removed at the end.
 Result<std::string> make_file() {
   const char* folder = std::getenv("TMPDIR");
   std::string path = fmt::format("{}/stowage-cpu-XXXXXX", folder != nullptr ? folder : "/tmp");

@@ -1,10 +1,9 @@
 // Profiles of this process: where processor time goes for some seconds, and what the heap holds.
-// Both in the format of pprof. Only in builds with gperftools; others say so.
+// Both in the format of pprof. Only in builds with gperftools; other builds return an error.
 #pragma once
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -22,9 +21,9 @@ class Profiler {
   static constexpr std::chrono::seconds kLongest{60};
 
   using Done = std::function<void(Result<std::string>)>;
-  // One at a time. `done` comes when the time is over, or at once with an error.
+  // One at a time. `done` is called when the time is over, or at once with an error.
   void record_cpu(std::chrono::seconds time, Done done);
-  // What is allocated now, sampled: the process has to be started with TCMALLOC_SAMPLE_PARAMETER.
+  // The current allocations, sampled: the process has to be started with TCMALLOC_SAMPLE_PARAMETER.
   [[nodiscard]] static Result<std::string> heap();
 
  private:

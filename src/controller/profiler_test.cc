@@ -23,7 +23,7 @@ TEST(Profiler, RecordsForTheTimeThatWasAskedFor) {
   profiler.record_cpu(1s, note);
   profiler.record_cpu(1s, note);
   EXPECT_EQ(said, "a profile is being recorded already ");
-  loop.run();  // ends at once: it was stopped before
+  loop.run();  // returns at once: it was stopped before
   loop.run();
   EXPECT_EQ(said, "a profile is being recorded already profile ");
 #else

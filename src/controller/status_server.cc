@@ -1,10 +1,10 @@
 #include "controller/status_server.h"
 
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "base/version.h"
 #include "net/address.h"
 
@@ -14,15 +14,19 @@ namespace {
 constexpr double kEngineStuckSeconds = 60;
 constexpr std::int64_t kProfileSeconds = 10;
 
-constexpr const char* kPaths =
-    "not found; there are /healthz, /readyz, /metrics, /version, "
-    "/debug/state[?pod=namespace/name], "
-    "/debug/log-level, /debug/profile/cpu[?seconds=10] and /debug/profile/heap\n";
-
 net::HttpResponse plain(int status, std::string text) {
   return {.status = status,
           .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
           .body = std::move(text)};
+}
+
+net::HttpResponse not_found() {
+  std::string text = "not found; there are";
+  for (const StatusPath& each : kStatusPaths) {
+    text += each.query.empty() ? fmt::format(" {}", each.path)
+                               : fmt::format(" {}[{}]", each.path, each.query);
+  }
+  return plain(404, text + "\n");
 }
 
 net::HttpResponse bytes(std::string body) {
@@ -38,24 +42,24 @@ bool from_loopback(const std::string& peer) {
 
 }  // namespace
 
-StatusServer::StatusServer(const Options& options, Ends ends)
+StatusServer::StatusServer(const Options& options, Deps deps)
     : options_(options),
-      ends_(std::move(ends)),
-      gatekeeper_(ends_.client),
-      profiler_(ends_.client.loop()) {}
+      deps_(std::move(deps)),
+      auth_(deps_.client),
+      profiler_(deps_.client.loop()) {}
 
 StatusServer::~StatusServer() = default;
 
-Result<std::unique_ptr<StatusServer>> StatusServer::listen(const Options& options, Ends ends) {
+Result<std::unique_ptr<StatusServer>> StatusServer::listen(const Options& options, Deps deps) {
   STOWAGE_TRY(address, net::parse_listen(options.listen));
-  std::unique_ptr<StatusServer> made(new StatusServer(options, std::move(ends)));
+  std::unique_ptr<StatusServer> made(new StatusServer(options, std::move(deps)));
   net::HttpServerOptions http;
   http.address = address.host;
   http.port = address.port;
   http.body_bytes_max = std::size_t{64} << 10U;
   http.connections_max = 256;
   auto server = net::HttpServer::listen(
-      made->ends_.client.loop(), http,
+      made->deps_.client.loop(), http,
       [self = made.get()](const net::ServerRequest& request, const Answer& answer) {
         self->serve(request, answer);
       });
@@ -75,29 +79,31 @@ void StatusServer::serve(const net::ServerRequest& request, const Answer& answer
   const auto target = net::parse_target(request.http.target);
   const std::string path = target ? target->path : "";
   const bool get = request.http.method == "GET" || request.http.method == "HEAD";
-  if (path.starts_with("/debug/")) return admit(request, path, answer);
+  if (path.starts_with(kDebugPrefix)) return admit(request, path, answer);
   if (!get) return answer->send(plain(405, "only GET is possible here\n"));
-  if (path == "/healthz" || path == "/livez") return send_health(answer);
-  if (path == "/readyz") {
-    const std::string why = ends_.trouble();
+  if (path == net::kHealthzPath || path == net::kLivezPath) return send_health(answer);
+  if (path == net::kReadyzPath) {
+    const std::string why = deps_.trouble();
     return answer->send(why.empty() ? plain(200, "ok\n") : plain(503, "not ready: " + why + "\n"));
   }
-  if (path == "/metrics") {
-    auto response = plain(200, ends_.metrics());
+  if (path == net::kMetricsPath) {
+    auto response = plain(200, deps_.metrics());
     response.headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}};
     return answer->send(std::move(response));
   }
-  if (path == "/version") return answer->send(plain(200, fmt::format("{}\n", base::kVersion)));
-  answer->send(plain(404, kPaths));
+  if (path == net::kVersionPath) {
+    return answer->send(plain(200, fmt::format("{}\n", base::kVersion)));
+  }
+  answer->send(not_found());
 }
 
 void StatusServer::send_health(const Answer& answer) const {
-  const double silent = ends_.scheduler().picture().engine_silent_seconds;
+  const double silent = deps_.scheduler().snapshot().engine_silent_seconds;
   if (silent < kEngineStuckSeconds) return answer->send(plain(200, "ok\n"));
   answer->send(plain(500, fmt::format("the engine has not answered for {:.0f} seconds\n", silent)));
 }
 
-// Nobody is told more than that they may not, before the API server has said that they may.
+// Before the API server has authorized a client, the answer reveals only that access is denied.
 void StatusServer::admit(const net::ServerRequest& request, const std::string& path,
                          const Answer& answer) {
   const bool get = request.http.method == "GET";
@@ -108,41 +114,41 @@ void StatusServer::admit(const net::ServerRequest& request, const std::string& p
   if (authorization.empty() && options_.loopback_trusted && from_loopback(request.peer)) {
     return serve_debug(request, path, answer);
   }
-  gatekeeper_.ask({.authorization = authorization, .verb = get ? "get" : "update", .path = path},
-                  [this, request, path, answer](const kube::Gatekeeper::Verdict& verdict) {
-                    if (verdict.status == 200) return serve_debug(request, path, answer);
-                    auto refusal = plain(verdict.status, verdict.why + "\n");
-                    if (verdict.status == 401) {
-                      refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
-                    }
-                    answer->send(std::move(refusal));
-                  });
+  auth_.ask({.authorization = authorization, .verb = get ? "get" : "update", .path = path},
+            [this, request, path, answer](const kube::DelegatedAuth::Verdict& verdict) {
+              if (verdict.status == 200) return serve_debug(request, path, answer);
+              auto refusal = plain(verdict.status, verdict.why + "\n");
+              if (verdict.status == 401) {
+                refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
+              }
+              answer->send(std::move(refusal));
+            });
 }
 
 void StatusServer::serve_debug(const net::ServerRequest& request, const std::string& path,
                                const Answer& answer) {
   const auto target = net::parse_target(request.http.target);
   if (!target) return answer->send(plain(400, target.error().message + "\n"));
-  if (path == "/debug/log-level" && request.http.method == "PUT") {
+  if (path == kLogLevelPath && request.http.method == "PUT") {
     return set_log_level(request.http.body, answer);
   }
   if (request.http.method != "GET") return answer->send(plain(405, "only GET is possible here\n"));
-  if (path == "/debug/state") return send_record(*target, answer);
-  if (path == "/debug/log-level") {
-    return answer->send(plain(200, fmt::format("{}\n", base::to_word(ends_.log.level()))));
+  if (path == kStatePath) return send_record(*target, answer);
+  if (path == kLogLevelPath) {
+    return answer->send(plain(200, fmt::format("{}\n", base::to_string(deps_.log.level()))));
   }
-  if (path == "/debug/profile/cpu") return send_cpu_profile(*target, answer);
-  if (path == "/debug/profile/heap") {
+  if (path == kCpuProfilePath) return send_cpu_profile(*target, answer);
+  if (path == kHeapProfilePath) {
     auto sample = Profiler::heap();
     return answer->send(sample ? bytes(std::move(*sample))
                                : plain(503, sample.error().message + "\n"));
   }
-  answer->send(plain(404, kPaths));
+  answer->send(not_found());
 }
 
 void StatusServer::send_record(const net::Target& target, const Answer& answer) {
   const std::string pod(target.query_value("pod"));
-  ends_.scheduler().record_decision(pod, [answer](Result<std::string> record) {
+  deps_.scheduler().record_decision(pod, [answer](Result<std::string> record) {
     answer->send(record ? plain(200, std::move(*record))
                         : plain(404, record.error().message + "\n"));
   });
@@ -150,12 +156,10 @@ void StatusServer::send_record(const net::Target& target, const Answer& answer) 
 
 void StatusServer::send_cpu_profile(const net::Target& target, const Answer& answer) {
   const std::string_view text = target.query_value("seconds");
-  std::int64_t seconds = text.empty() ? kProfileSeconds : 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (!text.empty() && (read.ec != std::errc{} || read.ptr != text.data() + text.size())) {
-    return answer->send(plain(400, "seconds is not a number\n"));
-  }
-  profiler_.record_cpu(std::chrono::seconds{seconds}, [answer](Result<std::string> profile) {
+  const auto seconds =
+      text.empty() ? std::optional(kProfileSeconds) : base::parse_number<std::int64_t>(text);
+  if (!seconds) return answer->send(plain(400, "seconds is not a number\n"));
+  profiler_.record_cpu(std::chrono::seconds{*seconds}, [answer](Result<std::string> profile) {
     answer->send(profile ? bytes(std::move(*profile)) : plain(503, profile.error().message + "\n"));
   });
 }
@@ -164,9 +168,9 @@ void StatusServer::set_log_level(std::string word, const Answer& answer) {
   while (!word.empty() && (word.back() == '\n' || word.back() == '\r')) word.pop_back();
   const auto level = base::parse_log_level(word);
   if (!level) return answer->send(plain(400, level.error().message + "\n"));
-  ends_.log.set_level(*level);
-  ends_.log.info("log level changed", {{"level", base::to_word(*level)}});
-  answer->send(plain(200, fmt::format("{}\n", base::to_word(*level))));
+  deps_.log.set_level(*level);
+  deps_.log.info("log level changed", {{"level", base::to_string(*level)}});
+  answer->send(plain(200, fmt::format("{}\n", base::to_string(*level))));
 }
 
 }  // namespace stowage::controller

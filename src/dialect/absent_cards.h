@@ -1,11 +1,11 @@
-// Cards by what kGpusAnnotation says of them.
+// Cards that only kGpusAnnotation describes.
 #pragma once
 
 #include "dialect/dialect.h"
 
 namespace stowage::dialect {
 
-// Behind the cards of the node, those that the pod names and the node lacks.
+// Appends to the node's cards those that the pod names and the node lacks.
 void add_absent_cards(const PodObject& object, core::NodeSpec& node);
 
 }  // namespace stowage::dialect

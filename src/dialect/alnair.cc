@@ -1,6 +1,6 @@
-// alnair/vgpu-memory (GiB) and alnair/vgpu-compute (percent). What the containers of a pod ask for
-// is added up and must fit one card, which all of them use: the sum is asked for by one container,
-// the others follow it. The agent on the node picks the card itself and writes it to the pod.
+// alnair/vgpu-memory (GiB) and alnair/vgpu-compute (percent). The requests of all containers are
+// added up and must fit one card, which all containers use. One container requests the sum; the
+// others follow it. The agent on the node picks the card and writes it to the pod.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -21,7 +21,7 @@ constexpr std::int32_t kChunkMib = 1024;
 
 constexpr std::string_view kUuids = "ai.centaurus.io/physical-gpu-uuids";
 constexpr std::string_view kCount = "ai.centaurus.io/physical-gpu-count";
-// The agent writes the first of these, its readers look for the second.
+// The agent writes the first key; its readers look for the second.
 constexpr std::string_view kChunks[] = {"ai.centaurus.io/vitual-gpu-count",
                                         "ai.centaurus.io/virtual-gpu-count"};
 constexpr std::string_view kTimestamp = "ai.centaurus.io/scheduler-timestamp";
@@ -43,7 +43,7 @@ struct Need {
   }
 };
 
-// What the pod needs at its largest moment, as for any other resource.
+// The pod's peak use, computed as for any other resource.
 struct Sum {
   Need sidecars, apps, inits;
 
@@ -96,7 +96,7 @@ Status read_alnair(const PodObject& pod, const ReadOptions& /*options*/, Reading
   const auto app = std::find_if(users.begin(), users.end(),
                                 [&](std::size_t i) { return !pod.containers[i].init; });
   const std::size_t leader = app == users.end() ? users.front() : *app;
-  core::GpuAsk& ask = reading.asks[leader];
+  core::GpuRequest& ask = reading.asks[leader];
   ask.count = 1;
   ask.memory_mib = static_cast<std::int32_t>(all.memory_mib);
   if (all.percent > 0) ask.milli = static_cast<std::int32_t>(all.percent) * 10;
@@ -105,12 +105,12 @@ Status read_alnair(const PodObject& pod, const ReadOptions& /*options*/, Reading
   return {};
 }
 
-void write_alnair(const AnswerAsk& ask, Answer& out) {
+void write_alnair(const AnswerRequest& ask, Answer& out) {
   out.annotations[std::string(kTimestamp)] = std::to_string(ask.unix_nanos);
 }
 
-// "UUID_0,UUID_1": the chunks of memory that the agent gave. All of them are counted, also where
-// chunks of two cards have the same number.
+// "UUID_0,UUID_1": the memory chunks that the agent allocated. All of them count, even if chunks of
+// two cards have the same number.
 Result<std::optional<core::Assignment>> read_alnair_answer(const PodObject& object,
                                                            const core::PodSpec& pod,
                                                            const core::NodeSpec& node) {
@@ -143,7 +143,7 @@ Result<std::optional<core::Assignment>> read_alnair_answer(const PodObject& obje
   return cards;
 }
 
-// "16,16": the memory of each card in chunks. Empty if there is none that can be read.
+// "16,16": the memory of each card in chunks. Empty if missing or invalid.
 std::vector<std::int32_t> chunks_per_card(const NodeObject& node, Notes& notes) {
   std::vector<std::int32_t> chunks;
   for (const std::string_view name : kChunks) {
@@ -196,7 +196,7 @@ std::optional<CardSource> counted_alnair(const NodeObject& node, Notes& notes) {
   if (source || offered(node, kMemory, notes) == 0 || find(node.annotations, kUuids) != nullptr) {
     return source;
   }
-  // Chunks of memory alone do not say on how many cards they lie.
+  // The number of chunks does not tell the number of cards.
   const std::string* count = find(node.annotations, kCount);
   const auto cards = base::Quantity::parse(count == nullptr ? "" : *count);
   const auto number = cards ? cards->units() : Result<std::int64_t>(0);

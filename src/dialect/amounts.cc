@@ -1,10 +1,11 @@
 #include "dialect/amounts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
+
+#include "base/number.h"
 
 namespace stowage::dialect {
 namespace {
@@ -57,10 +58,10 @@ Result<std::int64_t> whole_amount(const PodObject& pod, const ContainerObject& c
   return *units;
 }
 
-Result<core::GpuAsk> percent_ask(const PodObject& pod, const ContainerObject& container,
-                                 const PercentAsk& ask, const ReadOptions& options) {
+Result<core::GpuRequest> percent_ask(const PodObject& pod, const ContainerObject& container,
+                                     const PercentRequest& ask, const ReadOptions& options) {
   if (ask.percent < kPercentPerCard) {
-    core::GpuAsk share{.count = 1};
+    core::GpuRequest share{.count = 1};
     if (ask.percent > 0) share.milli = static_cast<std::int32_t>(ask.percent) * kMilliPerPercent;
     if (ask.memory_mib > 0) share.memory_mib = static_cast<std::int32_t>(ask.memory_mib);
     return share;
@@ -76,7 +77,7 @@ Result<core::GpuAsk> percent_ask(const PodObject& pod, const ContainerObject& co
         owner(pod, container), ask.percent, ask.core_name, count * kPercentPerCard,
         (count + 1) * kPercentPerCard));
   }
-  return core::GpuAsk{.count = static_cast<std::int32_t>(count)};
+  return core::GpuRequest{.count = static_cast<std::int32_t>(count)};
 }
 
 Result<std::int64_t> card_memory_mib(const PodObject& pod, const ContainerObject& container,
@@ -122,8 +123,7 @@ const std::string* find(const std::map<std::string, std::string>& texts, std::st
 }
 
 std::int64_t offered(const NodeObject& node, std::string_view resource, Notes& notes) {
-  // A node that says nothing about what is allocatable, as in a request that someone made by hand,
-  // offers its capacity.
+  // A node without allocatable resources, as in a handmade request, offers its capacity.
   const auto& amounts = node.allocatable.empty() ? node.capacity : node.allocatable;
   const auto found = amounts.find(std::string(resource));
   if (found == amounts.end()) return 0;
@@ -142,7 +142,8 @@ std::string synthetic_id(const std::string& node, std::int64_t index) {
 
 std::vector<core::Card> equal_cards(const NodeObject& node, const EqualCards& cards) {
   std::vector<core::Card> list;
-  // More than a node may have are counted, so that the mistake can be shown, but not all made.
+  // If there are more cards than a node may have, one more than the limit is created, so that the
+  // error is visible.
   for (std::int64_t i = 0; i < std::min(cards.count, kMaxCards + 1); ++i) {
     list.push_back({.id = synthetic_id(node.name, i),
                     .index = static_cast<std::int32_t>(i),
@@ -170,7 +171,7 @@ std::optional<CardSource> percent_cards(const NodeObject& node, const PercentCou
       .memory_unit_mib = count.unit_mib};
 }
 
-core::CardShare charge(const core::GpuAsk& ask, const core::NodeSpec& node, std::size_t card) {
+core::CardShare charge(const core::GpuRequest& ask, const core::NodeSpec& node, std::size_t card) {
   core::CardShare share{.card = static_cast<std::uint32_t>(card)};
   const std::int32_t all = node.cards[card].memory_mib;
   if (ask.whole()) {
@@ -209,10 +210,7 @@ std::optional<std::size_t> card_named(const core::NodeSpec& node, const CardName
   const auto by_id = std::find_if(node.cards.begin(), node.cards.end(),
                                   [&](const core::Card& card) { return card.id == name.id; });
   if (by_id != node.cards.end()) return static_cast<std::size_t>(by_id - node.cards.begin());
-  const auto by_index = card_at_index(node.cards, name.index);
-  if (!by_index) return std::nullopt;
-  const bool unknown = name.id.empty() || name.id == synthetic_id(node.name, name.index);
-  return unknown ? by_index : std::nullopt;
+  return name.id.empty() ? card_at_index(node.cards, name.index) : std::nullopt;
 }
 
 Result<std::vector<core::CardShare>> cards_by_index(std::string_view list,
@@ -220,17 +218,15 @@ Result<std::vector<core::CardShare>> cards_by_index(std::string_view list,
                                                     const core::NodeSpec& node) {
   std::vector<core::CardShare> shares;
   for (const std::string& entry : comma_list(list)) {
-    std::int32_t index = 0;
-    const char* end = entry.data() + entry.size();
-    const auto parsed = std::from_chars(entry.data(), end, index);
-    const auto card = card_at_index(node.cards, index);
-    if (parsed.ec != std::errc{} || parsed.ptr != end || !card) {
+    const auto index = base::parse_number<std::int32_t>(entry);
+    const auto card = index ? card_at_index(node.cards, *index) : std::nullopt;
+    if (!card) {
       return fail(fmt::format("container \"{}\": node {} has no card {}", asks.name, node.name,
                               entry.substr(0, 64)));
     }
     const auto share = charge(asks.gpu, node, *card);
     if (std::find(shares.begin(), shares.end(), share) != shares.end()) {
-      return fail(fmt::format("container \"{}\" is given card {} twice", asks.name, index));
+      return fail(fmt::format("container \"{}\" is given card {} twice", asks.name, *index));
     }
     shares.push_back(share);
   }

@@ -1,4 +1,4 @@
-// What the dialects have in common: amounts of resources, shares in percent, lists of cards.
+// Shared by the dialects: amounts of resources, shares in percent, lists of cards.
 #pragma once
 
 #include <cstdint>
@@ -13,52 +13,53 @@
 
 namespace stowage::dialect {
 
-// `pod ml/train container "main"`, with which errors begin.
+// `pod ml/train container "main"`, the start of error messages.
 [[nodiscard]] std::string owner(const PodObject& pod, const ContainerObject& container);
 
-// The amounts that a container asks for: its requests, and its limits where there is no request, as
-// the API server fills them in; more where it has been given more, and what it has been given alone
-// where it will never get what it asks for.
+// The amounts that a container requests: its requests, or its limits where there is no request, as
+// the API server defaults them. If the kubelet has allocated more, that counts. If a resize is
+// infeasible, only the allocated amounts count.
 [[nodiscard]] Quantities asked(const ContainerObject& container);
-// The same of one resource, which is not one that can be resized.
+// The same for one resource that cannot be resized.
 [[nodiscard]] std::optional<base::Quantity> asked(const ContainerObject& container,
                                                   const std::string& resource);
 
-// The same as a whole number, 0 if it is not asked for. Errors name container, resource and value.
+// The same as an integer, 0 if not requested. Errors name container, resource and value.
 [[nodiscard]] Result<std::int64_t> whole_amount(const PodObject& pod,
                                                 const ContainerObject& container,
                                                 std::string_view resource);
 
-// What a container of a dialect asks for that counts compute in percent, 100 to the card.
-struct PercentAsk {
-  std::string_view core_name;  // of the resources, for messages
+// The request of a container in a dialect that counts compute in percent, 100 per card.
+struct PercentRequest {
+  std::string_view core_name;  // resource names, for messages
   std::string_view memory_name;
   std::int64_t percent = 0;
   std::int64_t memory_mib = 0;
 };
-// Whole cards from 100 percent upwards, their memory whatever it is; a share below.
-[[nodiscard]] Result<core::GpuAsk> percent_ask(const PodObject& pod,
-                                               const ContainerObject& container,
-                                               const PercentAsk& ask, const ReadOptions& options);
+// From 100 percent on, whole cards with all their memory; below that, a share.
+[[nodiscard]] Result<core::GpuRequest> percent_ask(const PodObject& pod,
+                                                   const ContainerObject& container,
+                                                   const PercentRequest& ask,
+                                                   const ReadOptions& options);
 
-// MiB of card memory from a number of units; an error if no card has that much.
+// Converts units to MiB of card memory; an error if no card has that much.
 [[nodiscard]] Result<std::int64_t> card_memory_mib(const PodObject& pod,
                                                    const ContainerObject& container,
                                                    std::string_view resource,
                                                    std::int64_t unit_mib);
 
-// The text without blanks around it.
+// The text without leading and trailing blanks.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 // A comma-separated list, blanks trimmed, empty entries dropped.
 [[nodiscard]] std::vector<std::string> comma_list(std::string_view text);
-// The spellings under which a model may be known: labels can not hold blanks, so where the model of
-// a card comes from a label it has dashes instead.
+// The spellings of a model: labels cannot contain blanks, so a model from a label has dashes
+// instead.
 [[nodiscard]] std::vector<std::string> model_spellings(std::string_view model);
 // The value of an annotation or label; null if absent.
 [[nodiscard]] const std::string* find(const std::map<std::string, std::string>& texts,
                                       std::string_view key);
 
-// The amount of a resource that a node offers, 0 if none or nonsense (then with a note).
+// The amount of a resource that a node offers; 0 if missing, or if invalid (with a note).
 [[nodiscard]] std::int64_t offered(const NodeObject& node, std::string_view resource, Notes& notes);
 
 // `count` equal cards with synthetic ids.
@@ -70,7 +71,7 @@ struct EqualCards {
 [[nodiscard]] std::vector<core::Card> equal_cards(const NodeObject& node, const EqualCards& cards);
 [[nodiscard]] std::string synthetic_id(const std::string& node, std::int64_t index);
 
-// Cards counted by a resource that has 100 for each, and a memory resource for all of them.
+// Cards counted by a resource with 100 units per card, and a memory resource for all of them.
 struct PercentCount {
   std::string_view core_name;
   std::string_view memory_name;
@@ -83,13 +84,14 @@ inline constexpr std::int32_t kMaxCardIndex = 1 << 20U;
 inline constexpr std::int32_t kMaxCardSlots = 10000;
 inline constexpr std::int32_t kMaxNumaNode = 1 << 20U;
 
-// Ids and indexes differ from card to card; an error names one that does not.
+// Checks that ids and indexes are unique; the error names a duplicate.
 [[nodiscard]] Status check_distinct(const std::vector<core::Card>& cards);
 // The position of the card with this index.
 [[nodiscard]] std::optional<std::size_t> card_at_index(const std::vector<core::Card>& cards,
                                                        std::int64_t index);
-// The position of a card that somebody named: by its id; by its index only where the id was not
-// known then. A card with an id is none of those that the node only counts: nobody knows which.
+// The position of a card by id, or by index if no id is given. The id of a counted card
+// ("node/index") never matches a card of a node that lists its cards, nor the reverse, because
+// indexes change.
 struct CardName {
   std::string_view id;
   std::int64_t index = -1;
@@ -97,15 +99,15 @@ struct CardName {
 [[nodiscard]] std::optional<std::size_t> card_named(const core::NodeSpec& node,
                                                     const CardName& name);
 
-// The cards "0,2" of a node by their index, as an assignment to one container that asks for them.
+// The cards "0,2" of a node by index, as an assignment to one container that requests them.
 [[nodiscard]] Result<std::vector<core::CardShare>> cards_by_index(std::string_view list,
                                                                   const core::ContainerSpec& asks,
                                                                   const core::NodeSpec& node);
 // "0,2": the indexes of the cards.
 [[nodiscard]] std::string index_list(const std::vector<core::CardShare>& shares,
                                      const core::NodeSpec& node);
-// What the engine charges for this ask on this card.
-[[nodiscard]] core::CardShare charge(const core::GpuAsk& ask, const core::NodeSpec& node,
+// The engine's charge for this request on this card.
+[[nodiscard]] core::CardShare charge(const core::GpuRequest& ask, const core::NodeSpec& node,
                                      std::size_t card);
 
 }  // namespace stowage::dialect

@@ -27,8 +27,8 @@ Status check_version(const Json& json) {
   const auto number = version->integer();
   if (!number) return fail("\"version\" is not a whole number");
   if (*number == kVersion) return {};
-  // A newer writer says which version a reader must know at least: fields that it does not know
-  // are then of no matter to it. So an older controller can go on after a downgrade.
+  // A newer writer states the oldest version that a reader must support; such a reader may ignore
+  // unknown fields. So an older controller can continue after a downgrade.
   const Json* compatible = json.find("compatible");
   const auto least = compatible == nullptr ? std::nullopt : compatible->integer();
   if (*number > kVersion && least && *least >= 1 && *least <= kVersion) return {};
@@ -41,22 +41,18 @@ Result<core::Card> parse_card(const Json& json) {
   STOWAGE_TRY(id, string_field(json, "id"));
   if (id.empty()) return fail("\"id\" is missing or empty");
   card.id = std::move(id);
-  STOWAGE_TRY(model, string_field(json, "model"));
-  card.model = std::move(model);
-  STOWAGE_TRY(index, bounded_field(json, "index", {.most = kMaxCardIndex}));
-  card.index = index;
-  STOWAGE_TRY(memory,
-              bounded_field(json, "memoryMiB", {.most = core::kMaxCardMemoryMib, .absent = 0}));
-  card.memory_mib = memory;
-  STOWAGE_TRY(slots, bounded_field(json, "slots", {.most = kMaxCardSlots, .absent = 0}));
-  card.slots = slots;
-  STOWAGE_TRY(
-      numa, bounded_field(
-                json, "numa",
-                {.least = core::kUnknownNuma, .most = kMaxNumaNode, .absent = core::kUnknownNuma}));
-  card.numa = numa;
-  STOWAGE_TRY(healthy, flag_field(json, {.key = "healthy", .absent = true}));
-  card.healthy = healthy;
+  STOWAGE_TRY_ASSIGN(card.model, string_field(json, "model"));
+  STOWAGE_TRY_ASSIGN(card.index, bounded_field(json, "index", {.most = kMaxCardIndex}));
+  STOWAGE_TRY_ASSIGN(
+      card.memory_mib,
+      bounded_field(json, "memoryMiB", {.most = core::kMaxCardMemoryMib, .absent = 0}));
+  STOWAGE_TRY_ASSIGN(card.slots,
+                     bounded_field(json, "slots", {.most = kMaxCardSlots, .absent = 0}));
+  STOWAGE_TRY_ASSIGN(card.numa, bounded_field(json, "numa",
+                                              {.least = core::kUnknownNuma,
+                                               .most = kMaxNumaNode,
+                                               .absent = core::kUnknownNuma}));
+  STOWAGE_TRY_ASSIGN(card.healthy, flag_field(json, {.key = "healthy", .absent = true}));
   return card;
 }
 
@@ -85,10 +81,10 @@ Status parse_links(const Json& json, CardSource& source) {
   return {};
 }
 
-// The card that an entry names.
+// The card that an entry refers to.
 Result<std::size_t> find_card(const Json& entry, const core::NodeSpec& node) {
   STOWAGE_TRY(id, string_field(entry, "id"));
-  // Where the id alone says which card it is the index may be absent.
+  // If the id identifies the card, the index may be absent.
   if (const auto by_id = card_named(node, {.id = id})) return *by_id;
   STOWAGE_TRY(index, bounded_field(entry, "index", {.most = kMaxCardIndex}));
   if (const auto card = card_named(node, {.id = id, .index = index})) return *card;
@@ -109,15 +105,15 @@ Result<Given> parse_given(const Json& entry, const core::NodeSpec& node) {
   return Given{.card = card, .milli = milli, .memory_mib = memory};
 }
 
-// The amounts stand in the annotation for people and agents; they must be those of the pod's own
-// request, so that nobody makes room on a card by editing them. A share of compute alone may have
-// been charged with memory or without: that depends on the version and on the configuration of whom
-// it was placed by, and on whether the card's memory was known. What it was charged then counts.
-Result<core::CardShare> charged_for(const core::GpuAsk& ask, const core::NodeSpec& node,
+// The amounts in the annotation are for people and agents. They must equal the pod's own request,
+// so that nobody frees capacity on a card by editing them. A share of compute alone may have been
+// charged with or without memory, depending on the version and configuration of the scheduler and
+// on whether the card's memory was known. The charge at that time counts.
+Result<core::CardShare> charged_for(const core::GpuRequest& ask, const core::NodeSpec& node,
                                     const Given& given) {
   core::CardShare share = charge(ask, node, given.card);
   const std::int32_t size = node.cards[given.card].memory_mib;
-  // Where the card decides how much it is, it may have said otherwise then.
+  // If the amount depends on the card, the card may have reported another size then.
   bool by_card = ask.whole() || ask.memory_mib == core::kWholeMemory;
   if (ask.memory_mib == core::kMemoryWithCore) {
     by_card = size == 0 || given.memory_mib <= size;
@@ -164,14 +160,14 @@ void write_card(JsonWriter& json, const core::Card& card, const core::CardShare&
 
 }  // namespace
 
-std::string gpus_text(const AnswerAsk& ask, const std::vector<std::size_t>& followers) {
+std::string gpus_text(const AnswerRequest& ask, const std::vector<std::size_t>& followers) {
   const auto& assigned = ask.cards.containers;
   const auto leader = std::find_if(assigned.begin(), assigned.end(),
                                    [](const auto& shares) { return !shares.empty(); });
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   json.key("version").value(kVersion).key("node").value(ask.node.name);
-  // As a text: not every reader of JSON keeps 19 digits.
+  // As text, because not every JSON reader keeps 19 digits.
   if (ask.unix_nanos > 0) json.key("decided").value(std::to_string(ask.unix_nanos));
   json.key("containers").begin_object();
   for (std::size_t i = 0; i < assigned.size(); ++i) {

@@ -1,4 +1,4 @@
-// The values of our own annotations, written and read; docs/contract.md describes them.
+// Writes and reads the values of our own annotations; docs/contract.md describes them.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace stowage::dialect {
 
-// kGpusAnnotation: the cards of each container. Followers name the cards of the container that asks
-// with amounts of 0.
-[[nodiscard]] std::string gpus_text(const AnswerAsk& ask,
+// kGpusAnnotation: the cards of each container. Followers list the cards of the requesting
+// container with amounts of 0.
+[[nodiscard]] std::string gpus_text(const AnswerRequest& ask,
                                     const std::vector<std::size_t>& followers);
 
-// Every container that asks must be given exactly what it asks for, on cards that the node has.
+// Every requesting container must have exactly what it requests, on cards of the node.
 [[nodiscard]] Result<core::Assignment> parse_gpus(std::string_view text, const core::PodSpec& pod,
                                                   const core::NodeSpec& node);
 
-// kInventoryAnnotation. The name is that of the node.
+// kInventoryAnnotation. `name` is the name of the node.
 [[nodiscard]] Result<CardSource> parse_inventory(std::string_view text, const std::string& name);
 
 }  // namespace stowage::dialect

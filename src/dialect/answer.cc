@@ -1,4 +1,4 @@
-// The choice of cards, as annotations and back.
+// Writes the choice of cards as annotations, and reads it back.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -25,12 +25,12 @@ tl::unexpected<Error> about(const core::PodSpec& pod, std::string_view what,
 
 }  // namespace
 
-Answer answer(const AnswerAsk& ask) {
+Answer answer(const AnswerRequest& ask) {
   Answer out;
-  // It asks for none, or was placed by their number.
+  // It requests no cards, or was placed by number.
   if (!core::names_cards(ask.cards)) return out;
-  // What the pod says can be read: it was, when it was placed. Were it not, our own annotation
-  // alone would still be right.
+  // The pod was readable when it was placed. If it were not, our own annotation alone would still
+  // be correct.
   const auto reading = read(ask.object, {.floor_whole_cards = true});
   const bool known = reading && *reading;
   out.annotations[std::string(kGpusAnnotation)] =

@@ -37,7 +37,7 @@ Annotations answer_of(const PodObject& object, const core::NodeSpec& node,
   return full_answer(object, node, cards).annotations;
 }
 
-// The pod as it comes back after the binding.
+// The pod after the binding.
 PodObject bound(PodObject object, const Annotations& annotations, const std::string& node = "n1") {
   object.node = node;
   for (const auto& [key, value] : annotations) object.annotations[key] = value;
@@ -108,7 +108,7 @@ TEST(Answer, LeavesOutALabelThatIsTooLong) {
             (Annotations{{"nvidia.com/assigned-phase", "allocating"}}));
 }
 
-// Vector C.5: what is read back is not checked against what the cards have.
+// As in nano-gpu: the result is not checked against the capacity of the cards.
 TEST(Answer, OfNanoIsByContainerNameAndReadBack) {
   const auto node = two_cards(0);
   const struct {
@@ -147,7 +147,7 @@ TEST(Answer, OfNanoIsByContainerNameAndReadBack) {
   }
 }
 
-// Vector A.1, steps 1 to 3.
+// As in gpu-admission.
 TEST(Answer, OfVcudaIsWhatItsAgentReads) {
   auto init = container("init", {});
   init.init = true;
@@ -229,18 +229,19 @@ TEST_F(ReadAnswer, FindsCardsById) {
   EXPECT_EQ(*cards, (Assignment{{{{.card = 1, .milli = 500}}, {}}}));
 }
 
-// Version 0.1.0 charged no memory; later ones charge it unless the profile says otherwise. What a
-// pod was charged counts, whatever would be charged now.
+// Version 0.1.0 charged no memory; later versions do, unless the profile says otherwise. The
+// original charge of a pod counts, whatever would be charged now.
 TEST_F(ReadAnswer, AShareOfComputeKeepsTheMemoryThatItWasCharged) {
   const std::int32_t half = node_.cards[1].memory_mib / 2;
   const struct {
     MemoryWithCore rule;
     std::int32_t written;
-    std::int32_t charged;  // -1: not believed
+    std::int32_t charged;  // -1: not accepted
   } rows[] = {
       {MemoryWithCore::proportional, 0, 0},
       {MemoryWithCore::proportional, half, half},
-      {MemoryWithCore::proportional, half - 1, half},  // the card had less when it was bound
+      {MemoryWithCore::proportional, half - 1,
+       half},  // the card had less memory when the pod was bound
       {MemoryWithCore::none, 0, 0},
       {MemoryWithCore::none, half, half},
       {MemoryWithCore::none, half - 1, -1},
@@ -265,20 +266,24 @@ TEST_F(ReadAnswer, OfANewerControllerIsReadIfItSaysThatItCanBe) {
   EXPECT_EQ(*cards, (Assignment{{{{.card = 1, .milli = 500}}, {}}}));
 }
 
-TEST_F(ReadAnswer, FindsCardsByIndexWhereTheirIdsWereNotKnown) {
+TEST_F(ReadAnswer, FindsCardsByIdAlone) {
   const char* synthetic = R"({"version":1,"node":"n1","containers":{"main":[
       {"id":"n1/1","index":1,"milli":500,"memoryMiB":0}]}})";
-  EXPECT_EQ(read({{"stowage.dev/gpus", synthetic}})->value().containers[0][0].card, 1U);
+  EXPECT_EQ(
+      error(synthetic),
+      "pod ml/train: stowage.dev/gpus: container \"main\": node n1 has no card n1/1 (index 1)")
+      << "its cards were only counted then: their indexes may be others now";
   const char* real = R"({"version":1,"node":"n1","containers":{"main":[
       {"id":"GPU-z","index":1,"milli":500,"memoryMiB":0}]}})";
   EXPECT_EQ(error(real),
             "pod ml/train: stowage.dev/gpus: container \"main\": node n1 has no card "
             "GPU-z (index 1)");
-  // While the node only counts its cards nobody knows which of them that is.
+  // While the node only counts its cards, it is unknown which of them that is.
   node_.cards[1].id = "n1/1";
   EXPECT_EQ(error(real),
             "pod ml/train: stowage.dev/gpus: container \"main\": node n1 has no card "
             "GPU-z (index 1)");
+  EXPECT_EQ(read({{"stowage.dev/gpus", synthetic}})->value().containers[0][0].card, 1U);
 }
 
 TEST_F(ReadAnswer, IsUnsetWhereNothingIsSaid) {
@@ -287,7 +292,7 @@ TEST_F(ReadAnswer, IsUnsetWhereNothingIsSaid) {
       {"id":"GPU-b","index":1,"milli":500,"memoryMiB":0}]}})"}};
   const auto spec = spec_of(object_);
   EXPECT_EQ(*read_answer(bound(object_, good), spec, nullptr), std::optional<Assignment>());
-  // A pod that is not bound has no cards, whatever it says.
+  // A pod that is not bound has no cards, whatever its annotations say.
   EXPECT_EQ(*read_answer(bound(object_, good, ""), spec, &node_), std::optional<Assignment>());
   EXPECT_TRUE(read_answer(bound(object_, good), spec, &node_)->has_value());
 }
@@ -342,7 +347,7 @@ TEST_F(ReadAnswer, RefusesWhatCanNotBeTrue) {
   for (const auto& row : rows) EXPECT_EQ(error(row.text), start + row.words) << row.text;
 }
 
-// Vectors A.1 and A.6.
+// As in gpu-admission.
 TEST(ReadAnswerOfVcuda, FollowsTheIndexesOfTheAnnotation) {
   const auto object =
       pod({container("a", {{"tencent.com/vcuda-core", "50"}, {"tencent.com/vcuda-memory", "2"}})});
@@ -392,7 +397,7 @@ TEST(ReadAnswerOfElastic, FollowsTheIndexesByContainerName) {
   EXPECT_FALSE(read_answer(bound(object, {{"elasticgpu.io/assumed", "true"}}), spec, &node));
 }
 
-// Vector F.2, as it should be: chunks of two cards with the same number are two.
+// Unlike in Alnair, chunks of two cards with the same number count as two.
 TEST(ReadAnswerOfAlnair, CountsTheChunksOfEachCard) {
   const auto object = pod({container("a", {{"alnair/vgpu-memory", "3"}})});
   const auto spec = spec_of(object);
@@ -408,7 +413,7 @@ TEST(ReadAnswerOfAlnair, CountsTheChunksOfEachCard) {
   EXPECT_FALSE(read_with("GPU-z_0"));
 }
 
-// What the engine decided is what a restart finds.
+// After a restart, the engine's decision is read back unchanged.
 RC_GTEST_PROP(Answer, IsReadBackAsItWasGiven, ()) {
   core::NodeSpec node{.name = "n1"};
   const auto cards = *rc::gen::inRange<std::int32_t>(1, 9);

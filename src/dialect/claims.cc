@@ -19,7 +19,7 @@ bool parse_number(std::string_view text, std::int32_t most, std::int32_t& out) {
   return parsed.ec == std::errc{} && parsed.ptr == end && out >= 0 && out <= most;
 }
 
-// The part after the last `c`, which is cut off; unset if there is none.
+// Cuts the text at the last `c` and returns the part after it; unset if there is none.
 std::optional<std::string_view> cut_last(std::string_view& text, char c) {
   const auto at = text.rfind(c);
   if (at == std::string_view::npos) return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<std::string_view> cut_last(std::string_view& text, char c) {
   return rest;
 }
 
-// "0_GPU-a_10_2048". Only the id may hold more of the separator.
+// "0_GPU-a_10_2048". Only the id may contain further separators.
 Result<ClaimedCard> parse_card(std::string_view text) {
   ClaimedCard card;
   std::string_view rest = text;

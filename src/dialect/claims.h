@@ -1,5 +1,5 @@
-// The cards of a pod as vgpu writes them: "main[0_GPU-a_10_2048,1_GPU-b_10_2048];side[]", of each
-// card its index, its id, percent of its compute and MiB of its memory.
+// The cards of a pod as vgpu writes them: "main[0_GPU-a_10_2048,1_GPU-b_10_2048];side[]". Each card
+// has its index, its id, percent of its compute and MiB of its memory.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace stowage::dialect {
 struct ClaimedCard {
   std::int32_t index = 0;
   std::string id;
-  std::int32_t percent = 0;  // 0: not limited
+  std::int32_t percent = 0;  // 0: unlimited
   std::int32_t memory_mib = 0;
   friend bool operator==(const ClaimedCard&, const ClaimedCard&) = default;
 };
@@ -26,7 +26,7 @@ struct Claim {
 };
 
 [[nodiscard]] std::string claims_text(const std::vector<Claim>& claims);
-// Each container at most once.
+// Each container may occur only once.
 [[nodiscard]] Result<std::vector<Claim>> parse_claims(std::string_view text);
 
 }  // namespace stowage::dialect

@@ -1,12 +1,12 @@
 #include "dialect/decision.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "dialect/own_annotations.h"
 #include "dialect/table.h"
 
@@ -49,21 +49,18 @@ std::vector<std::string_view> split(std::string_view text) {
   }
 }
 
-// Written as to_string() writes it, and not negative.
+// Non-negative, in the format of to_string().
 std::optional<std::int64_t> parse_whole(std::string_view text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || number < 0) return std::nullopt;
-  return std::to_string(number) == text ? std::optional(number) : std::nullopt;
+  const auto number = base::parse_number<std::int64_t>(text);
+  return number && *number >= 0 && std::to_string(*number) == text ? number : std::nullopt;
 }
 
 }  // namespace
 
-std::string_view to_word(Purpose purpose) {
+std::string_view to_string(Purpose purpose) {
   switch (purpose) {
     case Purpose::bound: return "bound";
-    case Purpose::promise: return "promise";
+    case Purpose::pre_allocation: return "promise";
     case Purpose::withdrawn: return "withdrawn";
   }
   return {};
@@ -72,7 +69,7 @@ std::string_view to_word(Purpose purpose) {
 std::string signed_message(const Decision& decision) {
   std::string message;
   put(message, kMessageDomain);
-  put(message, to_word(decision.purpose));
+  put(message, to_string(decision.purpose));
   put(message, decision.uid);
   put(message, decision.node);
   put(message, std::to_string(decision.unix_nanos));
@@ -112,7 +109,7 @@ void erase_scheduler_words(Annotations& annotations) {
 }
 
 std::string to_text(const SignatureText& signature) {
-  return fmt::format("{}:{}:{}:{}:{}:{}", kVersion, signature.key, to_word(signature.purpose),
+  return fmt::format("{}:{}:{}:{}:{}:{}", kVersion, signature.key, to_string(signature.purpose),
                      signature.unix_nanos, signature.digest, signature.signature);
 }
 
@@ -129,8 +126,8 @@ std::optional<SignatureText> parse_signature(std::string_view text) {
                     .unix_nanos = *made,
                     .digest = std::string(parts[4]),
                     .signature = std::string(parts[5])};
-  for (const Purpose purpose : {Purpose::bound, Purpose::promise, Purpose::withdrawn}) {
-    if (parts[2] != to_word(purpose)) continue;
+  for (const Purpose purpose : {Purpose::bound, Purpose::pre_allocation, Purpose::withdrawn}) {
+    if (parts[2] != to_string(purpose)) continue;
     out.purpose = purpose;
     return out;
   }

@@ -23,7 +23,7 @@ TEST(Decision, NoTwoHaveTheSameBytes) {
     return messages.insert(signed_message(other)).second;
   };
   EXPECT_FALSE(differs([](Decision&) {}));
-  EXPECT_TRUE(differs([](Decision& d) { d.purpose = Purpose::promise; }));
+  EXPECT_TRUE(differs([](Decision& d) { d.purpose = Purpose::pre_allocation; }));
   EXPECT_TRUE(differs([](Decision& d) { d.uid = "a", d.node = "bc"; })) << "lengths count";
   EXPECT_TRUE(differs([](Decision& d) { d.node = "d"; }));
   EXPECT_TRUE(differs([](Decision& d) { d.unix_nanos = 1; }));
@@ -52,7 +52,7 @@ TEST(Decision, WhatASchedulerWroteIsTakenTogether) {
   EXPECT_NE(dialect_message(merged), both) << "nothing may be added";
 }
 
-TEST(Decision, TheWordsOfSchedulersAreThoseOfTheTable) {
+TEST(Decision, SchedulerAnnotationsAreThoseOfTheTable) {
   for (const char* key :
        {"tencent.com/predicate-gpu-idx-3", "tencent.com/predicate-node",
         "nvidia.com/predicate-time", "nvidia.com/pre-allocated", "elasticgpu.io/assumed",
@@ -76,7 +76,7 @@ TEST(Decision, ASignatureIsWrittenAndReadInOneWayOnly) {
   const auto read = parse_signature(kText);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->key, "0123456789abcdef");
-  EXPECT_EQ(read->purpose, Purpose::promise);
+  EXPECT_EQ(read->purpose, Purpose::pre_allocation);
   EXPECT_EQ(read->unix_nanos, 1'790'000'000'000'000'001);
   EXPECT_EQ(to_text(*read), kText);
   const std::string rest = ":" + kDigest + ":" + kSignature;

@@ -1,6 +1,6 @@
-// How a pod asks for cards and how the answer is written, and which cards a node has. A pod speaks
-// one dialect (table.h lists them); the engine knows none. Pure functions from API objects to the
-// engine's model and back. Whatever is absurd is an error that says what to write instead.
+// How a pod requests cards, how the answer is written, and which cards a node has. A pod uses one
+// dialect (table.h lists them); the engine knows none of them. Pure functions that convert API
+// objects to the engine's model and back. Errors say what to write instead.
 #pragma once
 
 #include <cstdint>
@@ -17,78 +17,78 @@
 
 namespace stowage::dialect {
 
-// What a share of compute takes of the card's memory where the pod asks for none.
+// The memory of a share of compute if the pod requests none.
 enum class MemoryWithCore : std::uint8_t {
-  proportional,  // as large a part as of the compute; none where the card's memory is unknown
+  proportional,  // the same fraction as of the compute; none if the card's memory is unknown
   none,
 };
-inline constexpr std::string_view to_word(MemoryWithCore rule) {
+inline constexpr std::string_view to_string(MemoryWithCore rule) {
   return rule == MemoryWithCore::none ? "none" : "proportional";
 }
 
 struct ReadOptions {
-  // 150 percent of a card is one whole card, as older schedulers had it, instead of an error.
+  // 150 percent of a card is one whole card, as in older schedulers, instead of an error.
   bool floor_whole_cards = false;
-  // MiB to one nvidia.com/vgpu-memory. Nodes say so too (their memory factor); a pod that asks for
-  // that resource goes only to those that say the same.
+  // MiB per unit of nvidia.com/vgpu-memory. Nodes state their own unit (memory factor); a pod that
+  // requests this resource goes only to nodes with the same unit.
   std::int32_t vgpu_memory_mib = 1;
-  // Somebody else places the pod: rules beyond the limits (core/model/limits.h) are cut as those of
-  // a pod on a node are, instead of an error.
+  // Another scheduler places the pod: rules beyond the limits (core/model/limits.h) are cut as for
+  // a pod on a node, instead of an error.
   bool placed_by_others = false;
-  // Of our own dialect. The others have rules of their own.
+  // For our own dialect only. The others have their own rules.
   MemoryWithCore memory_with_core = MemoryWithCore::proportional;
 };
 
-// What the containers of a pod ask of cards.
+// The card requests of a pod's containers.
 struct Reading {
   std::string_view dialect;
-  std::vector<core::GpuAsk> asks;  // one for each container; count 0: none
-  // Containers that use the cards of the container that asks, and are charged nothing themselves.
+  std::vector<core::GpuRequest> asks;  // by container; count 0: none
+  // Containers that use the cards of the requesting container and are not charged themselves.
   std::vector<std::size_t> followers;
-  std::string needs;  // what a node must offer; empty: nothing but cards
+  std::string needs;  // what a node must offer; empty: only cards
   core::Naming naming = core::Naming::always;
   core::PolicyWish wish;
 };
 
-// Unset if the pod asks for no card. An error if the pod mixes dialects or asks for what can not
-// be.
+// Unset if the pod requests no cards. An error if the pod mixes dialects or its request is
+// impossible.
 [[nodiscard]] Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& options);
 
-// Does the pod ask for cards at all, in whatever words? Nothing is judged.
+// True if the pod requests cards in any dialect. Nothing is validated.
 [[nodiscard]] bool asks_for_cards(const PodObject& pod);
 
-// The pod as the engine wants it, validated. Resources that mean cards are asks for cards and
-// nothing else. A pod that wants a place is within the limits of core/model/limits.h, or an error;
-// one on a node is cut to them.
+// The pod for the engine, validated. Resources that mean cards become card requests only. A pending
+// pod must be within the limits of core/model/limits.h, otherwise an error; a pod on a node is cut
+// to them.
 [[nodiscard]] Result<core::PodSpec> to_spec(const PodObject& pod, const ReadOptions& options);
 
-// For a pod that is kept after its spec was made: of one that is over the limits, what nobody will
-// ask of it any more goes.
+// Reduces a pod that is stored after its spec was built: removes data beyond the limits that is no
+// longer needed.
 void shed(PodObject& pod);
-// A pod that to_spec() cannot read, but that is on a node: all that can be read of it, validated.
-// Where it asks for cards in several dialects, each of them counts. An amount that cannot be read
-// is more than any node has, and a request for cards that cannot be read is for all of them: such a
-// pod takes its node. The last containers stand for what has no place in the pod's own.
+// For a pod on a node that to_spec() cannot read: all of it that can be read, validated. If it
+// requests cards in several dialects, each of them counts. An unreadable amount counts as more than
+// any node has, and an unreadable card request as a request for all cards, so such a pod takes its
+// whole node. Containers are appended for requests that do not fit into the pod's own containers.
 [[nodiscard]] core::PodSpec readable_part(const PodObject& pod, const ReadOptions& options);
 
 struct NodeReading {
   core::NodeSpec node;
-  // Where several sources describe the cards and disagree, or one can not be read: sentences.
+  // Messages about sources of cards that disagree or cannot be read.
   std::vector<std::string> notes;
-  std::int32_t vgpu_memory_mib = 0;  // to one nvidia.com/vgpu-memory; 0: the node does not say
+  std::int32_t vgpu_memory_mib = 0;  // per unit of nvidia.com/vgpu-memory; 0: unknown
 };
 
-// The node as the engine wants it, validated. The cards come from the most trusted source that is
-// there: our annotation, then the annotation of a dialect's own agent, then counts and labels. All
-// sources speak of the same cards, so they are never added up; the less trusted fill in what the
-// others leave open. Memory 0 means that nobody said how much the cards have: whole cards and
-// shares of compute can be placed there, shares of memory not.
+// The node for the engine, validated. The cards come from the most trusted source: our annotation,
+// then the annotation of a dialect's own agent, then counts and labels. All sources describe the
+// same cards, so they are never added up; less trusted sources only fill in missing data. Memory 0
+// means unknown: such cards take whole-card requests and shares of compute, but no shares of
+// memory.
 [[nodiscard]] Result<NodeReading> to_spec(const NodeObject& node);
 
-// The choice of cards in words that others read: our annotation, and the annotations and labels of
-// the pod's dialect. Empty if the pod has no cards, or was placed by their number alone.
-// Requires: `pod` was read from `object`, the assignment is for it, its cards are the node's.
-struct AnswerAsk {
+// The choice of cards as others read it: our annotation, and the annotations and labels of the
+// pod's dialect. Empty if the pod has no cards or was placed by number. Requires: `pod` was read
+// from `object`, the assignment belongs to it, its cards belong to the node.
+struct AnswerRequest {
   const PodObject& object;
   const core::PodSpec& pod;
   const core::NodeSpec& node;
@@ -97,74 +97,75 @@ struct AnswerAsk {
 };
 struct Answer {
   Annotations annotations;
-  Annotations labels;  // not merged by a Binding: they are patched onto the pod beforehand
+  Annotations labels;  // not merged by a Binding, so they are patched onto the pod before it
 };
-[[nodiscard]] Answer answer(const AnswerAsk& ask);
+[[nodiscard]] Answer answer(const AnswerRequest& ask);
 
-// What the annotations of a BOUND pod say about its cards: ours count before the dialect's own.
-// Unset if they say nothing, or if the node is not known (null). An error if they can not be true:
-// then the cards of the pod are unknown. On a pod that is not bound annotations are wishes of its
-// author and are never read here.
+// The cards of a BOUND pod according to its annotations; ours take precedence over the dialect's.
+// Unset if there are none, or if the node is unknown (null). An error if they cannot be true; the
+// pod's cards are unknown then. Annotations of a pod that is not bound are wishes of its author and
+// are never read here.
 [[nodiscard]] Result<std::optional<core::Assignment>> read_answer(const PodObject& object,
                                                                   const core::PodSpec& pod,
                                                                   const core::NodeSpec* node);
 
-// What read_answer() reads where our own annotation is not there, as it is written.
+// The raw text of the annotations that read_answer() reads if our own annotation is missing.
 struct AnswerText {
-  std::string text;     // empty: nothing
-  bool settled = true;  // false: the agent of the pod's dialect may still give it other cards
+  std::string text;     // empty: none
+  bool settled = true;  // false: the agent of the dialect may still assign other cards
 };
 [[nodiscard]] AnswerText answer_text(const PodObject& object);
 
-// An unbound pod may carry a promise: the node and the cards that were chosen for it when it was
-// filtered, by us or by the scheduler that we replace, in its dialect's annotations. Its scheduler
-// may bind the pod by it as long as it stands there. `broken`: it will not any more, for it has
-// found the pod unschedulable later than that, or the pod is marked as failed. How long it may take
-// is not the author's to say: a stuck-grace-period is not read.
-struct Promise {
+// An unbound pod may have a pre-allocation: the node and cards that were chosen in filter, by us or
+// by the scheduler that we replace, in the annotations of its dialect. Its scheduler may bind the
+// pod by it as long as it is present. `broken`: it will not any more, because it has found the pod
+// unschedulable since, or because the pod is marked as failed. The pod's author cannot set the
+// duration: stuck-grace-period is not read.
+struct PreAllocation {
   std::string node;
   core::Assignment cards;
   std::int64_t made_unix_nanos = 0;
   bool broken = false;
 };
-// The node of a promise, if the pod carries one at all; whether it counts is not asked here.
-[[nodiscard]] std::optional<std::string> promised_node(const PodObject& object);
-// The promise is written in annotations of ours alone (kPreAllocatedNodeAnnotation). Such a promise
-// counts only if it is signed. If kGpusAnnotation is not there, it is of a number of cards.
-[[nodiscard]] bool promised_in_our_words(const PodObject& object);
-// The node that our own text names, if a signature stands beside it: what the signature was made
-// for, whatever the dialect's annotations say. Not verified here.
+// The node of a pre-allocation, if the pod has one, whether or not it is valid.
+[[nodiscard]] std::optional<std::string> pre_allocated_node(const PodObject& object);
+// True if the pre-allocation is written only in our annotations (kPreAllocatedNodeAnnotation). Such
+// a pre-allocation counts only if it is signed. Without kGpusAnnotation, it is for a number of
+// cards.
+[[nodiscard]] bool pre_allocated_in_our_words(const PodObject& object);
+// The node in our own annotation, if there is a signature: the node that was signed, whatever the
+// dialect's annotations say. The signature is not verified here.
 [[nodiscard]] std::optional<std::string> signed_node(const PodObject& object);
-// The signature on the pod, if there is one, was made for a promise, not with the Binding.
-[[nodiscard]] bool promised_by_signature(const PodObject& object);
-// When it was made, in nanoseconds since 1970, as it is written; unset if it is not. Of bound pods
-// too.
-[[nodiscard]] std::optional<std::int64_t> promised_at(const PodObject& object);
-struct PromiseAsk {
+// True if the pod has a signature for a pre-allocation, not for a Binding.
+[[nodiscard]] bool pre_allocated_by_signature(const PodObject& object);
+// When it was made, in nanoseconds since 1970; unset if missing. Also for bound pods.
+[[nodiscard]] std::optional<std::int64_t> pre_allocated_at(const PodObject& object);
+struct PreAllocationRequest {
   const PodObject& object;
   const core::PodSpec& pod;
-  const core::NodeSpec& node;   // the promised one
+  const core::NodeSpec& node;   // the pre-allocated node
   std::int64_t unix_nanos = 0;  // now
-  bool is_signed = false;       // so our own text says its cards and its time, whatever others say
+  bool is_signed =
+      false;  // our own text then gives the cards and the time, whatever other annotations say
 };
-[[nodiscard]] std::optional<Promise> read_promise(const PromiseAsk& ask);
-// What the pod's dialect says means other cards of this node than our own text: the cards have got
-// other indexes since it was written. The node has the cards that our text names (absent_cards.h).
-[[nodiscard]] bool promise_outdated(const PodObject& object, const core::PodSpec& pod,
-                                    const core::NodeSpec& node);
-// Its scheduler has found the pod unschedulable in a later second than this: an attempt that began
-// before has ended without a bind. The API writes whole seconds, so within one nobody can tell.
+[[nodiscard]] std::optional<PreAllocation> read_pre_allocation(const PreAllocationRequest& ask);
+// True if the dialect's annotations refer to other cards of this node than our own text, because
+// the indexes of the cards have changed since. Requires: the node has the cards that our text names
+// (absent_cards.h).
+[[nodiscard]] bool pre_allocation_outdated(const PodObject& object, const core::PodSpec& pod,
+                                           const core::NodeSpec& node);
+// True if its scheduler found the pod unschedulable in a later second than this, so an attempt that
+// began before has ended without a bind. The API has a resolution of one second, so the order
+// within a second is unknown.
 [[nodiscard]] bool refused_since(const PodObject& object, std::int64_t unix_nanos);
-// The annotations of the pod that say which node and cards it was promised, by us and in its
-// dialect.
-[[nodiscard]] std::vector<std::string> promise_annotations(const PodObject& object);
+// The annotations of the pod that hold its pre-allocated node and cards, ours and the dialect's.
+[[nodiscard]] std::vector<std::string> pre_allocation_annotations(const PodObject& object);
 
-// When the cards of this pod were chosen, as our own annotation says: nanoseconds since 1970, in
-// the order in which they were chosen. Unset if it does not say.
+// When the cards of this pod were chosen, according to our own annotation: nanoseconds since 1970,
+// in the order of the decisions. Unset if missing.
 [[nodiscard]] std::optional<std::int64_t> decided_at(const PodObject& object);
 
-// Facts about a pod that decide whether it may be evicted for another one.
-// The gang that the pod belongs to, "namespace/name"; empty if none.
+// The gang of the pod, "namespace/name"; empty if none. Used to decide which pods may be evicted.
 [[nodiscard]] std::string gang_of(const PodObject& object);
 
 // The value of kInventoryAnnotation for these cards.

@@ -1,5 +1,5 @@
-// elasticgpu.io/gpu-core (percent, whole cards from 100) and elasticgpu.io/gpu-memory (MiB); one of
-// its parts spells the domain elasticgpu.com. The answer is read by its agent, by container name.
+// elasticgpu.io/gpu-core (percent, whole cards from 100) and elasticgpu.io/gpu-memory (MiB); some
+// of its components use the domain elasticgpu.com. Its agent reads the answer by container name.
 #include "dialect/amounts.h"
 #include "dialect/named_cards.h"
 #include "dialect/table.h"
@@ -28,18 +28,17 @@ Status read_elastic(const PodObject& pod, const ReadOptions& options, Reading& r
     STOWAGE_TRY(percent, whole_amount(pod, container, names.core));
     STOWAGE_TRY(memory, card_memory_mib(pod, container, names.memory, 1));
     if (percent == 0 && memory == 0) continue;
-    STOWAGE_TRY(ask, percent_ask(pod, container,
-                                 {.core_name = names.core,
-                                  .memory_name = names.memory,
-                                  .percent = percent,
-                                  .memory_mib = memory},
-                                 options));
-    reading.asks[i] = std::move(ask);
+    STOWAGE_TRY_ASSIGN(reading.asks[i], percent_ask(pod, container,
+                                                    {.core_name = names.core,
+                                                     .memory_name = names.memory,
+                                                     .percent = percent,
+                                                     .memory_mib = memory},
+                                                    options));
   }
   return {};
 }
 
-void write_elastic(const AnswerAsk& ask, Answer& out) { write_named_cards(kKeys, ask, out); }
+void write_elastic(const AnswerRequest& ask, Answer& out) { write_named_cards(kKeys, ask, out); }
 
 Result<std::optional<core::Assignment>> read_elastic_answer(const PodObject& object,
                                                             const core::PodSpec& pod,

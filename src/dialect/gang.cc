@@ -1,4 +1,4 @@
-// Pods that are meant to run together, as several systems mark them.
+// Pods that are meant to run together, in the notations of several systems.
 #include <algorithm>
 #include <array>
 
@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 3> kAnnotations{"scheduling.k8s.io/group-
                                                        "gang.scheduling.koordinator.sh/name"};
 constexpr std::string_view kOwner = "PodGroup";
 
-// "training" or "team-a/training"; empty if it names nothing.
+// "training" or "team-a/training"; empty if there is no name.
 std::string key_of(std::string_view text, const std::string& ns) {
   text = trimmed(text);
   const auto slash = text.find('/');
@@ -26,7 +26,7 @@ std::string key_of(std::string_view text, const std::string& ns) {
   std::string key = where.empty() ? ns : std::string(where);
   key += '/';
   key += name;
-  constexpr std::size_t kLongest = 512;  // no object has a longer name
+  constexpr std::size_t kLongest = 512;  // longer than any object name
   return key.size() > kLongest ? std::string() : key;
 }
 
@@ -34,7 +34,7 @@ std::string key_of(std::string_view text, const std::string& ns) {
 
 std::string gang_of(const PodObject& object) {
   for (const std::string_view label : kLabels) {
-    const std::string* text = find(object.around.labels, label);
+    const std::string* text = find(object.constraints.labels, label);
     if (text == nullptr) continue;
     if (auto key = key_of(*text, object.ns); !key.empty()) return key;
   }
@@ -43,8 +43,7 @@ std::string gang_of(const PodObject& object) {
     if (text == nullptr) continue;
     if (auto key = key_of(*text, object.ns); !key.empty()) return key;
   }
-  // The name of the owner is not known here: all such pods of a namespace count as one gang, whose
-  // members are spared together.
+  // The name of the owner is not known here, so all such pods of a namespace count as one gang.
   const auto& owners = object.owner_kinds;
   if (std::find(owners.begin(), owners.end(), kOwner) == owners.end()) return {};
   return object.ns + '/' + std::string(kOwner);

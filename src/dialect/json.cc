@@ -1,10 +1,9 @@
 #include "dialect/json.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "base/number.h"
 
 namespace stowage::dialect {
 namespace {
@@ -82,14 +81,14 @@ class Reader {
 
   bool hex(std::uint32_t& unit) {
     if (text_.size() - at_ < 4) return false;
-    const char* first = text_.data() + at_;
-    const auto parsed = std::from_chars(first, first + 4, unit, 16);
-    if (parsed.ec != std::errc{} || parsed.ptr != first + 4) return false;
+    const auto parsed = base::parse_number<std::uint32_t>(text_.substr(at_, 4), 16);
+    if (!parsed) return false;
+    unit = *parsed;
     at_ += 4;
     return true;
   }
 
-  // After "\u": one UTF-16 unit, or the pair that makes one character.
+  // After "\u": one UTF-16 unit, or a surrogate pair.
   bool unicode(std::string& out) {
     std::uint32_t point = 0;
     if (!hex(point)) return false;
@@ -130,7 +129,7 @@ class Reader {
     return false;
   }
 
-  // The depth is limited, so this does not run far.
+  // The depth is limited, so the recursion is bounded.
   bool members(Json& json, char end, int depth) {
     blanks();
     if (take(end)) return true;
@@ -186,11 +185,7 @@ const Json* Json::find(std::string_view key) const {
 
 std::optional<std::int64_t> Json::integer() const {
   if (kind != Kind::number) return std::nullopt;
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  return value;
+  return base::parse_number<std::int64_t>(text);
 }
 
 Result<Json> parse_json(std::string_view text) {

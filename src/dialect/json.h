@@ -1,6 +1,6 @@
-// A small JSON reader for the values of annotations, which are short and come from anyone: strict,
-// limited in size and depth. The dialects are pure and must not depend on the fast parser of the
-// codec, which reads the objects themselves.
+// A small JSON reader for annotation values, which are short and untrusted: strict, and limited in
+// size and depth. The dialects are pure and must not depend on the fast parser of the codec, which
+// reads the objects themselves.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct Json {
 
   Kind kind = Kind::null;
   bool truth = false;
-  std::string text;               // a string, or a number as it is written
+  std::string text;               // a string, or a number as written
   std::vector<std::string> keys;  // of an object, one for each element
   std::vector<Json> elements;     // of an array or object
 
-  // The field of an object; of a repeated key the last. Null if absent or null.
+  // The field of an object; the last one if a key is repeated. Null if absent or null.
   [[nodiscard]] const Json* find(std::string_view key) const;
-  // The number, if this is a whole one of 64 bits, written as such.
+  // The number, if it is an integer of 64 bits without fraction or exponent.
   [[nodiscard]] std::optional<std::int64_t> integer() const;
 
   friend bool operator==(const Json&, const Json&) = default;

@@ -1,4 +1,5 @@
-// Fields of JSON objects in annotations, checked: errors name the field and what may stand there.
+// Checked access to fields of JSON objects in annotations. Errors name the field and the allowed
+// values.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace stowage::dialect {
 
-// A whole number between the bounds, or `absent` if the field is not there.
+// An integer within the bounds, or `absent` if the field is missing.
 struct Bounds {
   std::int32_t least = 0;
   std::int32_t most = 0;
@@ -20,12 +21,12 @@ struct Bounds {
 [[nodiscard]] Result<std::int32_t> bounded_field(const Json& json, std::string_view key,
                                                  const Bounds& bounds);
 
-// Empty if the field is not there.
+// Empty if the field is missing.
 [[nodiscard]] Result<std::string> string_field(const Json& json, std::string_view key);
 
 struct Flag {
   std::string_view key;
-  bool absent = false;  // what it is if the field is not there
+  bool absent = false;  // the value if the field is missing
 };
 [[nodiscard]] Result<bool> flag_field(const Json& json, const Flag& flag);
 

@@ -15,7 +15,7 @@ TEST(AnnotationJson, ReadsValuesOfAllKinds) {
                                     "a":{} , "d":null} )");
   ASSERT_TRUE(json) << json.error().message;
   EXPECT_EQ(json->kind, Json::Kind::object);
-  EXPECT_EQ(json->find("a")->kind, Json::Kind::object);  // of a repeated key the last
+  EXPECT_EQ(json->find("a")->kind, Json::Kind::object);  // the last one of a repeated key
   EXPECT_EQ(json->find("d"), nullptr);
   EXPECT_EQ(json->find("e"), nullptr);
   EXPECT_EQ(json->find("b")->find("c")->text, "x\n\xC3\xA4\xF0\x9F\x9A\xA2");
@@ -95,7 +95,7 @@ RC_GTEST_PROP(AnnotationJson, AgreesWithTheCheckOnWhatIsJson, ()) {
   const auto text = *rc::gen::container<std::string>(
       rc::gen::elementOf(std::string("{}[]\":,\\nu0123eE+-. trufalsn")));
   const bool good = parse_json(text).has_value();
-  // The check does not look at surrogates.
+  // JsonCheck does not check surrogates.
   if (good) RC_ASSERT(base::JsonCheck::valid(text));
   if (base::JsonCheck::valid(text) && text.find("\\u") == std::string::npos) RC_ASSERT(good);
 }

@@ -15,12 +15,12 @@ std::string container_key(const NamedCards& keys, const std::string& container) 
 
 }  // namespace
 
-void write_named_cards(const NamedCards& keys, const AnswerAsk& ask, Answer& out) {
+void write_named_cards(const NamedCards& keys, const AnswerRequest& ask, Answer& out) {
   out.annotations[std::string(keys.assumed)] = "true";
   out.labels[std::string(keys.assumed)] = "true";
   for (std::size_t i = 0; i < ask.pod.containers.size(); ++i) {
     const std::string key = container_key(keys, ask.pod.containers[i].name);
-    // The API server would refuse the whole binding for one key that is too long.
+    // A key that is too long would make the API server reject the whole binding.
     if (ask.cards.containers[i].empty() || key.size() - key.find('/') - 1 > kMaxKeyName) continue;
     out.annotations[key] = index_list(ask.cards.containers[i], ask.node);
   }
@@ -38,8 +38,7 @@ Result<std::optional<core::Assignment>> read_named_cards(const NamedCards& keys,
     const std::string key = container_key(keys, container.name);
     const std::string* list = find(object.annotations, key);
     if (list == nullptr) return fail(key + " is missing");
-    STOWAGE_TRY(named, cards_by_index(*list, container, node));
-    shares = std::move(named);
+    STOWAGE_TRY_ASSIGN(shares, cards_by_index(*list, container, node));
   }
   return cards;
 }

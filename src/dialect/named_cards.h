@@ -1,4 +1,4 @@
-// Cards written as one annotation for each container, by the container's name: "0,1".
+// Cards in one annotation per container, keyed by container name: "0,1".
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 namespace stowage::dialect {
 
 struct NamedCards {
-  std::string_view assumed;           // the annotation and label that say that the rest is there
-  std::string_view container_prefix;  // of the annotations, before the name of the container
+  std::string_view assumed;           // annotation and label that mark the others as complete
+  std::string_view container_prefix;  // start of the annotation keys, before the container name
 };
 
-void write_named_cards(const NamedCards& keys, const AnswerAsk& ask, Answer& out);
+void write_named_cards(const NamedCards& keys, const AnswerRequest& ask, Answer& out);
 
 [[nodiscard]] Result<std::optional<core::Assignment>> read_named_cards(const NamedCards& keys,
                                                                        const PodObject& object,

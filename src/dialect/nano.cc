@@ -1,5 +1,5 @@
-// nano-gpu/gpu-percent: percent of a card, whole cards from 100; memory is not asked for. The
-// answer is read by its agent, by container name.
+// nano-gpu/gpu-percent: percent of a card, whole cards from 100; no memory requests. Its agent
+// reads the answer by container name.
 #include "dialect/amounts.h"
 #include "dialect/named_cards.h"
 #include "dialect/table.h"
@@ -18,14 +18,14 @@ Status read_nano(const PodObject& pod, const ReadOptions& options, Reading& read
     const ContainerObject& container = pod.containers[i];
     STOWAGE_TRY(percent, whole_amount(pod, container, kPercent));
     if (percent == 0) continue;
-    STOWAGE_TRY(ask,
-                percent_ask(pod, container, {.core_name = kPercent, .percent = percent}, options));
-    reading.asks[i] = std::move(ask);
+    STOWAGE_TRY_ASSIGN(
+        reading.asks[i],
+        percent_ask(pod, container, {.core_name = kPercent, .percent = percent}, options));
   }
   return {};
 }
 
-void write_nano(const AnswerAsk& ask, Answer& out) { write_named_cards(kKeys, ask, out); }
+void write_nano(const AnswerRequest& ask, Answer& out) { write_named_cards(kKeys, ask, out); }
 
 Result<std::optional<core::Assignment>> read_nano_answer(const PodObject& object,
                                                          const core::PodSpec& pod,

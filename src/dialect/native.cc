@@ -1,6 +1,6 @@
 // Our own dialect: stowage.dev/gpu counts cards; stowage.dev/gpu-core (percent) and
-// stowage.dev/gpu-memory (MiB) ask for a share of each of them, of one card if none are counted. A
-// share of compute alone takes as large a part of the memory, unless ReadOptions say otherwise.
+// stowage.dev/gpu-memory (MiB) request a share of each card, or of one card if no number is given.
+// A share of compute alone takes the same fraction of the memory, unless ReadOptions say otherwise.
 #include <fmt/format.h>
 
 #include "dialect/amounts.h"
@@ -14,8 +14,8 @@ constexpr std::string_view kCore = "stowage.dev/gpu-core";
 constexpr std::string_view kMemory = "stowage.dev/gpu-memory";
 constexpr std::string_view kResources[] = {kGpu, kCore, kMemory};
 
-Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& container,
-                                   MemoryWithCore rule) {
+Result<core::GpuRequest> container_ask(const PodObject& pod, const ContainerObject& container,
+                                       MemoryWithCore rule) {
   STOWAGE_TRY(cards, whole_amount(pod, container, kGpu));
   STOWAGE_TRY(percent, whole_amount(pod, container, kCore));
   STOWAGE_TRY(memory, card_memory_mib(pod, container, kMemory, 1));
@@ -27,8 +27,8 @@ Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& 
     return fail(fmt::format("{}: {} is {}, but a card has 100 percent; ask for more cards with {}",
                             owner(pod, container), kCore, percent, kGpu));
   }
-  if (cards == 0 && percent == 0 && memory == 0) return core::GpuAsk{};
-  core::GpuAsk ask{.count = cards == 0 ? 1 : static_cast<std::int32_t>(cards)};
+  if (cards == 0 && percent == 0 && memory == 0) return core::GpuRequest{};
+  core::GpuRequest ask{.count = cards == 0 ? 1 : static_cast<std::int32_t>(cards)};
   if (percent > 0) ask.milli = static_cast<std::int32_t>(percent) * 10;
   if (memory > 0) {
     ask.memory_mib = static_cast<std::int32_t>(memory);
@@ -40,8 +40,8 @@ Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& 
 
 Status read_native(const PodObject& pod, const ReadOptions& options, Reading& reading) {
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-    STOWAGE_TRY(ask, container_ask(pod, pod.containers[i], options.memory_with_core));
-    reading.asks[i] = std::move(ask);
+    STOWAGE_TRY_ASSIGN(reading.asks[i],
+                       container_ask(pod, pod.containers[i], options.memory_with_core));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Nodes: what they offer, and their cards from all sources that speak of them.
+// Nodes: their resources, and their cards from all sources.
 #include <algorithm>
 #include <cstdlib>
 
@@ -45,7 +45,7 @@ std::vector<CardSource> card_sources(const NodeObject& node, Notes& notes) {
   return sources;
 }
 
-// What the less trusted source knows and the other does not; a note where they contradict.
+// Adds data that only the less trusted source has; a note if the two contradict.
 void merge(CardSource& base, const CardSource& other, Notes& notes) {
   if (base.cards.size() != other.cards.size()) {
     notes.push_back(fmt::format("{} says {} cards, {} says {}; the former counts", base.what,
@@ -98,8 +98,8 @@ Result<core::Resources> allocatable(const NodeObject& node) {
   return out;
 }
 
-// The dialects whose pods get their devices here: whose resources are offered, or whose own agent
-// has described the cards.
+// The dialects whose pods get their devices on this node: those whose resources it offers, or whose
+// agent has described the cards.
 std::vector<std::string> offers_of(const NodeObject& node, Notes& notes) {
   const auto& resources = node.allocatable.empty() ? node.capacity : node.allocatable;
   std::vector<std::string> names;
@@ -129,8 +129,7 @@ Result<NodeReading> to_spec(const NodeObject& node) {
   NodeReading reading;
   core::NodeSpec& spec = reading.node;
   spec.name = node.name;
-  STOWAGE_TRY(offers, allocatable(node));
-  spec.allocatable = std::move(offers);
+  STOWAGE_TRY_ASSIGN(spec.allocatable, allocatable(node));
   spec.schedulable = !node.unschedulable;
   spec.labels = node.labels;
   spec.taints = node.taints;

@@ -47,7 +47,7 @@ TEST(NodeToSpec, FillsInEverythingButCards) {
                                                        .ephemeral_bytes = std::int64_t{500} << 30,
                                                        .pods = 110,
                                                        .extended = {{"example.com/fpga", 4}}}));
-  EXPECT_EQ(reading.node.cards.size(), 8U);  // the same cards, counted by two
+  EXPECT_EQ(reading.node.cards.size(), 8U);  // the same cards, counted by two resources
   EXPECT_TRUE(reading.notes.empty()) << reading.notes.front();
 }
 
@@ -60,10 +60,10 @@ TEST(Inventory, CountsCardsByTheResourcesOfEachDialect) {
       {{{"nvidia.com/gpu", "0"}}, {}},
       {{{"stowage.dev/gpu", "2"}, {"stowage.dev/gpu-memory", "32320"}}, equal(2, 16160)},
       {{{"stowage.dev/gpu-core", "200"}, {"stowage.dev/gpu-memory", "100"}}, equal(2, 50)},
-      // Vector A.1: 8 units of 256 MiB on two cards.
+      // As in gpu-admission: 8 units of 256 MiB on two cards.
       {{{"tencent.com/vcuda-core", "200"}, {"tencent.com/vcuda-memory", "8"}}, equal(2, 1024)},
       {{{"nvidia.com/vcuda-core", "200"}, {"nvidia.com/vcuda-memory", "8"}}, equal(2, 4)},
-      // Vector D.2.
+      // As in elastic-gpu-scheduler.
       {{{"elasticgpu.io/gpu-core", "400"}, {"elasticgpu.io/gpu-memory", "48"}}, equal(4, 12)},
       {{{"elasticgpu.io/gpu-core", "100"}, {"elasticgpu.io/gpu-memory", "15109"}}, equal(1, 15109)},
       {{{"elasticgpu.io/gpu-core", "250"}, {"elasticgpu.io/gpu-memory", "10"}}, equal(2, 5)},
@@ -97,13 +97,13 @@ TEST(Inventory, FillsInFromLessTrustedSourcesWhatTheOthersLeaveOpen) {
                       {"tencent.com/vcuda-memory", "118"}});
   object.labels = {{"nvidia.com/gpu.product", "Tesla-T4"}};
   EXPECT_EQ(reading_of(object).node.cards, equal(2, 15104, "Tesla-T4"));
-  // What is rounded down to the unit of one source is no contradiction.
+  // A difference due to rounding to the unit of one source is no contradiction.
   object.labels["nvidia.com/gpu.memory"] = "15109";
   EXPECT_EQ(reading_of(object).node.cards, equal(2, 15109, "Tesla-T4"));
   EXPECT_TRUE(reading_of(object).notes.empty());
 }
 
-TEST(Inventory, OursCountsBeforeAllOthersAndContradictionsAreTold) {
+TEST(Inventory, OursTakesPrecedenceAndContradictionsAreNoted) {
   auto object = node({{"nvidia.com/gpu", "3"},
                       {"tencent.com/vcuda-core", "200"},
                       {"tencent.com/vcuda-memory", "8"}});
@@ -174,7 +174,7 @@ TEST(Inventory, OursMaySayThatThereAreNoCards) {
   EXPECT_EQ(reading_of(object).notes.size(), 1U);
 }
 
-// The number of chunks is the memory of a card in GiB, rounded (vector F.1).
+// The number of chunks is the memory of a card in GiB, rounded.
 TEST(Inventory, ReadsTheCardsOfAnAlnairAgentUnderBothSpellings) {
   for (const char* key :
        {"ai.centaurus.io/vitual-gpu-count", "ai.centaurus.io/virtual-gpu-count"}) {
@@ -189,7 +189,7 @@ TEST(Inventory, ReadsTheCardsOfAnAlnairAgentUnderBothSpellings) {
   }
 }
 
-// Vector F.1: the agent rounds to whole GiB; what it lost is no contradiction to those who know.
+// The agent rounds to whole GiB; that difference is no contradiction to more exact sources.
 TEST(Inventory, OfAnAlnairAgentIsRoundedToWholeGib) {
   const struct {
     std::int32_t mib;

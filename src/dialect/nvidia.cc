@@ -1,9 +1,9 @@
-// Whole cards by nvidia.com/gpu, of the model that an annotation names. The device plugin takes
-// whatever card is free, so where cards are in use that nobody has named, numbers will do.
-#include <charconv>
+// Whole cards by nvidia.com/gpu, of the model in an annotation. The device plugin picks any free
+// card, so a node with unnamed cards in use is judged by number.
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "dialect/amounts.h"
 #include "dialect/table.h"
 
@@ -13,12 +13,12 @@ namespace {
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 constexpr std::string_view kResources[] = {kGpu};
 constexpr std::string_view kModels[] = {"nvidia.com/gpu.model", "nvidia-gpu-scheduler/gpu.model"};
-// Labels that the vendor's feature discovery puts on nodes.
+// Node labels of the vendor's feature discovery.
 constexpr std::string_view kProductLabel = "nvidia.com/gpu.product";
 constexpr std::string_view kMemoryLabel = "nvidia.com/gpu.memory";
 constexpr std::string_view kReplicasLabel = "nvidia.com/gpu.replicas";
 
-// The model that the pod names, under either key; compared by its whole name.
+// The model that the pod names, under either key; compared by its full name.
 Result<std::vector<std::string>> wanted_model(const PodObject& pod) {
   std::string_view model;
   for (const std::string_view key : kModels) {
@@ -50,7 +50,7 @@ Status read_nvidia(const PodObject& pod, const ReadOptions& /*options*/, Reading
 
 Status wish_nvidia(const PodObject& pod, Reading& reading) {
   STOWAGE_TRY(models, wanted_model(pod));
-  for (core::GpuAsk& ask : reading.asks) {
+  for (core::GpuRequest& ask : reading.asks) {
     if (ask.count > 0) ask.filter.models_any = models;
   }
   return {};
@@ -59,10 +59,8 @@ Status wish_nvidia(const PodObject& pod, Reading& reading) {
 std::int64_t number_label(const NodeObject& node, std::string_view label, Notes& notes) {
   const std::string* text = find(node.labels, label);
   if (text == nullptr) return 0;
-  std::int64_t number = 0;
-  const char* end = text->data() + text->size();
-  const auto parsed = std::from_chars(text->data(), end, number);
-  if (parsed.ec == std::errc{} && parsed.ptr == end && number >= 0) return number;
+  const auto number = base::parse_number<std::int64_t>(*text);
+  if (number && *number >= 0) return *number;
   notes.push_back(fmt::format("label {} is \"{}\", not a number; it is ignored", label, *text));
   return 0;
 }

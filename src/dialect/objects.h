@@ -1,18 +1,16 @@
-// The parts of Kubernetes objects that scheduling looks at, as plain data in the words of the API.
-// Made by src/codec from JSON, read by the dialects and the doors. Nothing here has been judged:
-// amounts may be absurd, annotations forged.
+// The parts of Kubernetes objects that scheduling uses, as plain data in the terms of the API.
+// src/codec creates them from JSON; the dialects and the servers read them. Nothing here is
+// validated: amounts may be absurd, annotations forged.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/quantity.h"
-#include "core/model/around.h"
+#include "core/model/pod_constraints.h"
 #include "core/model/rules.h"
 
 namespace stowage::dialect {
@@ -25,13 +23,13 @@ struct ContainerObject {
   std::string name;
   bool init = false;
   bool sidecar = false;  // an init container with restartPolicy Always
-  Quantities requests;   // as the API server has defaulted them
+  Quantities requests;   // as defaulted by the API server
   Quantities limits;
-  // Of a pod on a node: what the kubelet has given to the container already, which may be more than
-  // it asks for while it is being resized.
+  // For a pod on a node: what the kubelet has allocated to the container. It may exceed the
+  // requests during a resize.
   Quantities given;
-  // The kubelet will never give what is asked for now (a resize that is infeasible): what it has
-  // given is all that counts, except for cards, which are not resized.
+  // The requested resize is infeasible, so only the allocated amounts count. Cards are an
+  // exception, because they are not resized.
   bool only_given = false;
   friend bool operator==(const ContainerObject&, const ContainerObject&) = default;
 };
@@ -52,19 +50,19 @@ struct PodObject {
   std::string started;    // status.startTime, as written; empty: not yet
   std::string nominated;  // status.nominatedNodeName
   std::int32_t priority = 0;
-  bool has_priority = false;    // spec.priority is there
+  bool has_priority = false;    // spec.priority is set
   bool never_preempts = false;  // preemptionPolicy: Never
   std::vector<std::string> gates;
   core::NodeRules rules;
-  core::Around around;                      // its labels, and what it demands besides the node
+  core::PodConstraints constraints;         // its labels, and its demands besides the node
   std::vector<ContainerObject> containers;  // init containers first, in their order
-  Quantities pod_requests;                  // spec.resources.requests: of the pod as a whole
+  Quantities pod_requests;                  // spec.resources.requests: pod-level requests
   Quantities overhead;
-  // Things the pod uses that are hard rules of scheduling and that no field above expresses, in
-  // words for a person, e.g. "resource claims". Never placed by guess.
+  // Hard scheduling rules of the pod that no field above represents, in words, e.g. "resource
+  // claims". Such a pod is not placed.
   std::vector<std::string> unsupported;
-  // Its rules are over a limit (core/model/limits.h): the sentence that says so. They are cut, as
-  // core::cut_rules() does it.
+  // If its rules exceed a limit (core/model/limits.h), the message about it. The rules are cut as
+  // in core::cut_rules().
   std::string over_limit;
   // The PodScheduled condition, if it is False.
   std::string unscheduled_reason;

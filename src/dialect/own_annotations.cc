@@ -26,8 +26,8 @@ constexpr OwnAnnotation kTable[] = {
 };
 
 constexpr std::string_view kDomain = "stowage.dev/";
-constexpr std::size_t kShown = 3;       // of unknown keys
-constexpr std::size_t kKeyShown = 100;  // letters of one
+constexpr std::size_t kShown = 3;       // unknown keys in a message
+constexpr std::size_t kKeyShown = 100;  // characters of one key
 
 std::string about_unknown(std::string_view key) {
   std::vector<std::string> known;

@@ -1,5 +1,5 @@
-// Every annotation under our own name, and who writes it. deploy/admission.yaml forbids others to;
-// a test holds the two together. Whoever adds an annotation adds a row.
+// Every annotation in our own domain, and its writer. deploy/admission.yaml forbids other writers,
+// and a test compares both. Add a row for every new annotation.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace stowage::dialect {
 // Our own annotations; docs/contract.md describes their values.
 inline constexpr std::string_view kGpusAnnotation = "stowage.dev/gpus";
 inline constexpr std::string_view kSignatureAnnotation = "stowage.dev/signature";
-// The node that an unbound pod is held on where no cards are named: written before the extender
-// answers, so that the next leader knows of the hold.
+// The node on which an unbound pod is held without named cards. Written before the extender
+// answers, so that the next leader can restore the hold.
 inline constexpr std::string_view kPreAllocatedNodeAnnotation = "stowage.dev/pre-allocated-node";
 inline constexpr std::string_view kRetryAnnotation = "stowage.dev/retry-since";
 inline constexpr std::string_view kInventoryAnnotation = "stowage.dev/gpu-inventory";
 
 enum class Writer : std::uint8_t {
-  scheduler,  // we alone, on pods
-  agent,      // the node itself, on its own Node object
-  author,     // whoever makes the pod: wishes
+  scheduler,  // only we, on pods
+  agent,      // the node, on its own Node object
+  author,     // the author of the pod: wishes
 };
 
 struct OwnAnnotation {
@@ -33,8 +33,8 @@ struct OwnAnnotation {
 };
 [[nodiscard]] std::span<const OwnAnnotation> own_annotations();
 
-// The annotations of the pod under our name that mean nothing, in a sentence with what may have
-// been meant; empty if there is none.
+// A message about unknown annotations of the pod in our domain, with suggestions; empty if there
+// are none.
 [[nodiscard]] std::string unknown_keys(const PodObject& pod);
 
 // The annotations of the pod that only the scheduler writes.

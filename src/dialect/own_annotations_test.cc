@@ -19,7 +19,7 @@ TEST(OwnAnnotations, OfAPodOnlyThoseOfTheSchedulerAreFound) {
                                 "stowage.dev/pre-allocated-node", "stowage.dev/retry-since"}));
 }
 
-TEST(OwnAnnotations, ThoseThatNobodyKnowsAreTold) {
+TEST(OwnAnnotations, UnknownOnesAreReported) {
   PodObject pod;
   for (const auto& row : own_annotations()) pod.annotations[std::string(row.key)] = "x";
   pod.annotations["other.dev/gpu-modle"] = "x";
@@ -33,8 +33,8 @@ TEST(OwnAnnotations, ThoseThatNobodyKnowsAreTold) {
   EXPECT_LT(unknown_keys(pod).size(), 500U) << "an author may write thousands";
 }
 
-// Run in the root of the repository. The policy that ships forbids what the table forbids, and
-// nothing that authors write.
+// Runs in the root of the repository. The shipped policy forbids what the table forbids, and
+// nothing that authors may write.
 TEST(OwnAnnotations, TheAdmissionPolicyNamesTheSameOnes) {
   std::ifstream file("deploy/admission.yaml");
   std::stringstream text;

@@ -1,4 +1,4 @@
-// Pods: which dialect they speak, and what they ask for altogether.
+// Pods: their dialect, and all their requests.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ Status add_amount(const std::string& who, const std::string& resource,
   return {};
 }
 
-// Cards are asked for in asks; a resource that means cards is not counted a second time.
+// Resources that mean cards are skipped here, because they become card requests.
 Status add_all(const std::string& who, const Quantities& quantities, core::Resources& out) {
   for (const auto& [resource, quantity] : quantities) {
     if (means_cards(resource)) continue;
@@ -46,7 +46,7 @@ Status add_all(const std::string& who, const Quantities& quantities, core::Resou
   return {};
 }
 
-// Of the pod as a whole: CPU, memory and huge pages, nothing else.
+// Pod-level requests: only CPU, memory and huge pages.
 Status add_pod_requests(const PodObject& pod, core::PodSpec& spec) {
   const std::string who = fmt::format("pod {}", spec.name);
   for (const auto& [resource, quantity] : pod.pod_requests) {
@@ -65,7 +65,7 @@ Status add_pod_requests(const PodObject& pod, core::PodSpec& spec) {
   return {};
 }
 
-// What decides who gives way to whom.
+// Fields that matter for preemption.
 void put_standing(const PodObject& pod, core::PodSpec& spec) {
   spec.never_preempts = pod.never_preempts;
   spec.leaving = pod.deleting;
@@ -80,8 +80,8 @@ core::Phase phase_of(const ContainerObject& container) {
   return container.sidecar ? core::Phase::sidecar : core::Phase::init;
 }
 
-// What the pod wants of its cards besides amounts. A pod that has its node is not refused for what
-// it once wanted in vain.
+// The pod's wishes about its cards besides amounts. A pod on a node is not refused for an invalid
+// wish.
 Status read_wishes(const PodObject& pod, const Dialect& dialect, Reading& reading) {
   if (pod.annotations.empty()) return {};
   Reading wished = reading;
@@ -91,7 +91,7 @@ Status read_wishes(const PodObject& pod, const Dialect& dialect, Reading& readin
   return pod.node.empty() ? good : Status();
 }
 
-// All words are named: who removes one of three would be told of the next one.
+// Names all resources, so that a user who removes one of three does not get a second error.
 tl::unexpected<Error> mixed(const PodObject& pod, const std::vector<std::string>& resources) {
   std::string text;
   for (std::size_t i = 0; i < resources.size(); ++i) {
@@ -104,7 +104,7 @@ tl::unexpected<Error> mixed(const PodObject& pod, const std::vector<std::string>
                           pod.name, ways, text));
 }
 
-// A resource under our own name that does not exist: no node will ever offer it.
+// An unknown resource in our own domain: no node will ever offer it.
 Status check_own_names(const PodObject& pod) {
   constexpr std::string_view kDomain = "stowage.dev/";
   const Dialect own = native();
@@ -124,17 +124,17 @@ Status check_own_names(const PodObject& pod) {
   return {};
 }
 
-// Cards are given to containers one by one, so this is checked whoever places the pod.
+// Cards are assigned per container, so this applies to pods of all schedulers.
 Status check_containers(const PodObject& pod) {
   if (pod.containers.size() <= core::kMaxContainers || !pod.node.empty()) return {};
   return fail(fmt::format("pod {}/{} has more than {} containers; split the pod", pod.ns, pod.name,
                           core::kMaxContainers));
 }
 
-// Before anything is made of what the pod brings along.
+// Checked before anything is built from the pod.
 Status check_limits(const PodObject& pod) {
   const std::string name = fmt::format("{}/{}", pod.ns, pod.name);
-  // CPU, memory and ephemeral storage count here too, and so do cards: that is near enough.
+  // Approximate: CPU, memory, ephemeral storage and cards count here too.
   std::size_t names = std::max(pod.overhead.size(), pod.pod_requests.size());
   for (const ContainerObject& container : pod.containers) {
     names = std::max({names, container.requests.size(), container.limits.size()});
@@ -148,7 +148,7 @@ Status check_limits(const PodObject& pod) {
                             kMaxAnnotations));
   }
   if (!pod.over_limit.empty()) return fail(pod.over_limit);
-  return core::within_limits(name, pod.rules, pod.around);
+  return core::within_limits(name, pod.rules, pod.constraints);
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ Result<std::optional<Reading>> read(const PodObject& pod, const ReadOptions& opt
   if (by.size() > 1) return mixed(pod, by);
   if (dialect == nullptr) return std::nullopt;
   Reading reading{.dialect = dialect->name};
-  // Our own resources are served wherever there are cards; others need their device plugin.
+  // Our own resources are available on every node with cards; others need their device plugin.
   if (dialect->name != native().name) reading.needs = dialect->name;
   reading.asks.resize(pod.containers.size());
   STOWAGE_TRY_VOID(dialect->read(pod, options, reading));
@@ -202,7 +202,7 @@ Result<core::PodSpec> assemble(const PodObject& pod, std::optional<Reading> read
                      .name = fmt::format("{}/{}", pod.ns, pod.name),
                      .priority = pod.priority,
                      .rules = pod.rules,
-                     .around = pod.around};
+                     .constraints = pod.constraints};
   put_standing(pod, spec);
   if (reading) {
     spec.needs = std::move(reading->needs);

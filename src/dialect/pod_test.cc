@@ -6,7 +6,7 @@
 namespace stowage::dialect {
 namespace {
 
-using core::GpuAsk;
+using core::GpuRequest;
 using testing::container;
 using testing::pod;
 
@@ -15,8 +15,8 @@ std::string error_of(const PodObject& object, const ReadOptions& options = {}) {
   return spec ? "no error" : spec.error().message;
 }
 
-// The asks of the containers; fails the test if there are none.
-std::vector<GpuAsk> asks_of(const PodObject& object, const ReadOptions& options = {}) {
+// The card requests of the containers; fails the test if there are none.
+std::vector<GpuRequest> asks_of(const PodObject& object, const ReadOptions& options = {}) {
   const auto reading = read(object, options);
   EXPECT_TRUE(reading) << reading.error().message;
   if (!reading || !*reading) return {};
@@ -26,7 +26,7 @@ std::vector<GpuAsk> asks_of(const PodObject& object, const ReadOptions& options 
 TEST(Native, ReadsCardsAndShares) {
   const struct {
     testing::Amounts amounts;
-    GpuAsk ask;
+    GpuRequest ask;
   } rows[] = {
       {{{"stowage.dev/gpu", "2"}}, {.count = 2}},
       {{{"stowage.dev/gpu-core", "50"}},
@@ -42,19 +42,19 @@ TEST(Native, ReadsCardsAndShares) {
        {.count = 1, .milli = 10, .memory_mib = core::kMemoryWithCore}},
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(asks_of(pod({container("main", row.amounts)})), std::vector<GpuAsk>{row.ask});
+    EXPECT_EQ(asks_of(pod({container("main", row.amounts)})), std::vector<GpuRequest>{row.ask});
   }
 }
 
 TEST(Native, AShareOfComputeTakesNoMemoryWhereTheProfileSaysSo) {
   const ReadOptions none{.memory_with_core = MemoryWithCore::none};
   EXPECT_EQ(asks_of(pod({container("main", {{"stowage.dev/gpu-core", "50"}})}), none),
-            (std::vector<GpuAsk>{{.count = 1, .milli = 500}}));
+            (std::vector<GpuRequest>{{.count = 1, .milli = 500}}));
 }
 
 TEST(Nvidia, ReadsCardsAndTheirModel) {
   auto object = pod({container("main", {{"nvidia.com/gpu", "2"}}), container("side", {})});
-  EXPECT_EQ(asks_of(object), (std::vector<GpuAsk>{{.count = 2}, {}}));
+  EXPECT_EQ(asks_of(object), (std::vector<GpuRequest>{{.count = 2}, {}}));
   object.annotations["nvidia.com/gpu.model"] = " tesla t4 ";
   EXPECT_EQ(asks_of(object)[0].filter, (core::CardFilter{.models_any = {"tesla t4", "tesla-t4"}}));
   EXPECT_TRUE(core::accepts_model(asks_of(object)[0].filter, "Tesla T4"));
@@ -75,7 +75,7 @@ TEST(Nvidia, KnowsAnOlderAndANewerKeyOfTheModel) {
       error_of(object),
       "pod ml/train: annotations nvidia.com/gpu.model and nvidia-gpu-scheduler/gpu.model name "
       "two models; keep one of them");
-  object.node = "n1";  // it has its cards, whatever it wanted
+  object.node = "n1";  // it already has its cards
   EXPECT_EQ(error_of(object), "no error");
 }
 
@@ -92,16 +92,16 @@ TEST(Nvidia, IsPlacedByNumberWhereCardsAreNotKnown) {
   }
 }
 
-// Vectors A.1, A.2, A.5, A.6.
+// As in gpu-admission.
 TEST(Vcuda, ReadsSharesAndWholeCards) {
   const struct {
     const char* core;
     const char* memory;
-    GpuAsk ask;
+    GpuRequest ask;
   } rows[] = {
       {"10", "1", {.count = 1, .milli = 100, .memory_mib = 256}},
       {"80", "3", {.count = 1, .milli = 800, .memory_mib = 768}},
-      {"100", "3", {.count = 1}},  // the memory of a whole card is all of it
+      {"100", "3", {.count = 1}},  // a whole card has all its memory
       {"200", "10", {.count = 2}},
       {"300", "0", {.count = 3}},
       {"0", "0", {}},
@@ -124,7 +124,7 @@ TEST(Vcuda, RefusesAShareWithoutMemoryAndSaysWhatToWrite) {
       "pod ml/train container \"a\" asks for 60 of tencent.com/vcuda-core but for no "
       "tencent.com/vcuda-memory; write how many times 256 MiB it needs, or ask for 100, a whole "
       "card";
-  // Their sum would be a whole card, but it is not one.
+  // Their sum would be a whole card, but each is a share.
   const auto both = pod({container("a", {{"tencent.com/vcuda-core", "60"}}),
                          container("b", {{"tencent.com/vcuda-core", "60"}})});
   EXPECT_EQ(error_of(both), words);
@@ -133,12 +133,12 @@ TEST(Vcuda, RefusesAShareWithoutMemoryAndSaysWhatToWrite) {
             "tencent.com/vcuda-core; write 1 to 99 for a share of a card");
 }
 
-TEST(Vcuda, RefusesPartsBeyondWholeCardsUnlessToldToFloorThem) {
+TEST(Vcuda, RefusesPartsBeyondWholeCardsUnlessFlooringIsSet) {
   const auto object = pod({container("c", {{"tencent.com/vcuda-core", "150"}})});
   EXPECT_EQ(error_of(object),
             "pod ml/train container \"c\" asks for 150 of tencent.com/vcuda-core; write 100 or 200 "
             "for whole cards, or less than 100 for a share of one");
-  EXPECT_EQ(asks_of(object, {.floor_whole_cards = true}), std::vector<GpuAsk>{{.count = 1}});
+  EXPECT_EQ(asks_of(object, {.floor_whole_cards = true}), std::vector<GpuRequest>{{.count = 1}});
 }
 
 TEST(Vcuda, HasASpellingWithMemoryInMibAndAChoiceOfModels) {
@@ -154,12 +154,12 @@ TEST(Vcuda, HasASpellingWithMemoryInMibAndAChoiceOfModels) {
   EXPECT_FALSE(core::accepts_model(ask.filter, "NVIDIA H100"));
 }
 
-// Vector D.1.
+// As in elastic-gpu-scheduler.
 TEST(Elastic, ReadsSharesAndWholeCards) {
   const struct {
     const char* core;
     const char* memory;
-    GpuAsk ask;
+    GpuRequest ask;
   } rows[] = {
       {"0", "256", {.count = 1, .memory_mib = 256}},
       {"0", "4", {.count = 1, .memory_mib = 4}},
@@ -173,17 +173,17 @@ TEST(Elastic, ReadsSharesAndWholeCards) {
     for (const std::string domain : {"elasticgpu.io", "elasticgpu.com"}) {
       const auto object = pod({container("c", {{(domain + "/gpu-core").c_str(), row.core},
                                                {(domain + "/gpu-memory").c_str(), row.memory}})});
-      EXPECT_EQ(asks_of(object, {.floor_whole_cards = true}), std::vector<GpuAsk>{row.ask});
+      EXPECT_EQ(asks_of(object, {.floor_whole_cards = true}), std::vector<GpuRequest>{row.ask});
     }
   }
-  // A container that asks for nothing gets nothing.
+  // A container without a request gets nothing.
   const auto two =
       pod({container("side", {}), container("c", {{"elasticgpu.io/gpu-memory", "6"}})});
-  EXPECT_EQ(asks_of(two), (std::vector<GpuAsk>{{}, {.count = 1, .memory_mib = 6}}));
+  EXPECT_EQ(asks_of(two), (std::vector<GpuRequest>{{}, {.count = 1, .memory_mib = 6}}));
   EXPECT_NE(error_of(pod({container("c", {{"elasticgpu.io/gpu-core", "150"}})})), "no error");
 }
 
-// Vectors C.3 and C.5.
+// As in nano-gpu.
 TEST(Nano, ReadsPercentOfACard) {
   const auto object = pod({container("a", {{"nano-gpu/gpu-percent", "0"}}),
                            container("b", {{"nano-gpu/gpu-percent", "40"}}), container("c", {}),
@@ -192,18 +192,18 @@ TEST(Nano, ReadsPercentOfACard) {
   const auto reading = read(object, {});
   ASSERT_TRUE(reading && *reading);
   EXPECT_EQ((*reading)->dialect, "nano");
-  EXPECT_EQ((*reading)->asks,
-            (std::vector<GpuAsk>{{}, {.count = 1, .milli = 400}, {}, {.count = 1}, {.count = 3}}));
+  EXPECT_EQ((*reading)->asks, (std::vector<GpuRequest>{
+                                  {}, {.count = 1, .milli = 400}, {}, {.count = 1}, {.count = 3}}));
   EXPECT_FALSE(read(pod({container("a", {{"nano-gpu/gpu-percent", "0"}})}), {})->has_value());
   const auto part = pod({container("c", {{"nano-gpu/gpu-percent", "150"}})});
   EXPECT_EQ(
       error_of(part),
       "pod ml/train container \"c\" asks for 150 of nano-gpu/gpu-percent; write 100 or 200 for "
       "whole cards, or less than 100 for a share of one");
-  EXPECT_EQ(asks_of(part, {.floor_whole_cards = true}), std::vector<GpuAsk>{{.count = 1}});
+  EXPECT_EQ(asks_of(part, {.floor_whole_cards = true}), std::vector<GpuRequest>{{.count = 1}});
 }
 
-// Vectors F.1, F.2: the whole pod on one card.
+// As in Alnair: the whole pod is on one card.
 TEST(Alnair, PutsTheSumOnOneContainerAndTheOthersFollow) {
   const auto object =
       pod({container("side", {}), container("a", {{"alnair/vgpu-memory", "8"}}),
@@ -212,7 +212,7 @@ TEST(Alnair, PutsTheSumOnOneContainerAndTheOthersFollow) {
   ASSERT_TRUE(reading && *reading);
   EXPECT_EQ((*reading)->dialect, "alnair");
   EXPECT_EQ((*reading)->asks,
-            (std::vector<GpuAsk>{{}, {.count = 1, .milli = 300, .memory_mib = 16384}, {}}));
+            (std::vector<GpuRequest>{{}, {.count = 1, .milli = 300, .memory_mib = 16384}, {}}));
   EXPECT_EQ((*reading)->followers, std::vector<std::size_t>{2});
 }
 
@@ -223,7 +223,7 @@ TEST(Alnair, CountsInitContainersAtTheLargestMoment) {
   sidecar.init = true;
   sidecar.sidecar = true;
   const auto app = container("app", {{"alnair/vgpu-memory", "4"}});
-  // The sidecar runs beside the app; the init container ran before it was started.
+  // The sidecar runs together with the app; the init container ended before the sidecar started.
   EXPECT_EQ(asks_of(pod({init, sidecar, app}))[2].memory_mib, 10 * 1024);
   EXPECT_EQ(asks_of(pod({sidecar, init, app}))[2].memory_mib, 11 * 1024);
   EXPECT_EQ(asks_of(pod({sidecar, app}))[1].memory_mib, 5 * 1024);
@@ -315,7 +315,7 @@ TEST(Dialects, RefuseAPodThatMixesThem) {
                                           {"tencent.com/vcuda-core", "100"}})})),
             "pod ml/train asks for cards in 3 ways, with stowage.dev/gpu, with nvidia.com/gpu and "
             "with tencent.com/vcuda-core; keep one of them");
-  // An amount of zero is nothing.
+  // An amount of zero is no request.
   EXPECT_EQ(
       error_of(pod({container("a", {{"nvidia.com/gpu", "1"}, {"tencent.com/vcuda-core", "0"}})})),
       "no error");
@@ -406,7 +406,7 @@ TEST(PodToSpec, TakesTheRequestsOfThePodAsAWhole) {
   EXPECT_EQ(error_of(object), "pod ml/train: cpu is -1; write zero or more");
 }
 
-TEST(PodToSpec, SaysWhoGivesWayToWhom) {
+TEST(PodToSpec, SetsTheFieldsForPreemption) {
   auto object = pod({container("c", {})});
   object.created = "1970-01-01T00:00:05Z";
   const auto plain = to_spec(object, {});
@@ -418,14 +418,14 @@ TEST(PodToSpec, SaysWhoGivesWayToWhom) {
   object.deleting = true;
   object.nominated = "n3";
   object.annotations["kubernetes.io/config.mirror"] = "x";
-  object.around.labels = {{"app", "web"}};
-  object.around.ports = {{.protocol = "TCP", .port = 80}};
+  object.constraints.labels = {{"app", "web"}};
+  object.constraints.ports = {{.protocol = "TCP", .port = 80}};
   const auto spec = to_spec(object, {});
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_TRUE(spec->never_preempts && spec->leaving && spec->stays);
   EXPECT_EQ(spec->since, 7 * std::int64_t{1'000'000'000});
   EXPECT_EQ(spec->nominated, "n3");
-  EXPECT_EQ(spec->around, object.around);
+  EXPECT_EQ(spec->constraints, object.constraints);
 }
 
 TEST(PodToSpec, RefusesAbsurdAmountsAndNamesThem) {

@@ -1,4 +1,4 @@
-// Pods that are on a node and make no sense: what of them counts all the same.
+// Pods on a node that are not valid as a whole: the parts of them that still count.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -12,7 +12,7 @@
 namespace stowage::dialect {
 namespace {
 
-// More than any node has, and so little that sums over the pods of a node fit.
+// More than any node has, and small enough that sums over the pods of a node fit.
 constexpr std::int64_t kTooMuch = std::int64_t{1} << 48U;
 
 using Keep = std::function<bool(const std::string& resource)>;
@@ -59,14 +59,14 @@ core::ContainerSpec all_cards() {
           .gpu = {.count = static_cast<std::int32_t>(core::kMaxCardsPerNode)}};
 }
 
-// What the pod asks for in each of its dialects, as containers that ask for nothing else.
+// The card requests of the pod in each of its dialects, as containers without other requests.
 std::vector<core::ContainerSpec> cards_of(const PodObject& pod, ReadOptions options) {
   options.floor_whole_cards = true;
   std::vector<core::ContainerSpec> containers;
   for (const Dialect& dialect : dialects()) {
     if (spoken(pod, dialect) == nullptr) continue;
     PodObject part = pod;
-    part.annotations.clear();  // what it wishes of its cards is of no matter any more
+    part.annotations.clear();  // wishes no longer matter
     keep_only(part, [&](const std::string& resource) {
       return std::find(dialect.resources.begin(), dialect.resources.end(), resource) !=
              dialect.resources.end();
@@ -86,7 +86,7 @@ std::vector<core::ContainerSpec> cards_of(const PodObject& pod, ReadOptions opti
   return containers;
 }
 
-// The pod without its cards, and without amounts that cannot be read.
+// The pod without its cards and without unreadable amounts.
 core::PodSpec without_cards(const PodObject& pod) {
   PodObject rest = pod;
   rest.annotations.clear();
@@ -108,7 +108,7 @@ core::PodSpec without_cards(const PodObject& pod) {
   return *std::move(spec);
 }
 
-// As one container: its parts are too many, or too large.
+// Merges all containers into one, if there are too many or they are too large.
 void put_together(core::PodSpec& spec) {
   core::ContainerSpec all{.name = "all", .resources = core::effective_resources(spec)};
   core::Resources& sum = all.resources;

@@ -10,11 +10,11 @@ namespace {
 using testing::container;
 using testing::pod;
 
-// "cards x milli/MiB" of each container that asks for cards.
+// "cards x milli/MiB" of each container with cards.
 std::string asks_of(const core::PodSpec& spec) {
   std::string text;
   for (const auto& container : spec.containers) {
-    const core::GpuAsk& gpu = container.gpu;
+    const core::GpuRequest& gpu = container.gpu;
     if (gpu.count == 0) continue;
     text += text.empty() ? "" : " ";
     text += std::to_string(gpu.count);

@@ -6,7 +6,7 @@
 namespace stowage::dialect {
 
 std::span<const Dialect> dialects() {
-  // In the order in which their annotations and counts of cards are trusted.
+  // The most trusted annotations and card counts first.
   static const std::array kDialects = {native(), nvidia(),  vgpu(),        vcuda(), vcuda_nvidia(),
                                        alnair(), elastic(), elastic_com(), nano()};
   return kDialects;

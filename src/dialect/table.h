@@ -16,50 +16,51 @@ struct CardSource {
   std::string what;  // for notes, e.g. "nvidia.com/gpu"
   std::vector<core::Card> cards;
   core::LinkMatrix links;
-  std::int32_t memory_unit_mib = 1;  // memory is known to within this much
+  std::int32_t memory_unit_mib = 1;  // precision of the memory size
 };
 
 using Notes = std::vector<std::string>;
 
-// Members may be null where a dialect has nothing to say.
+// Members may be null if a dialect has no such feature.
 struct Dialect {
   std::string_view name;
-  // The resources that mean cards. On a node and in a pod they are never plain resources.
+  // The resources that mean cards. They are never plain resources, neither of a node nor of a pod.
   std::span<const std::string_view> resources;
-  // Called if the pod asks for some of the resources. `asks` of the reading has its size already.
+  // Called if the pod requests some of the resources. `asks` of the reading already has its size.
   Status (*read)(const PodObject& pod, const ReadOptions& options, Reading& reading) = nullptr;
-  // Adds what the pod wants of its cards besides, by the dialect's annotations.
+  // Adds the pod's wishes about its cards from the dialect's annotations.
   Status (*wish)(const PodObject& pod, Reading& reading) = nullptr;
   // Adds the dialect's own annotations and labels to the answer.
-  void (*write)(const AnswerAsk& ask, Answer& out) = nullptr;
-  // The same backwards; the node is the one that the pod is bound to, or that it is promised.
+  void (*write)(const AnswerRequest& ask, Answer& out) = nullptr;
+  // The reverse. The node is the one that the pod is bound to or pre-allocated on.
   Result<std::optional<core::Assignment>> (*read_answer)(const PodObject& object,
                                                          const core::PodSpec& pod,
                                                          const core::NodeSpec& node) = nullptr;
-  // The annotations that read_answer reads, by how their keys begin.
+  // Prefixes of the annotations that read_answer reads.
   std::span<const std::string_view> answers = {};
-  // Of those that read_answer reads, what counts; null: all values, and nobody changes them later.
+  // The values that count among those; null: all of them, and they never change later.
   AnswerText (*answer_text)(const PodObject& object) = nullptr;
-  // Of all that write() writes, how the keys begin of what says which cards were chosen. It is
-  // signed (decision.h), and deploy/admission.yaml forbids others to write it.
+  // Prefixes of the keys that write() writes for the chosen cards. They are signed (decision.h),
+  // and deploy/admission.yaml forbids other writers.
   std::span<const std::string_view> chosen = {};
-  // A node is promised before the pod is bound, by annotations that begin with this; empty: never.
-  std::string_view promises = {};
-  std::string_view phase_label = {};  // says "failed" where the promise came to nothing
-  // The cards by an annotation of the dialect's agent, and by the node's resources and labels.
+  // Prefix of the annotations that pre-allocate a node before the pod is bound; empty: the dialect
+  // has none.
+  std::string_view pre_allocations = {};
+  std::string_view phase_label = {};  // its value is "failed" if the pre-allocation failed
+  // The cards from an annotation of the dialect's agent, and from the node's resources and labels.
   std::optional<CardSource> (*annotated)(const NodeObject& node, Notes& notes) = nullptr;
   std::optional<CardSource> (*counted)(const NodeObject& node, Notes& notes) = nullptr;
-  // Adds what a node offers to pods of the dialect (Reading::needs). Null: the dialect's name,
-  // where its resources are offered or its agent has described the cards.
+  // Adds what a node offers to pods of the dialect (Reading::needs). Null: the dialect's name, if
+  // its resources are offered or its agent has described the cards.
   void (*offers)(const NodeObject& node, std::vector<std::string>& names, Notes& notes) = nullptr;
 };
 
 [[nodiscard]] std::span<const Dialect> dialects();
 [[nodiscard]] bool means_cards(std::string_view resource);
-// A resource of the dialect that the pod asks for; null if it does not speak it.
+// A resource of the dialect that the pod requests; null if there is none.
 [[nodiscard]] const std::string* spoken(const PodObject& pod, const Dialect& dialect);
 
-// The pod with what was read of its cards, not validated.
+// Builds the spec from the pod and its card requests, without validation.
 [[nodiscard]] Result<core::PodSpec> assemble(const PodObject& pod, std::optional<Reading> reading);
 
 [[nodiscard]] Dialect native();

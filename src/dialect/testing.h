@@ -1,8 +1,7 @@
-// For tests: objects made in one line.
+// For tests: objects in one line each.
 #pragma once
 
 #include <initializer_list>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,7 @@ inline Quantities quantities(Amounts amounts) {
   return out;
 }
 
-// The requests are equal to the limits, as the API server leaves extended resources.
+// Requests equal limits, as the API server sets extended resources.
 inline ContainerObject container(const char* name, Amounts amounts) {
   return {.name = name, .requests = quantities(amounts), .limits = quantities(amounts)};
 }

@@ -7,7 +7,7 @@
 namespace stowage::dialect {
 
 std::optional<std::int64_t> parse_moment(std::string_view text) {
-  // Years that nanoseconds of 64 bits can count.
+  // The years that 64-bit nanoseconds can represent.
   const auto time = base::parse_rfc3339(text, {.first_year = 1700, .last_year = 2249});
   if (!time) return std::nullopt;
   return time->seconds * kNanosPerSecond + time->nanos;

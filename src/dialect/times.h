@@ -1,4 +1,4 @@
-// Moments as others write them, in nanoseconds. Whatever is not written so is unset.
+// Parses times from annotations and objects, in nanoseconds. Unset if the text is invalid.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace stowage::dialect {
 
 using base::kNanosPerSecond;
 
-// As base/rfc3339.h reads it, for the years 1700 to 2249: since 1970.
+// Nanoseconds since 1970, in the format of base/rfc3339.h, for the years 1700 to 2249.
 [[nodiscard]] std::optional<std::int64_t> parse_moment(std::string_view text);
 
 // A decimal number of nanoseconds since 1970.

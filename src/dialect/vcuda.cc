@@ -1,8 +1,7 @@
-// tencent.com/vcuda-core (percent, whole cards from 100) and tencent.com/vcuda-memory (units of
-// 256 MiB); the same under nvidia.com/ with memory in MiB and a choice of models. A share needs
-// both. The answer is read by the agent on the node: the indexes of the cards by the position of
-// the container, and the time, by which it tells waiting pods apart.
-#include <array>
+// tencent.com/vcuda-core (percent, whole cards from 100) and tencent.com/vcuda-memory (units of 256
+// MiB). The same under nvidia.com/, with memory in MiB and a choice of models. A share needs both.
+// The agent on the node reads the answer: the card indexes by container position, and the time, by
+// which it distinguishes waiting pods.
 
 #include <fmt/format.h>
 
@@ -46,11 +45,11 @@ std::string key(const Names& names, std::string_view rest) {
   return std::string(names.domain) + std::string(rest);
 }
 
-Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& container,
-                                   const Names& names, const ReadOptions& options) {
+Result<core::GpuRequest> container_ask(const PodObject& pod, const ContainerObject& container,
+                                       const Names& names, const ReadOptions& options) {
   STOWAGE_TRY(percent, whole_amount(pod, container, names.core));
   STOWAGE_TRY(memory, card_memory_mib(pod, container, names.memory, names.unit_mib));
-  if (percent == 0 && memory == 0) return core::GpuAsk{};
+  if (percent == 0 && memory == 0) return core::GpuRequest{};
   if (percent == 0) {
     return fail(fmt::format("{} asks for {} but for no {}; write 1 to 99 for a share of a card",
                             owner(pod, container), names.memory, names.core));
@@ -72,8 +71,7 @@ Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& 
 template <const Names& names>
 Status read_vcuda(const PodObject& pod, const ReadOptions& options, Reading& reading) {
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-    STOWAGE_TRY(ask, container_ask(pod, pod.containers[i], names, options));
-    reading.asks[i] = std::move(ask);
+    STOWAGE_TRY_ASSIGN(reading.asks[i], container_ask(pod, pod.containers[i], names, options));
   }
   return {};
 }
@@ -81,7 +79,7 @@ Status read_vcuda(const PodObject& pod, const ReadOptions& options, Reading& rea
 Status wish_vcuda_nvidia(const PodObject& pod, Reading& reading) {
   const std::string* use = find(pod.annotations, kUseType);
   const std::string* avoid = find(pod.annotations, kNotType);
-  for (core::GpuAsk& ask : reading.asks) {
+  for (core::GpuRequest& ask : reading.asks) {
     if (ask.count == 0) continue;
     ask.filter.model_match = core::CardFilter::Match::contains;
     if (use != nullptr) ask.filter.models_any = comma_list(*use);
@@ -90,7 +88,7 @@ Status wish_vcuda_nvidia(const PodObject& pod, Reading& reading) {
   return {};
 }
 
-// The agent counts the containers of the pod without the init containers.
+// The agent numbers the pod's containers without the init containers.
 template <typename Each>
 void each_app(const core::PodSpec& pod, Each each) {
   std::size_t app = 0;
@@ -100,7 +98,7 @@ void each_app(const core::PodSpec& pod, Each each) {
 }
 
 template <const Names& names>
-void write_vcuda(const AnswerAsk& ask, Answer& answer) {
+void write_vcuda(const AnswerRequest& ask, Answer& answer) {
   Annotations& out = answer.annotations;
   each_app(ask.pod, [&](std::size_t container, std::size_t app) {
     const auto& shares = ask.cards.containers[container];
@@ -112,7 +110,7 @@ void write_vcuda(const AnswerAsk& ask, Answer& answer) {
   out[key(names, "gpu-assigned")] = "false";
 }
 
-void write_vcuda_nvidia(const AnswerAsk& ask, Answer& answer) {
+void write_vcuda_nvidia(const AnswerRequest& ask, Answer& answer) {
   write_vcuda<kNvidia>(ask, answer);
   answer.labels[std::string(kBindTime)] = std::to_string(ask.unix_nanos);
   answer.labels[std::string(kBindPhase)] = "allocating";
@@ -145,13 +143,13 @@ Result<std::optional<core::Assignment>> read_vcuda_answer(const PodObject& objec
   });
   if (!good) return tl::unexpected(good.error());
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-    // Nobody says which cards an init container has.
+    // The cards of an init container are not written.
     if (std::ssize(cards.containers[i]) != pod.containers[i].gpu.count) return std::nullopt;
   }
   return cards;
 }
 
-// One card of the register that the agent of the nvidia.com/ spelling writes.
+// One card of the register that the agent of the nvidia.com/ variant writes.
 std::optional<core::Card> registered_card(const NodeObject& node, const Json& json) {
   const Json* id = json.find("id");
   const Json* memory = json.find("memory");
@@ -166,7 +164,7 @@ std::optional<core::Card> registered_card(const NodeObject& node, const Json& js
                   .index = static_cast<std::int32_t>(*index),
                   .memory_mib = static_cast<std::int32_t>(*mib)};
   if (type != nullptr) card.model = type->text;
-  // A card that is cut into instances by the driver can not be shared by us.
+  // A MIG-enabled card cannot be shared by us.
   card.healthy = (health == nullptr || health->truth) && (mig == nullptr || !mig->truth);
   return card;
 }
@@ -206,7 +204,7 @@ Dialect vcuda() {
           .read_answer = read_vcuda_answer<kTencent>,
           .answers = kTencentAnswers,
           .chosen = kTencentChosen,
-          .promises = kTencent.domain,
+          .pre_allocations = kTencent.domain,
           .counted = counted_vcuda<kTencent>};
 }
 
@@ -219,7 +217,7 @@ Dialect vcuda_nvidia() {
           .read_answer = read_vcuda_answer<kNvidia>,
           .answers = kNvidiaAnswers,
           .chosen = kNvidiaChosen,
-          .promises = kNvidia.domain,
+          .pre_allocations = kNvidia.domain,
           .phase_label = kBindPhase,
           .annotated = registered,
           .counted = counted_vcuda<kNvidia>};

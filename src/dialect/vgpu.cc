@@ -1,9 +1,8 @@
-// nvidia.com/vgpu-number (cards), and of each of them nvidia.com/vgpu-cores (percent) and
-// nvidia.com/vgpu-memory (units that each node has its own size of). Cards alone are whole ones,
-// percent alone has all memory, memory alone leaves compute unlimited. The answer is read by the
-// agent on the node, which then writes what it really gave.
+// nvidia.com/vgpu-number (cards), and per card nvidia.com/vgpu-cores (percent) and
+// nvidia.com/vgpu-memory (in units that each node defines). Cards alone are whole cards, percent
+// alone includes all memory, memory alone leaves compute unlimited. The agent on the node reads the
+// answer and then writes its actual allocation.
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -18,7 +17,7 @@ namespace {
 constexpr std::string_view kCores = "nvidia.com/vgpu-cores";
 constexpr std::string_view kMemory = "nvidia.com/vgpu-memory";
 constexpr std::string_view kResources[] = {kVgpuNumber, kCores, kMemory};
-constexpr std::int64_t kMostCards = 16;  // of one container, by the agent
+constexpr std::int64_t kMostCards = 16;  // per container; a limit of the agent
 
 constexpr std::string_view kDomain = "nvidia.com/";
 constexpr std::string_view kNodePolicy = "nvidia.com/node-scheduler-policy";
@@ -39,11 +38,11 @@ constexpr std::string_view kPhaseLabel = "nvidia.com/assigned-phase";
 constexpr std::string_view kNodeLabel = "nvidia.com/metrics-node";
 constexpr std::size_t kMaxLabelValue = 63;
 
-Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& container,
-                                   std::int32_t unit_mib) {
+Result<core::GpuRequest> container_ask(const PodObject& pod, const ContainerObject& container,
+                                       std::int32_t unit_mib) {
   STOWAGE_TRY(number, whole_amount(pod, container, kVgpuNumber));
   STOWAGE_TRY(percent, whole_amount(pod, container, kCores));
-  // The words are those that users and tests of the agent's own scheduler know.
+  // The messages are those of the agent's own scheduler, which users and tests expect.
   if (number > kMostCards) {
     return fail(fmt::format("container {} requests vGPU number exceeding limit", container.name));
   }
@@ -55,7 +54,7 @@ Result<core::GpuAsk> container_ask(const PodObject& pod, const ContainerObject& 
     return fail(fmt::format("{} asks for {} but for no {}; write of how many cards",
                             owner(pod, container), percent > 0 ? kCores : kMemory, kVgpuNumber));
   }
-  core::GpuAsk ask{.count = static_cast<std::int32_t>(number)};
+  core::GpuRequest ask{.count = static_cast<std::int32_t>(number)};
   if (percent > 0) ask.milli = static_cast<std::int32_t>(percent) * 10;
   if (memory > 0) {
     ask.memory_mib = static_cast<std::int32_t>(memory);
@@ -77,7 +76,7 @@ Status read_vgpu(const PodObject& pod, const ReadOptions& options, Reading& read
   return {};
 }
 
-// The word of an annotation, in small letters; empty if there is none.
+// The value of an annotation in lower case; empty if missing.
 std::string word(const PodObject& pod, std::string_view key) {
   const std::string* text = find(pod.annotations, key);
   std::string small(text == nullptr ? std::string_view() : trimmed(*text));
@@ -114,8 +113,7 @@ Status wish_vgpu(const PodObject& pod, Reading& reading) {
   }
   auto topology = core::Topology::none;
   if (const std::string text = word(pod, kTopology); !text.empty()) {
-    STOWAGE_TRY(parsed, parse_topology(pod, kTopology, text));
-    topology = parsed;
+    STOWAGE_TRY_ASSIGN(topology, parse_topology(pod, kTopology, text));
   }
   const auto list = [&](std::string_view key) {
     const std::string* text = find(pod.annotations, key);
@@ -126,7 +124,7 @@ Status wish_vgpu(const PodObject& pod, Reading& reading) {
                                 .models_none = list(kNotType),
                                 .ids_any = list(kUseId),
                                 .ids_none = list(kNotId)};
-  for (core::GpuAsk& ask : reading.asks) {
+  for (core::GpuRequest& ask : reading.asks) {
     if (ask.count == 0) continue;
     ask.topology = topology;
     ask.filter = filter;
@@ -134,7 +132,7 @@ Status wish_vgpu(const PodObject& pod, Reading& reading) {
   return {};
 }
 
-void write_vgpu(const AnswerAsk& ask, Answer& out) {
+void write_vgpu(const AnswerRequest& ask, Answer& out) {
   std::vector<Claim> claims;
   for (std::size_t i = 0; i < ask.pod.containers.size(); ++i) {
     const core::ContainerSpec& container = ask.pod.containers[i];
@@ -147,8 +145,8 @@ void write_vgpu(const AnswerAsk& ask, Answer& out) {
       claim.cards.push_back({.index = card.index,
                              .id = card.id,
                              .percent = share.milli / 10,
-                             // All compute of a card and some memory: the container has the card to
-                             // itself, but is limited to what it asked for.
+                             // All compute of a card with some memory: the container has the card
+                             // exclusively, but its memory is limited to its request.
                              .memory_mib = limit > 0 ? limit : share.memory_mib});
     }
   }
@@ -156,13 +154,11 @@ void write_vgpu(const AnswerAsk& ask, Answer& out) {
   out.annotations[std::string(kPredicateNode)] = ask.node.name;
   out.annotations[std::string(kPredicateTime)] = std::to_string(ask.unix_nanos);
   out.labels[std::string(kPhaseLabel)] = "allocating";
-  // A longer name makes no label, and the API server would refuse the others with it.
-  if (ask.node.name.size() <= kMaxLabelValue) {
-    out.labels[std::string(kNodeLabel)] = ask.node.name;
-  }
+  // A longer name is no valid label, and the API server would reject the other labels with it.
+  if (ask.node.name.size() <= kMaxLabelValue) out.labels[std::string(kNodeLabel)] = ask.node.name;
 }
 
-// What the agent gave, and where it has not given yet, what was chosen.
+// The agent's allocation; for containers without one, the scheduler's choice.
 Result<std::vector<Claim>> all_claims(const PodObject& object) {
   std::vector<Claim> claims;
   for (const std::string_view key : {kRealAllocated, kPreAllocated}) {
@@ -180,7 +176,7 @@ Result<std::vector<Claim>> all_claims(const PodObject& object) {
   return claims;
 }
 
-// Once the agent has given cards to every container, what was chosen before says nothing more.
+// Once the agent has allocated cards to every container, the scheduler's choice no longer counts.
 AnswerText vgpu_answer_text(const PodObject& object) {
   const std::string* given = find(object.annotations, kRealAllocated);
   const std::string* chosen = find(object.annotations, kPreAllocated);
@@ -199,9 +195,9 @@ AnswerText vgpu_answer_text(const PodObject& object) {
   return out;
 }
 
-// The share that a claim means. The agent counts memory by the unit of its own node, so it may be
-// more than we read from the pod; it is never less.
-Result<core::CardShare> claimed_share(const ClaimedCard& claimed, const core::GpuAsk& ask,
+// The share of a claim. The agent counts memory in the unit of its own node, so it may be more than
+// the pod's request, but never less.
+Result<core::CardShare> claimed_share(const ClaimedCard& claimed, const core::GpuRequest& ask,
                                       const core::NodeSpec& node) {
   const auto card = card_named(node, {.id = claimed.id, .index = claimed.index});
   if (!card) {
@@ -278,7 +274,7 @@ Dialect vgpu() {
           .read_answer = read_vgpu_answer,
           .answer_text = vgpu_answer_text,
           .chosen = kChosen,
-          .promises = kDomain,
+          .pre_allocations = kDomain,
           .phase_label = kPhaseLabel,
           .annotated = vgpu_cards,
           .offers = vgpu_offers};

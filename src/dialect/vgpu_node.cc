@@ -1,10 +1,10 @@
 #include "dialect/vgpu_node.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "dialect/amounts.h"
 #include "dialect/json.h"
 #include "dialect/json_fields.h"
@@ -16,7 +16,7 @@ constexpr std::string_view kRegister = "nvidia.com/node-device-register";
 constexpr std::string_view kConfig = "nvidia.com/node-config-info";
 constexpr std::string_view kTopology = "nvidia.com/node-device-topology";
 
-// Kinds of links: those between processors and switches, then one to eighteen NVLinks.
+// Kinds of links: between processors and switches, then one to eighteen NVLinks.
 constexpr std::int32_t kLinkKinds[] = {core::link::kNone,        core::link::kCrossCpu,
                                        core::link::kSameCpu,     core::link::kHostBridge,
                                        core::link::kMultiSwitch, core::link::kSingleSwitch,
@@ -24,26 +24,23 @@ constexpr std::int32_t kLinkKinds[] = {core::link::kNone,        core::link::kCr
 constexpr std::int64_t kLastKind = 24;
 constexpr std::int32_t kMostLinks = 1'000'000;
 
-// A card whose driver cuts it into instances, or that has no place for a container, is not used.
+// A MIG-enabled card, or one without slots, is not used.
 Result<core::Card> registered_card(const Json& json) {
   if (json.kind != Json::Kind::object) return fail("an entry is not an object");
   core::Card card;
-  STOWAGE_TRY(index, bounded_field(json, "id", {.most = kMaxCardIndex}));
-  card.index = index;
+  STOWAGE_TRY_ASSIGN(card.index, bounded_field(json, "id", {.most = kMaxCardIndex}));
   STOWAGE_TRY(uuid, string_field(json, "uuid"));
   if (uuid.empty()) return fail("\"uuid\" is missing or empty");
   card.id = std::move(uuid);
-  STOWAGE_TRY(type, string_field(json, "type"));
-  card.model = std::move(type);
-  STOWAGE_TRY(memory, bounded_field(json, "memory", {.most = core::kMaxCardMemoryMib}));
-  card.memory_mib = memory;
+  STOWAGE_TRY_ASSIGN(card.model, string_field(json, "type"));
+  STOWAGE_TRY_ASSIGN(card.memory_mib,
+                     bounded_field(json, "memory", {.most = core::kMaxCardMemoryMib}));
   STOWAGE_TRY(slots, bounded_field(json, "number", {.most = kMaxCardSlots}));
   card.slots = slots;
-  STOWAGE_TRY(
-      numa, bounded_field(
-                json, "numa",
-                {.least = core::kUnknownNuma, .most = kMaxNumaNode, .absent = core::kUnknownNuma}));
-  card.numa = numa;
+  STOWAGE_TRY_ASSIGN(card.numa, bounded_field(json, "numa",
+                                              {.least = core::kUnknownNuma,
+                                               .most = kMaxNumaNode,
+                                               .absent = core::kUnknownNuma}));
   STOWAGE_TRY(healthy, flag_field(json, {.key = "healthy", .absent = true}));
   STOWAGE_TRY(mig, flag_field(json, {.key = "mig"}));
   card.healthy = healthy && !mig && slots > 0;
@@ -83,14 +80,11 @@ std::optional<std::int32_t> link_sum(const Json& json) {
 
 std::optional<std::size_t> card_keyed(const std::vector<core::Card>& cards,
                                       const std::string& key) {
-  std::int32_t index = 0;
-  const char* end = key.data() + key.size();
-  const auto parsed = std::from_chars(key.data(), end, index);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  return card_at_index(cards, index);
+  const auto index = base::parse_number<std::int32_t>(key);
+  return index ? card_at_index(cards, *index) : std::nullopt;
 }
 
-// [{"index":0,"links":{"1":[7]}}]. Unset if it can not be read.
+// [{"index":0,"links":{"1":[7]}}]. Unset if invalid.
 std::optional<core::LinkMatrix> parse_topology(std::string_view text,
                                                const std::vector<core::Card>& cards) {
   const auto json = parse_json(text);
@@ -110,7 +104,7 @@ std::optional<core::LinkMatrix> parse_topology(std::string_view text,
       const auto b = card_keyed(cards, to->keys[i]);
       const auto sum = link_sum(to->elements[i]);
       if (!b || !sum || *a == *b) return std::nullopt;
-      // Each end tells of the link; where they differ the one that saw more is right.
+      // Both ends report the link; if they differ, the larger value counts.
       auto& score = links.score[*a * n + *b];
       score = std::max(score, *sum);
       links.score[*b * n + *a] = std::max(links.score[*b * n + *a], score);
@@ -120,26 +114,24 @@ std::optional<core::LinkMatrix> parse_topology(std::string_view text,
 }
 
 struct Config {
-  std::int32_t memory_mib = 0;  // to one unit
-  bool virtual_memory = false;  // more of it is handed out than there is
+  std::int32_t memory_mib = 0;  // per unit
+  bool virtual_memory = false;  // memory is oversubscribed
 };
 
 Result<Config> parse_config(std::string_view text) {
   STOWAGE_TRY(json, parse_json(text));
   if (json.kind != Json::Kind::object) return fail("expected a JSON object");
   Config config;
-  STOWAGE_TRY(factor,
-              bounded_field(json, "memoryFactor", {.least = 1, .most = core::kMaxCardMemoryMib}));
-  config.memory_mib = factor;
+  STOWAGE_TRY_ASSIGN(
+      config.memory_mib,
+      bounded_field(json, "memoryFactor", {.least = 1, .most = core::kMaxCardMemoryMib}));
   const Json* scaling = json.find("memoryScaling");
   if (scaling == nullptr) return config;
-  double number = 0;
-  const char* end = scaling->text.data() + scaling->text.size();
-  const auto parsed = std::from_chars(scaling->text.data(), end, number);
-  if (scaling->kind != Json::Kind::number || parsed.ec != std::errc{} || parsed.ptr != end) {
+  const auto number = base::parse_number<double>(scaling->text);
+  if (scaling->kind != Json::Kind::number || !number) {
     return fail("\"memoryScaling\" is not a number");
   }
-  config.virtual_memory = number > 1;
+  config.virtual_memory = *number > 1;
   return config;
 }
 
@@ -181,7 +173,7 @@ std::optional<CardSource> vgpu_cards(const NodeObject& node, Notes& notes) {
 }
 
 void vgpu_offers(const NodeObject& node, std::vector<std::string>& names, Notes& notes) {
-  Notes ignored;  // what is wrong with the number shows in the cards that there are not
+  Notes ignored;  // an invalid number is already visible as missing cards
   if (offered(node, kVgpuNumber, ignored) == 0) return;
   const auto unserved = [&](std::string_view key, std::string_view what) {
     notes.push_back(fmt::format("annotation {} {}; no pod that asks for {} is placed here", key,

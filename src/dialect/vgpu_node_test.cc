@@ -1,4 +1,4 @@
-// What the vgpu agent says about a node.
+// A node as the vgpu agent describes it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ bool offers(const NodeReading& reading, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Vector H.2.
+// As in vgpu-manager.
 TEST(VgpuNode, ServesOnlyWithAReadableRegisterAndConfig) {
   const struct {
     const char* name;
@@ -78,7 +78,7 @@ TEST(VgpuNode, OffersItsUnitOfMemoryAndItsKind) {
   EXPECT_TRUE(names(R"({"memoryFactor":1,"memoryScaling":"2"})").empty());
 }
 
-// Vector H.1, fixture F.
+// As in vgpu-manager.
 TEST(VgpuNode, HasTheCardsOfItsRegister) {
   const auto object = with({{kConfig, kGoodConfig}, {kRegister, R"([
     {"id":0,"type":"RTX3080Ti","uuid":"GPU-a","core":100,"memory":12288,"number":10,"numa":0,
@@ -157,7 +157,7 @@ constexpr const char* kFour = R"([{"id":0,"uuid":"a","memory":1,"number":1},
   {"id":1,"uuid":"b","memory":1,"number":1},{"id":2,"uuid":"c","memory":1,"number":1},
   {"id":3,"uuid":"d","memory":1,"number":1}])";
 
-// Vector H.17: the numbers of links.
+// As in vgpu-manager: the scores of links.
 TEST(VgpuNode, KnowsHowItsCardsAreConnected) {
   const auto reading = reading_of(with({{kConfig, kGoodConfig}, {kRegister, kFour}, {kTopology, R"([
     {"index":0,"links":{"1":[7],"2":[1],"3":[4]}},
@@ -166,7 +166,7 @@ TEST(VgpuNode, KnowsHowItsCardsAreConnected) {
   EXPECT_TRUE(reading.notes.empty());
   const auto& links = reading.node.links;
   ASSERT_TRUE(links.known());
-  EXPECT_EQ(links.between(0, 1), 150);  // the other end saw a second link
+  EXPECT_EQ(links.between(0, 1), 150);  // the other end reports a second link
   EXPECT_EQ(links.between(1, 0), 150);
   EXPECT_EQ(links.between(0, 2), core::link::kCrossCpu);
   EXPECT_EQ(links.between(3, 0), core::link::kMultiSwitch);

@@ -11,7 +11,7 @@ namespace {
 
 using core::Assignment;
 using core::CardPolicy;
-using core::GpuAsk;
+using core::GpuRequest;
 using core::NodePolicy;
 using testing::pod;
 
@@ -39,14 +39,14 @@ core::NodeSpec two_cards() {
                     {.id = "G1", .index = 1, .memory_mib = 24000}}};
 }
 
-// Vector H.5.
+// As in vgpu-manager.
 TEST(Vgpu, ResolvesRequests) {
   const struct {
     const char* number;
     const char* cores;
     const char* memory;
     std::int32_t factor;
-    GpuAsk ask;
+    GpuRequest ask;
     bool whole;
   } rows[] = {
       {"1", "0", "0", 1024, {.count = 1}, true},
@@ -66,8 +66,8 @@ TEST(Vgpu, ResolvesRequests) {
   }
 }
 
-// Vectors H.1, rows 2 and 3, and H.16.
-TEST(Vgpu, RefusesMoreThanItsLimitsInTheWordsThatAreKnown) {
+// As in vgpu-manager.
+TEST(Vgpu, RefusesMoreThanItsLimitsWithTheMessagesOfVgpuManager) {
   EXPECT_EQ(error_of(pod({vgpu("cont1", "1", "101", "2048")})),
             "container cont1 requests vGPU core exceeding limit");
   EXPECT_EQ(error_of(pod({vgpu("cont1", "17", "0", "0")})),
@@ -96,7 +96,7 @@ TEST(Vgpu, NeedsANodeThatCountsMemoryAsItDoes) {
   EXPECT_EQ(spec_of(share).needs, "vgpu/1MiB");
 }
 
-// Vector H.3: what each container asks for, and when it runs, is all that the engine needs.
+// The engine needs only the request and the phase of each container.
 TEST(Vgpu, CountsInitContainersAndSidecars) {
   auto init = vgpu("init", "1", "80", "8000");
   init.init = true;
@@ -105,13 +105,13 @@ TEST(Vgpu, CountsInitContainersAndSidecars) {
   sidecar.sidecar = true;
   const auto spec = spec_of(pod({init, sidecar, vgpu("app", "1", "40", "4000")}));
   EXPECT_EQ(spec.containers[0].phase, core::Phase::init);
-  EXPECT_EQ(spec.containers[0].gpu, (GpuAsk{.count = 1, .milli = 800, .memory_mib = 8000}));
+  EXPECT_EQ(spec.containers[0].gpu, (GpuRequest{.count = 1, .milli = 800, .memory_mib = 8000}));
   EXPECT_EQ(spec.containers[1].phase, core::Phase::sidecar);
-  EXPECT_EQ(spec.containers[1].gpu, (GpuAsk{.count = 1, .milli = 200, .memory_mib = 2000}));
-  EXPECT_EQ(spec.containers[2].gpu, (GpuAsk{.count = 1, .milli = 400, .memory_mib = 4000}));
+  EXPECT_EQ(spec.containers[1].gpu, (GpuRequest{.count = 1, .milli = 200, .memory_mib = 2000}));
+  EXPECT_EQ(spec.containers[2].gpu, (GpuRequest{.count = 1, .milli = 400, .memory_mib = 4000}));
 }
 
-// Vector H.11.
+// As in vgpu-manager.
 TEST(Vgpu, ChoosesTypesOfCards) {
   const char* a10 = "NVIDIA A10";
   const char* a100 = "NVIDIA A100-SXM4-80GB";
@@ -195,7 +195,7 @@ TEST(Vgpu, NamesPoliciesForTheNodeAndForTheCard) {
   }
 }
 
-TEST(Vgpu, RefusesWordsThatItDoesNotKnow) {
+TEST(Vgpu, RefusesUnknownValues) {
   const struct {
     const char* key;
     const char* words;
@@ -218,7 +218,7 @@ TEST(Vgpu, RefusesWordsThatItDoesNotKnow) {
   EXPECT_EQ(spec_of(object).containers[0].gpu.topology, core::Topology::link_strict);
 }
 
-// Vector H.9.
+// As in vgpu-manager.
 TEST(Claims, AreWrittenAndReadBack) {
   const ClaimedCard one{.index = 0, .id = "G0", .memory_mib = 1024};
   const ClaimedCard ten{.index = 1, .id = "G1", .percent = 10, .memory_mib = 2048};
@@ -313,7 +313,7 @@ TEST_F(ReadVgpuAnswer, PrefersWhatTheAgentGaveForEachContainer) {
   EXPECT_EQ(*read({}), std::optional<Assignment>());
 }
 
-TEST_F(ReadVgpuAnswer, BelievesTheAgentThatMemoryIsMore) {
+TEST_F(ReadVgpuAnswer, AcceptsMoreMemoryFromTheAgent) {
   const auto cards = read({{"nvidia.com/real-allocated", "a[0_G0_10_2048];b[1_G1_10_1024]"}});
   ASSERT_TRUE(cards) << cards.error().message;
   EXPECT_EQ((*cards)->containers[0][0].memory_mib, 2048);

@@ -20,15 +20,15 @@ constexpr std::string_view kPolicy = "stowage.dev/policy";
 constexpr std::string_view kNodePolicy = "stowage.dev/node-policy";
 constexpr std::string_view kCardPolicy = "stowage.dev/card-policy";
 
-constexpr std::size_t kShown = 64;  // of a value, in a message
+constexpr std::size_t kShown = 64;  // characters of a value in a message
 
-// Nearly all pods have none, and every pod passes here.
+// A fast check: nearly all pods have no wishes.
 bool has_wishes(const PodObject& pod) {
   const auto first = pod.annotations.lower_bound(std::string(kDomain));
   return first != pod.annotations.end() && first->first.starts_with(kDomain);
 }
 
-// The value without blanks around it; empty if there is none.
+// The value without leading and trailing blanks; empty if missing.
 std::string_view value_of(const PodObject& pod, std::string_view key) {
   const std::string* text = find(pod.annotations, key);
   return text == nullptr ? std::string_view() : trimmed(*text);
@@ -55,7 +55,7 @@ Status add_filter(const PodObject& pod, Reading& reading) {
                           .models_none = model_list(value_of(pod, kNotModels)),
                           .ids_any = comma_list(value_of(pod, kIds)),
                           .ids_none = comma_list(value_of(pod, kNotIds))};
-  for (core::GpuAsk& ask : reading.asks) {
+  for (core::GpuRequest& ask : reading.asks) {
     if (ask.count == 0) continue;
     core::CardFilter& filter = ask.filter;
     if (wanted.constrains_models()) {
@@ -111,7 +111,7 @@ Status read_card_wishes(const PodObject& pod, Reading& reading) {
   const std::string_view text = value_of(pod, kTopology);
   if (text.empty()) return {};
   STOWAGE_TRY(topology, parse_topology(pod, kTopology, text));
-  for (core::GpuAsk& ask : reading.asks) {
+  for (core::GpuRequest& ask : reading.asks) {
     if (ask.count > 0) ask.topology = topology;
   }
   return {};
@@ -120,19 +120,17 @@ Status read_card_wishes(const PodObject& pod, Reading& reading) {
 Status read_policy_wish(const PodObject& pod, core::PolicyWish& wish) {
   if (!has_wishes(pod)) return {};
   core::PolicyWish wished = wish;
-  // Cut, so that an error stays short; no name of a policy is that long.
+  // Cut to keep an error short; policy names are shorter.
   if (const auto text = value_of(pod, kPolicy).substr(0, kShown); !text.empty()) {
     STOWAGE_TRY(choice, about(pod, kPolicy, core::parse_policy(text)));
     wished.node = choice.node;
     wished.card = choice.card;
   }
   if (const auto text = value_of(pod, kNodePolicy).substr(0, kShown); !text.empty()) {
-    STOWAGE_TRY(node, about(pod, kNodePolicy, core::parse_node_policy(text)));
-    wished.node = node;
+    STOWAGE_TRY_ASSIGN(wished.node, about(pod, kNodePolicy, core::parse_node_policy(text)));
   }
   if (const auto text = value_of(pod, kCardPolicy).substr(0, kShown); !text.empty()) {
-    STOWAGE_TRY(card, about(pod, kCardPolicy, core::parse_card_policy(text)));
-    wished.card = card;
+    STOWAGE_TRY_ASSIGN(wished.card, about(pod, kCardPolicy, core::parse_card_policy(text)));
   }
   wish = wished;
   return {};

@@ -1,6 +1,6 @@
-// What a pod of any dialect may want besides amounts, by our own annotations: which cards, how they
-// are connected, and by which policy it is placed; docs/dialects.md lists them. Errors name the
-// annotation and say what to write instead.
+// A pod's wishes besides amounts, in our own annotations, for all dialects: which cards, how they
+// are connected, and the placement policy; docs/dialects.md lists them. Errors name the annotation
+// and say what to write instead.
 #pragma once
 
 #include <string_view>
@@ -10,14 +10,15 @@
 
 namespace stowage::dialect {
 
-// Adds the cards that the pod accepts and their topology to each ask for cards. Which cards is said
-// once, in our annotations or in those of the dialect; of two topologies ours counts.
+// Adds the accepted cards and their topology to each card request. The accepted cards may be given
+// only once, in our annotations or in the dialect's. If there are two topologies, ours counts.
 [[nodiscard]] Status read_card_wishes(const PodObject& pod, Reading& reading);
 
-// Adds the pod's own policy, for each half that it names; ours count before the dialect's own.
+// Adds the pod's own policy for nodes and cards; our annotations take precedence over the
+// dialect's.
 [[nodiscard]] Status read_policy_wish(const PodObject& pod, core::PolicyWish& wish);
 
-// none, numa, numa-strict, link or link-strict, as the value of this annotation.
+// The value of this annotation: none, numa, numa-strict, link or link-strict.
 [[nodiscard]] Result<core::Topology> parse_topology(const PodObject& pod, std::string_view key,
                                                     std::string_view text);
 

@@ -1,4 +1,4 @@
-// What pods want besides amounts, by our own annotations.
+// Wishes of pods besides amounts, in our own annotations.
 #include <gtest/gtest.h>
 
 #include "dialect/dialect.h"
@@ -52,8 +52,8 @@ TEST(Wishes, ForCardsWorkInEveryDialect) {
                                             .ids_none = {"GPU-c"}}))
         << resource;
     EXPECT_EQ(ask.topology, Topology::numa_strict) << resource;
-    EXPECT_EQ(spec.containers[0].gpu, core::GpuAsk()) << resource;
-    // A label of the node has dashes where the model has blanks; a part of a name is not enough.
+    EXPECT_EQ(spec.containers[0].gpu, core::GpuRequest()) << resource;
+    // A node label has dashes where the model has blanks; a partial name does not match.
     EXPECT_TRUE(core::accepts_model(ask.filter, "tesla-t4"));
     EXPECT_FALSE(core::accepts_model(ask.filter, "NVIDIA A10"));
   }
@@ -139,7 +139,7 @@ TEST(Wishes, ForCardsInTwoWaysAreRefused) {
   EXPECT_EQ(error_of(object),
             "pod ml/train: annotation stowage.dev/exclude-gpu-ids chooses cards, and so do the "
             "annotations of dialect vgpu; keep one of them");
-  // Models and cards are two things; of two topologies and policies ours count.
+  // Models and card ids can be combined; if there are two topologies or policies, ours count.
   object.annotations = {
       {"nvidia.com/include-gpu-type", "A100"},        {"stowage.dev/gpu-ids", "GPU-b"},
       {"nvidia.com/device-topology-mode", "numa"},    {"stowage.dev/topology", "link"},

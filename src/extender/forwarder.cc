@@ -32,7 +32,7 @@ void Forwarder::set_tls(std::shared_ptr<net::TlsContext> tls) {
 }
 
 void Forwarder::connect() {
-  client_.reset();  // calls under way keep it until they end
+  client_.reset();  // calls under way keep it alive until they end
   if (leader_.url.empty()) return;
   auto url = kube::parse_leader_url(leader_.url);
   if (!url) {
@@ -78,7 +78,8 @@ void Forwarder::forward(net::ServerRequest request, std::shared_ptr<net::Respond
                [this, alive = alive_, request = std::move(request),
                 responder = std::move(responder), not_asked = std::move(not_asked), held = client,
                 &loop = loop_](tl::expected<net::HttpResponse, net::CallError> reply) mutable {
-                 loop.post([kept = std::move(held)] {});  // it must not end inside of its own call
+                 loop.post([kept = std::move(held)] {});  // it must not be destroyed inside its own
+                                                          // call
                  if (!*alive) return;
                  --counters_.under_way;
                  const bool untouched = reply ? reply->status == 503 : !reply.error().sent;

@@ -1,8 +1,8 @@
-// Passes questions on to the replica that leads, and its answers back, as they are. For a replica
-// that does not lead: its ledger is up to date, but what is reserved is known to the leader alone.
+// Forwards requests to the replica that leads, and returns its answers unchanged. For a replica
+// that does not lead: its ledger is up to date, but only the leader has the reservations.
 //
-// A question is passed on once: one that was passed on already is answered with 503. So is every
-// question while no leader is known, or it cannot be reached.
+// A request is forwarded once: a request that was already forwarded is answered with 503. So is
+// every request while no leader is known or reachable.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,7 @@
 namespace stowage::extender {
 
 struct ForwarderOptions {
-  net::Duration deadline =
-      std::chrono::seconds{5};  // kube-scheduler's own is 5 s, unless it is set
+  net::Duration deadline = std::chrono::seconds{5};  // the default of kube-scheduler is 5 s
   std::size_t in_flight_max = 256;
 };
 
@@ -31,7 +30,8 @@ class Forwarder {
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
 
-  // Where the leader's extender is. Empty: not known, and `why` says so. What is under way goes on.
+  // The address of the leader's extender. Empty: not known, and `why` gives the reason. Requests
+  // under way continue.
   struct Leader {
     std::string url;
     std::string why;
@@ -40,19 +40,19 @@ class Forwarder {
   // For leaders that are reached by https.
   void set_tls(std::shared_ptr<net::TlsContext> tls);
 
-  // Is there a leader to ask?
+  // Whether a leader is known.
   [[nodiscard]] bool has_way() const { return client_ != nullptr; }
 
-  // Called instead of an answer with 503, if it is given, when the leader surely has not acted on
-  // the question: it could not be reached, or leads no more.
+  // If set, called instead of an answer with 503 when the leader has certainly not acted on the
+  // request: it could not be reached, or no longer leads.
   using NotAsked = std::function<void(net::ServerRequest, std::shared_ptr<net::Responder>)>;
   void forward(net::ServerRequest request, std::shared_ptr<net::Responder> responder,
                NotAsked not_asked = {});
 
   struct Counters {
-    std::uint64_t forwarded = 0;  // and answered, whatever the answer is
-    std::uint64_t failed = 0;     // no answer came, or that of one who does not lead
-    std::uint64_t refused = 0;    // no leader known, too many at once, or passed on before
+    std::uint64_t forwarded = 0;  // and answered, with any status
+    std::uint64_t failed = 0;     // no answer, or the answer of a replica that does not lead
+    std::uint64_t refused = 0;    // no leader known, too many at once, or forwarded before
     std::size_t under_way = 0;
   };
   [[nodiscard]] Counters counters() const { return counters_; }
@@ -67,7 +67,7 @@ class Forwarder {
   const ForwarderOptions options_;
   Leader leader_;
   std::shared_ptr<net::TlsContext> tls_;
-  std::shared_ptr<net::HttpClient> client_;  // null: there is no way
+  std::shared_ptr<net::HttpClient> client_;  // null: no leader is known
   Counters counters_;
   std::shared_ptr<bool> alive_;
 };

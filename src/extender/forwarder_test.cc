@@ -13,7 +13,7 @@ namespace {
 
 using net::testing::run_until;
 
-// A replica that passes everything on, and one that answers; and a client of the former.
+// A replica that forwards everything, one that answers, and a client of the former.
 class ForwarderTest : public ::testing::Test {
  protected:
   ForwarderTest() {

@@ -25,8 +25,8 @@ core::PolicyOptions policy(std::string_view text) {
   return options;
 }
 
-// As vgpu-manager has it: nothing is preferred unless a pod says so, and then weighed by its own
-// request.
+// As in vgpu-manager: there is no preference unless a pod asks for one, and then it is weighed by
+// the request of the pod.
 core::PolicyOptions by_request() {
   core::PolicyOptions options = policy("first");
   options.profile_weights = true;
@@ -113,14 +113,14 @@ Result<Mode> parse_mode(std::string_view word) {
   return fail(fmt::format("unknown mode \"{}\"; write bind, choose, singleNode or count", word));
 }
 
-const char* to_word(Mode mode) {
+const char* to_string(Mode mode) {
   for (const auto& row : kModes) {
     if (row.mode == mode) return row.word.data();
   }
   return "unknown";
 }
 
-const char* to_word(Verb verb) {
+const char* to_string(Verb verb) {
   switch (verb) {
     case Verb::filter: return "filter";
     case Verb::dry_run: return "filter-dryrun";
@@ -155,8 +155,8 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-PromiseTerms promise_options(const std::vector<ExtenderOptions>& extenders) {
-  PromiseTerms terms{.position = {}, .bind_limit = ExtenderOptions{}.bind_limit};
+PreAllocationTerms pre_allocation_options(const std::vector<ExtenderOptions>& extenders) {
+  PreAllocationTerms terms{.position = {}, .bind_limit = ExtenderOptions{}.bind_limit};
   std::uint32_t position = 0;
   for (const ExtenderOptions& extender : extenders) {
     if (extender.mode == Mode::single_node || extender.mode == Mode::count) {

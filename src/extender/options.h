@@ -1,5 +1,5 @@
-// How one extender of a kube-scheduler behaves: where it listens, which routes it serves, and how
-// cards are reserved and told.
+// How one extender of a kube-scheduler behaves: its address, its routes, and how cards are reserved
+// and reported.
 #pragma once
 
 #include <chrono>
@@ -16,19 +16,19 @@
 namespace stowage::extender {
 
 enum class Mode : std::uint8_t {
-  bind,    // kube-scheduler calls our bind: soft hold at filter, reserved at bind, and the cards
-           // are written with the binding
-  choose,  // the same, but filter answers the best node alone: kube-scheduler scores nothing
+  bind,    // kube-scheduler calls our bind: cards are held at filter, reserved at bind, and written
+           // with the binding
+  choose,  // the same, but filter answers only the best node: kube-scheduler scores nothing
   single_node,  // filter answers one node, reserves it and writes the cards before it answers; a
                 // bind may follow or not
-  count,        // another vendor's device plugin picks the cards: numbers only, and the node is
-                // written on the pod
+  count,        // another vendor's device plugin picks the cards: only numbers count, and the node
+                // is written on the pod
 };
 [[nodiscard]] Result<Mode> parse_mode(std::string_view word);
-[[nodiscard]] const char* to_word(Mode mode);
+[[nodiscard]] const char* to_string(Mode mode);
 
 enum class Verb : std::uint8_t { filter, dry_run, prioritize, bind, preempt, status };
-[[nodiscard]] const char* to_word(Verb verb);
+[[nodiscard]] const char* to_string(Verb verb);
 inline constexpr std::size_t kVerbs = 6;
 
 struct Route {
@@ -36,7 +36,7 @@ struct Route {
   Verb verb = Verb::filter;
 };
 
-// The policy for pods of one dialect; of any if the name is empty.
+// The policy for pods of one dialect; for all pods if the name is empty.
 struct DialectPolicy {
   std::string dialect;
   core::PolicyOptions policy;
@@ -45,57 +45,59 @@ struct DialectPolicy {
 struct TlsFiles {
   std::string certificate;
   std::string key;
-  std::string client_ca;  // empty: clients are not asked for certificates
+  std::string client_ca;  // empty: no client certificates are required
   bool client_required = false;
   friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
 };
 
-// How a replica that does not lead reaches the same extender of the one that does, where it is not
-// the certificate of the extender itself that says so.
+// How a replica that does not lead reaches the same extender on the leader, if it does not use the
+// extender's own certificate.
 struct ForwardTls {
-  std::string ca;           // file: whom to trust
-  std::string certificate;  // files: what we show
+  std::string ca;           // file: trusted CA
+  std::string certificate;  // files: our client certificate and key
   std::string key;
-  std::string server_name;  // to expect
+  std::string server_name;  // expected server name
   friend bool operator==(const ForwardTls&, const ForwardTls&) = default;
 };
 
 struct ExtenderOptions {
   std::string name;           // in logs and metrics
-  std::string preset;         // the system whose place it takes
+  std::string preset;         // the system that it replaces
   std::string listen;         // "0.0.0.0:39999"
   std::vector<Route> routes;  // besides those under our own prefix
   Mode mode = Mode::bind;
-  std::vector<DialectPolicy> policies;  // the first that matches counts; the last has no dialect
+  std::vector<DialectPolicy> policies;  // the first match counts; the last one has no dialect
   dialect::ReadOptions reading;
-  std::chrono::seconds hold{30};  // from filter to bind, where we bind
+  std::chrono::seconds hold{30};  // time from filter to bind, where we bind
   // The longest time from filter to bind where kube-scheduler binds: it waits for volumes for up to
-  // 600 seconds (bindTimeoutSeconds of its VolumeBinding), and a margin.
+  // 600 seconds (bindTimeoutSeconds of its VolumeBinding), plus a margin.
   std::chrono::seconds bind_limit{660};
-  bool without_model_passes = false;  // pods that name no model are none of our business
-  // Where no node could help, not even a new one (core/explain/condition.h), filter answers with an
-  // error: kube-scheduler then writes SchedulerError, which autoscalers pass over. An extender that
-  // is `ignorable` would be passed over itself, and with it the quota.
+  bool without_model_passes = false;  // pods that name no model are not handled
+  // If no node could help, not even a new one (core/explain/condition.h), filter answers with an
+  // error: kube-scheduler then writes SchedulerError, which autoscalers ignore. kube-scheduler
+  // skips an `ignorable` extender that answers with an error, and with it the quota.
   bool error_if_no_node_helps = true;
-  bool cpu_nodes_first = false;  // prioritize prefers nodes without cards for pods without
-  // The names that kube-scheduler answers to in the configuration that ships for the preset
-  // (deploy/extender): they must not be profiles of the controller as well.
+  bool cpu_nodes_first = false;  // prioritize prefers nodes without cards for pods that need none
+  // The scheduler names of kube-scheduler in the configuration that ships for the preset
+  // (deploy/extender): the controller must not have profiles of these names.
   std::vector<std::string> kube_names = {"default-scheduler"};
   std::optional<TlsFiles> tls;
   ForwardTls forward;
 };
 
-// Of what these extenders write on pods before another scheduler binds them.
-struct PromiseTerms {
-  std::optional<std::uint32_t> position;  // of the policy to judge them by, among all policies
-  std::chrono::seconds bind_limit;        // the longest
+// Settings for the pre-allocations of these extenders.
+struct PreAllocationTerms {
+  std::optional<std::uint32_t> position;  // index of the policy that judges them, among all
+                                          // policies
+  std::chrono::seconds bind_limit;        // the longest of all extenders
 };
-[[nodiscard]] PromiseTerms promise_options(const std::vector<ExtenderOptions>& extenders);
+[[nodiscard]] PreAllocationTerms pre_allocation_options(
+    const std::vector<ExtenderOptions>& extenders);
 
 // The routes under our own prefix, which every extender serves.
 [[nodiscard]] const std::vector<Route>& own_routes();
 
-// `stowage`, or a system that is replaced: its routes, its port, its way. An error names all.
+// `stowage`, or a system that is replaced: its routes, port and mode. An error names all presets.
 [[nodiscard]] Result<ExtenderOptions> preset(std::string_view name);
 [[nodiscard]] std::vector<std::string> preset_names();
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "extender/guest_book.h"
-#include "extender/words.h"
+#include "extender/external_pod_cache.h"
+#include "extender/reason_texts.h"
 
 namespace stowage::extender {
 namespace {
@@ -14,7 +14,7 @@ TEST(Preset, EachSystemHasItsRoutesItsPortAndItsWay) {
   const auto routes = [](const ExtenderOptions& options) {
     std::string text;
     for (const auto& route : options.routes) {
-      text += std::string(to_word(route.verb)) + "=" + route.path + " ";
+      text += std::string(to_string(route.verb)) + "=" + route.path + " ";
     }
     return text;
   };
@@ -52,7 +52,7 @@ TEST(Preset, AllHaveADifferentNameAndAPolicyForEveryDialect) {
 
 TEST(Mode, IsReadAndWritten) {
   for (const char* word : {"bind", "choose", "singleNode", "count"}) {
-    EXPECT_STREQ(to_word(parse_mode(word).value()), word);
+    EXPECT_STREQ(to_string(parse_mode(word).value()), word);
   }
   EXPECT_EQ(parse_mode("single").error().message,
             "unknown mode \"single\"; write bind, choose, singleNode or count");
@@ -75,12 +75,12 @@ TEST(Words, AreThoseThatPeopleOfEachSystemKnow) {
       "pod p in ns d's uid is a, and it's not equal with expected b");
 }
 
-TEST(GuestBook, TheOneAskedAboutLongestAgoGivesWay) {
-  GuestBook book(2);
-  book.visit("a").told = "x";
-  (void)book.visit("b");
-  EXPECT_EQ(book.visit("a").told, "x") << "and is the newest now";
-  (void)book.visit("c");
+TEST(ExternalPodCache, TheOneAskedAboutLongestAgoGivesWay) {
+  ExternalPodCache book(2);
+  book.find_or_add("a").told = "x";
+  (void)book.find_or_add("b");
+  EXPECT_EQ(book.find_or_add("a").told, "x") << "and is the newest now";
+  (void)book.find_or_add("c");
   EXPECT_EQ(book.find("b"), nullptr);
   ASSERT_NE(book.find("a"), nullptr);
   book.forget("a");

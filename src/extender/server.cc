@@ -34,8 +34,7 @@ Result<net::ServerTls> read_certificates(const TlsFiles& files) {
   tls.certificate_pem = std::move(certificate);
   tls.key_pem = std::move(key);
   if (files.client_ca.empty()) return tls;
-  STOWAGE_TRY(ca, read_pem(files.client_ca));
-  tls.client_ca_pem = std::move(ca);
+  STOWAGE_TRY_ASSIGN(tls.client_ca_pem, read_pem(files.client_ca));
   return tls;
 }
 
@@ -58,25 +57,26 @@ const Route* find(const std::vector<Route>& routes, std::string_view path) {
 
 }  // namespace
 
-Server::Server(ExtenderOptions options, Extender::Ends ends)
-    : ends_(ends),
-      extender_(std::move(options), std::move(ends)),
-      forwarder_(ends_.shared.loop, {}),
-      lobby_(ends_.shared.loop, {},
-             {.open =
-                  [this] {
-                    if (!leads()) return forwarder_.has_way();
-                    return !held_back_ && ends_.not_ready().empty();
-                  },
-              .answer = [this](Question question) { answer(std::move(question)); }}),
-      timer_(ends_.shared.loop) {}
+Server::Server(ExtenderOptions options, Extender::Deps deps)
+    : deps_(deps),
+      extender_(std::move(options), std::move(deps)),
+      forwarder_(deps_.shared.loop, {}),
+      pending_requests_(
+          deps_.shared.loop, {},
+          {.open =
+               [this] {
+                 if (!leads()) return forwarder_.has_way();
+                 return !held_back_ && deps_.not_ready().empty();
+               },
+           .answer = [this](PendingRequest question) { answer(std::move(question)); }}),
+      timer_(deps_.shared.loop) {}
 
 Server::~Server() = default;
 
-Result<std::unique_ptr<Server>> Server::listen(ExtenderOptions options, Extender::Ends ends,
+Result<std::unique_ptr<Server>> Server::listen(ExtenderOptions options, Extender::Deps deps,
                                                Start start) {
   STOWAGE_TRY(address, net::parse_listen(options.listen));
-  std::unique_ptr<Server> made(new Server(std::move(options), std::move(ends)));
+  std::unique_ptr<Server> made(new Server(std::move(options), std::move(deps)));
   net::HttpServerOptions http;
   http.address = address.host;
   http.port = address.port;
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Server>> Server::listen(ExtenderOptions options, Extender
     http.tls = std::move(context);
   }
   auto server = net::HttpServer::listen(
-      made->ends_.shared.loop, http,
+      made->deps_.shared.loop, http,
       [self = made.get()](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
         self->serve(std::move(request), std::move(responder));
       });
@@ -109,8 +109,8 @@ std::string Server::url(const std::string& host) const {
          net::host_and_port(host, server_->port());
 }
 
-// The replicas have the same certificate: whoever shows it is one of us. Who signs certificates of
-// clients may also have signed it.
+// The replicas share one certificate, so a server that presents it is a replica. The CA of client
+// certificates may also have signed it.
 Status Server::forward_with(const net::ServerTls& own) {
   const ForwardTls& given = extender_.options().forward;
   net::ClientTls tls{.ca_pem = own.certificate_pem + "\n" + own.client_ca_pem,
@@ -118,8 +118,7 @@ Status Server::forward_with(const net::ServerTls& own) {
                      .key_pem = own.client_ca_pem.empty() ? "" : own.key_pem,
                      .server_name = given.server_name};
   if (!given.ca.empty()) {
-    STOWAGE_TRY(ca, read_pem(given.ca));
-    tls.ca_pem = std::move(ca);
+    STOWAGE_TRY_ASSIGN(tls.ca_pem, read_pem(given.ca));
   }
   if (!given.certificate.empty()) {
     STOWAGE_TRY(certificate, read_pem(given.certificate));
@@ -127,17 +126,19 @@ Status Server::forward_with(const net::ServerTls& own) {
     tls.certificate_pem = std::move(certificate);
     tls.key_pem = std::move(key);
   }
-  if (tls.server_name.empty()) {
-    tls.server_name = net::first_host(own.certificate_pem).value_or("");
-  }
+  if (tls.server_name.empty()) tls.server_name = net::first_host(own.certificate_pem).value_or("");
   STOWAGE_TRY(context, net::make_client_tls(tls));
   forwarder_.set_tls(std::move(context));
   return {};
 }
 
 std::vector<scheduler::QueueFill> Server::queues() const {
-  return {{.name = "guests", .size = extender_.counters().guests, .limit = Extender::kGuestsMax},
-          {.name = "lobby", .size = lobby_.waiting(), .limit = lobby_.options().waiting_max},
+  return {{.name = "guests",
+           .size = extender_.counters().external_pods,
+           .limit = Extender::kExternalPodsMax},
+          {.name = "lobby",
+           .size = pending_requests_.waiting(),
+           .limit = pending_requests_.options().waiting_max},
           {.name = "forwarded",
            .size = forwarder_.counters().under_way,
            .limit = forwarder_.options().in_flight_max},
@@ -158,7 +159,7 @@ void Server::shutdown(net::Duration grace, std::function<void()> done) {
   server_->shutdown(grace, std::move(done));
 }
 
-// A certificate that cannot be used does not replace one that can.
+// A certificate that cannot be used does not replace a usable one.
 void Server::watch_certificates() {
   timer_.start(kLookAtCertificatesEvery, [this] { watch_certificates(); });
   auto fresh = read_certificates(*extender_.options().tls);
@@ -173,35 +174,36 @@ void Server::watch_certificates() {
     complaint_.clear();
     server_->set_tls(std::move(*context));
     if (auto onward = forward_with(certificates_); !onward) {
-      ends_.log.warn("questions cannot be passed on with the new certificates",
+      deps_.log.warn("questions cannot be passed on with the new certificates",
                      {{"extender", extender_.options().name}, {"why", onward.error().message}});
     }
-    return ends_.log.info("certificates reloaded", {{"extender", extender_.options().name}});
+    return deps_.log.info("certificates reloaded", {{"extender", extender_.options().name}});
   }
-  if (complaint_ == context.error().message) return;  // perhaps half written: looked at again
+  if (complaint_ == context.error().message) return;  // perhaps half written: checked again
   complaint_ = context.error().message;
-  ends_.log.warn("new certificates cannot be used, the old ones stay",
+  deps_.log.warn("new certificates cannot be used, the old ones stay",
                  {{"extender", extender_.options().name}, {"why", complaint_}});
 }
 
 void Server::succeed(Server* next) {
   successor_ = next;
   succeeded_ = true;
-  for (Question& question : lobby_.take()) take(std::move(question));
+  for (PendingRequest& question : pending_requests_.take()) take(std::move(question));
 }
 
-void Server::take(Question question) {
+void Server::take(PendingRequest question) {
   if (succeeded_) {
     if (successor_ != nullptr) return successor_->take(std::move(question));
     return question.responder->send(plain(503, "this extender is not configured any more\n"));
   }
-  // What it looks like here is told at once, and so is what was promised before. Who passes a
-  // question on to one that does not lead has a lobby of its own.
+  // Status requests are answered at once, and so are requests that follow a filter: its
+  // pre-allocation exists already. A replica that forwards a request to one that does not lead has
+  // its own queue of pending requests.
   const bool passed_on = kube::was_forwarded(question.request.http);
   const bool answered_here = question.verb == Verb::status ||
                              (leads() ? held_back_ && question.verb != Verb::filter : passed_on);
   if (answered_here) return answer(std::move(question));
-  lobby_.enter(std::move(question));
+  pending_requests_.enter(std::move(question));
 }
 
 void Server::ask(Verb verb, std::string body, Answer answer) {
@@ -211,32 +213,32 @@ void Server::ask(Verb verb, std::string body, Answer answer) {
       if (route == nullptr && each.verb == verb) route = &each;
     }
   }
-  auto responder = std::make_shared<Asked>(std::move(answer));
+  auto responder = std::make_shared<CallbackResponder>(std::move(answer));
   if (route == nullptr) {
     return responder->send(plain(404, fmt::format("the extender {} has no route for {}\n",
-                                                  extender_.options().name, to_word(verb))));
+                                                  extender_.options().name, to_string(verb))));
   }
   net::ServerRequest request;
   request.http.method = "POST";
-  request.http.target = route->path;  // another replica may be asked
+  request.http.target = route->path;  // another replica may handle it
   request.http.headers = {{"Content-Type", "application/json"}};
   request.http.body = std::move(body);
   take({.verb = verb, .request = std::move(request), .responder = std::move(responder)});
 }
 
-void Server::answer(Question question) {
+void Server::answer(PendingRequest question) {
   if (leads()) {
     return extender_.handle(question.verb, std::move(question.request),
                             std::move(question.responder));
   }
   Forwarder::NotAsked not_asked;
-  if (lobby_.patient(question)) {
+  if (pending_requests_.patient(question)) {
     not_asked = [this, verb = question.verb, until = question.until](
                     net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
-      lobby_.wait({.verb = verb,
-                   .request = std::move(request),
-                   .responder = std::move(responder),
-                   .until = until});
+      pending_requests_.wait({.verb = verb,
+                              .request = std::move(request),
+                              .responder = std::move(responder),
+                              .until = until});
     };
   }
   forwarder_.forward(std::move(question.request), std::move(question.responder),
@@ -253,12 +255,13 @@ void Server::serve(net::ServerRequest request, std::shared_ptr<net::Responder> r
         {.verb = route->verb, .request = std::move(request), .responder = std::move(responder)});
   }
   const bool get = request.http.method == "GET" || request.http.method == "HEAD";
-  if (get && path == "/version") {
+  if (get && path == net::kVersionPath) {
     return responder->send(plain(200, std::string(base::kVersion) + "\n"));
   }
-  if (get && (path == "/healthz" || path == "/livez")) return responder->send(plain(200, "ok\n"));
-  if (get && path == "/readyz") {
-    const std::string why = ends_.not_ready();
+  if (get && (path == net::kHealthzPath || path == net::kLivezPath))
+    return responder->send(plain(200, "ok\n"));
+  if (get && path == net::kReadyzPath) {
+    const std::string why = deps_.not_ready();
     return responder->send(why.empty() ? plain(200, "ok\n")
                                        : plain(503, "not ready: " + why + "\n"));
   }
@@ -266,7 +269,8 @@ void Server::serve(net::ServerRequest request, std::shared_ptr<net::Responder> r
   for (const auto* routes : {&extender_.options().routes, &own_routes()}) {
     for (const auto& each : *routes) known += " " + each.path;
   }
-  responder->send(plain(404, "not found; there are" + known + " /version /healthz /readyz\n"));
+  for (const std::string_view each : kStatusPaths) known += fmt::format(" {}", each);
+  responder->send(plain(404, "not found; there are" + known + "\n"));
 }
 
 }  // namespace stowage::extender

@@ -6,7 +6,7 @@
 namespace stowage::gpu {
 namespace {
 
-constexpr std::int32_t kPositions = 100;  // of one card; seven are the most today
+constexpr std::int32_t kPositions = 100;  // per card; at most seven today
 
 }  // namespace
 
@@ -14,11 +14,11 @@ std::int32_t instance_index(std::int32_t card_index, std::int32_t position) {
   return (card_index + 1) * kPositions + position;
 }
 
-CardList cards_of(const Inventory& inventory, const HealthKeeper& health) {
-  std::map<std::int32_t, std::size_t> places;  // in the inventory, by index
+CardList cards_of(const Inventory& inventory, const HealthTracker& health) {
+  std::map<std::int32_t, std::size_t> places;  // position in the inventory, by index
   for (std::size_t i = 0; i < inventory.cards.size(); ++i) {
     const CardInfo& card = inventory.cards[i];
-    // An index that stood there twice would make the whole list unreadable for others.
+    // A duplicate index would make the whole list unreadable for others.
     places.try_emplace(card.mig ? instance_index(card.index, card.mig->position) : card.index, i);
   }
   CardList list;

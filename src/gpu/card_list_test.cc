@@ -35,7 +35,7 @@ std::string words_of(const CardList& list) {
 }
 
 TEST(CardList, HasWhatTheInventoryHas) {
-  const HealthKeeper keeper({});
+  const HealthTracker keeper({});
   const CardList list = cards_of(cards(2), keeper);
   ASSERT_EQ(list.cards.size(), 2U);
   EXPECT_EQ(list.cards[1], (core::Card{.id = "GPU-1",
@@ -50,9 +50,9 @@ TEST(CardList, HasWhatTheInventoryHas) {
 
 TEST(CardList, CardsThatAreSickOrSilentAreNotHealthy) {
   Inventory inventory = cards(3);
-  HealthKeeper keeper({});
-  keeper.see(inventory, {});
-  keeper.see(Fault{.card = "GPU-1", .xid = 79}, {});
+  HealthTracker keeper({});
+  keeper.observe(inventory, {});
+  keeper.observe(Fault{.card = "GPU-1", .xid = 79}, {});
   inventory.cards[2].answers = false;
   EXPECT_EQ(words_of(cards_of(inventory, keeper)), "0=GPU-0 1=GPU-1! 2=GPU-2! ");
 }
@@ -62,7 +62,7 @@ TEST(CardList, InstancesHaveIndicesOfTheirOwnAndLinksFollowTheOrder) {
   inventory.cards = {instance(0, 0), instance(0, 3), inventory.cards[1], inventory.cards[2]};
   inventory.links = {.cards = 4,
                      .score = {0, 60, 20, 10, 60, 0, 20, 10, 20, 20, 0, 100, 10, 10, 100, 0}};
-  const HealthKeeper keeper({});
+  const HealthTracker keeper({});
   const CardList list = cards_of(inventory, keeper);
   EXPECT_EQ(words_of(list), "1=GPU-1 2=GPU-2 100=MIG-0-0 103=MIG-0-3 ");
   EXPECT_EQ(list.links.cards, 4);
@@ -73,7 +73,7 @@ TEST(CardList, InstancesHaveIndicesOfTheirOwnAndLinksFollowTheOrder) {
 }
 
 TEST(CardList, IsNoLongerThanTheEngineTakes) {
-  const HealthKeeper keeper({});
+  const HealthTracker keeper({});
   const CardList list = cards_of(cards(70), keeper);
   EXPECT_EQ(list.cards.size(), core::kMaxCardsPerNode);
   EXPECT_EQ(list.left_out, 6U);
@@ -82,7 +82,7 @@ TEST(CardList, IsNoLongerThanTheEngineTakes) {
 TEST(CardList, NoIndexIsThereTwice) {
   Inventory inventory = cards(2);
   inventory.cards[1].index = 0;
-  const HealthKeeper keeper({});
+  const HealthTracker keeper({});
   const CardList list = cards_of(inventory, keeper);
   EXPECT_EQ(words_of(list), "0=GPU-0 ");
   EXPECT_EQ(list.left_out, 1U);

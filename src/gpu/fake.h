@@ -1,6 +1,6 @@
-// Cards from a file (gpu/fake_file.h), which is read again when its bytes change: cards appear and
-// vanish, fail and recover as the file says. A file that can not be read, or understood, changes
-// nothing; trouble() says why.
+// Cards from a file (gpu/fake_file.h), which is read again when its content changes: cards appear,
+// disappear, fail and recover as the file says. A file that cannot be read or parsed changes
+// nothing; trouble() gives the reason.
 #pragma once
 
 #include <optional>
@@ -17,15 +17,15 @@ class FakeSource final : public Source {
  public:
   struct Options {
     std::string path;
-    std::string node = "node";  // its name, for the ids of cards that have none in the file
+    std::string node = "node";  // node name, for the ids of cards that have none in the file
   };
   explicit FakeSource(Options options) : options_(std::move(options)) {}
 
-  // An error only until the file could be read once.
+  // Fails only until the file was read once.
   [[nodiscard]] Result<Inventory> inventory() override;
   [[nodiscard]] Result<std::vector<CardSample>> sample() override;
-  // Those that stand in the file and did not when it was last read. To have one told again, take it
-  // out and put it back, or write it once more.
+  // The faults in the file that were not there at the last read. To report one again, remove it and
+  // add it again, or add it a second time.
   [[nodiscard]] std::vector<Fault> faults() override;
   [[nodiscard]] bool stale() const override { return stale_; }
   [[nodiscard]] std::string trouble() const override { return trouble_; }
@@ -34,8 +34,8 @@ class FakeSource final : public Source {
   void look();
 
   Options options_;
-  bool known_ = false;               // it could be read at least once
-  std::optional<std::string> text_;  // as it was read last, good or bad
+  bool known_ = false;               // it was read at least once
+  std::optional<std::string> text_;  // content of the last read, valid or not
   FakeCards cards_;
   std::vector<Fault> pending_;
   std::string trouble_;

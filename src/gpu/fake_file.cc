@@ -19,7 +19,7 @@ constexpr std::int64_t kMostCards = core::kMaxCardsPerNode;
 constexpr std::size_t kMostInstances = 16;  // of one card
 constexpr std::size_t kMostProcesses = 1024;
 constexpr std::size_t kMostFaults = 64;
-constexpr std::int64_t kMostIndex = 99;  // gpu/card_list.h has others for instances
+constexpr std::int64_t kMostIndex = 99;  // gpu/card_list.h uses higher ones for instances
 constexpr std::int64_t kMostNvlinks = 100;
 constexpr std::int64_t kMostScore = 1'000'000;
 constexpr std::int64_t kMostNumber = std::numeric_limits<std::int32_t>::max();
@@ -94,11 +94,12 @@ void Reader::read(YamlFields& top) {
   std::set<std::int32_t> seen;
   top.list("cards", {static_cast<std::size_t>(kMostCards), [&](YamlFields& fields) {
                        const auto index = fields.whole("index", {0, kMostIndex});
-                       if (!index) return fields.refuse("index", "needed: which card is it?");
-                       if (!seen.insert(static_cast<std::int32_t>(*index)).second) {
-                         return fields.refuse("index", fmt::format("{} is there twice", *index));
+                       if (!index) fields.refuse("index", "needed: which card is it?");
+                       const auto number = static_cast<std::int32_t>(index.value_or(0));
+                       if (!seen.insert(number).second) {
+                         return fields.refuse("index", fmt::format("{} is there twice", number));
                        }
-                       read_card(fields, static_cast<std::int32_t>(*index));
+                       read_card(fields, number);
                      }});
   if (std::ssize(cards_) > kMostCards) {
     top.refuse("cards", fmt::format("more than {} cards", kMostCards));
@@ -167,8 +168,8 @@ void Reader::read_load(YamlFields& fields, CardSample& sample) {
 
 void Reader::read_faults(YamlFields& fields, std::vector<Fault>& faults) {
   static const std::vector<std::string> kKinds = {
-      to_word(FaultKind::xid), to_word(FaultKind::lost), to_word(FaultKind::ecc_uncorrected),
-      to_word(FaultKind::row_remap_failure), to_word(FaultKind::reset_required)};
+      to_string(FaultKind::xid), to_string(FaultKind::lost), to_string(FaultKind::ecc_uncorrected),
+      to_string(FaultKind::row_remap_failure), to_string(FaultKind::reset_required)};
   fields.list("faults",
               {kMostFaults, [&](YamlFields& entry) {
                  Fault fault;
@@ -308,9 +309,7 @@ FakeCards Reader::take() {
 std::string made_up_id(std::string_view prefix, std::string_view words) {
   // FNV-1a, spread by the generator.
   std::uint64_t seed = 14695981039346656037ULL;
-  for (const char c : words) {
-    seed = (seed ^ static_cast<std::uint8_t>(c)) * 1099511628211ULL;
-  }
+  for (const char c : words) seed = (seed ^ static_cast<std::uint8_t>(c)) * 1099511628211ULL;
   base::Rng rng(seed);
   const std::uint64_t high = rng.next();
   const std::uint64_t low = rng.next();
@@ -324,6 +323,11 @@ Result<FakeCards> parse_fake_cards(std::string_view text, const std::string& fil
   Reader reader(node);
   STOWAGE_TRY_VOID(YamlFields::read(text, file, [&](YamlFields& top) { reader.read(top); }));
   return reader.take();
+}
+
+std::vector<yaml::StrictMap::Key> fake_cards_keys() {
+  Reader reader("node");
+  return YamlFields::keys_of([&](YamlFields& top) { reader.read(top); });
 }
 
 }  // namespace stowage::gpu

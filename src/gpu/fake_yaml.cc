@@ -1,15 +1,15 @@
 #include "gpu/fake_yaml.h"
 
 #include <algorithm>
-#include <charconv>
-#include <utility>
 
 #include <fmt/format.h>
+
+#include "base/number.h"
 
 namespace stowage::gpu {
 namespace {
 
-constexpr std::size_t kShown = 64;  // of a value in a message
+constexpr std::size_t kShown = 64;  // longest value that a message quotes
 constexpr yaml::StrictMap::Limits kLimits{
     .shown = kShown, .key_hint = 64, .word = 256, .mappings = 10'000};
 
@@ -17,14 +17,7 @@ std::string shown(const std::string& text) {
   return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
 }
 
-std::optional<std::int64_t> to_whole(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-// Digits, a point and up to so many further digits, without the point.
+// Digits, a point and up to `digits` further digits, without the point.
 std::optional<std::int64_t> to_decimal(std::string_view text, int digits) {
   constexpr std::size_t kMostDigits = 12;
   const std::size_t point = text.find('.');
@@ -38,7 +31,7 @@ std::optional<std::int64_t> to_decimal(std::string_view text, int digits) {
   const std::string all = std::string(before) + after;
   const bool only_digits =
       std::all_of(all.begin(), all.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return only_digits ? to_whole(all) : std::nullopt;
+  return only_digits ? base::parse_number<std::int64_t>(all) : std::nullopt;
 }
 
 std::string with_point(std::int64_t number, int digits) {
@@ -57,6 +50,14 @@ Status YamlFields::read(std::string_view text, const std::string& file,
   YamlFields fields(map);
   take(fields);
   return map.finish();
+}
+
+std::vector<yaml::StrictMap::Key> YamlFields::keys_of(
+    const std::function<void(YamlFields&)>& take) {
+  return yaml::StrictMap::keys_of([&](yaml::StrictMap& map) {
+    YamlFields fields(map);
+    take(fields);
+  });
 }
 
 std::optional<std::string> YamlFields::text(const std::string& key) {
@@ -81,7 +82,7 @@ std::optional<bool> YamlFields::flag(const std::string& key) {
 std::optional<std::int64_t> YamlFields::whole(const std::string& key, Range range) {
   const auto word = map_.word(key, "a whole number");
   if (!word) return std::nullopt;
-  const auto number = to_whole(*word);
+  const auto number = base::parse_number<std::int64_t>(*word);
   if (number && *number >= range.least && *number <= range.most) return number;
   refuse(key, fmt::format("expected a whole number from {} to {}, found \"{}\"", range.least,
                           range.most, shown(*word)));
@@ -118,7 +119,7 @@ std::vector<std::vector<std::int64_t>> YamlFields::triples(const std::string& ke
   for (const auto& row : rows.value_or(yaml::StrictMap::Rows{})) {
     std::vector<std::int64_t>& numbers = all.emplace_back();
     for (const std::string& word : row) {
-      const auto number = to_whole(word);
+      const auto number = base::parse_number<std::int64_t>(word);
       good = good && number.has_value();
       numbers.push_back(number.value_or(0));
     }

@@ -11,7 +11,7 @@
 namespace stowage::gpu {
 namespace {
 
-// More than a machine has and is likely to get in a day, in case somebody invents cards.
+// More than a machine has or gets in a day, in case a source invents cards.
 constexpr std::size_t kMostCards = 1024;
 constexpr std::size_t kMostText = 200;
 constexpr const char* kGone = "the card is not there";
@@ -39,7 +39,7 @@ std::string words_of(const Fault& fault) {
 
 }  // namespace
 
-void HealthKeeper::advance(base::Instant now) {
+void HealthTracker::advance(base::Instant now) {
   now_ = std::max(now_, now);
   std::erase_if(cards_, [&](const auto& entry) {
     const Record& record = entry.second;
@@ -48,7 +48,7 @@ void HealthKeeper::advance(base::Instant now) {
 }
 
 // Null if there are too many already.
-HealthKeeper::Record* HealthKeeper::record_of(const std::string& card) {
+HealthTracker::Record* HealthTracker::record_of(const std::string& card) {
   if (const auto found = cards_.find(card); found != cards_.end()) return &found->second;
   if (cards_.size() >= kMostCards) {
     const auto absent = std::find_if(cards_.begin(), cards_.end(),
@@ -59,34 +59,35 @@ HealthKeeper::Record* HealthKeeper::record_of(const std::string& card) {
   return &cards_.try_emplace(card, Record{.since = now_}).first->second;
 }
 
-// ---- what happens to one card
+// ---- state changes of one card
 
-// Falls sick, or stays it. Whoever calls says for how long.
-void HealthKeeper::fall(Record& record, std::string reason) const {
-  // What follows when a card is broken follows from that.
-  if (!record.sick || !record.broken) record.reason = std::move(reason);
-  if (record.sick) return;
-  const bool long_ago = record.was_sick && now_.ns - record.since.ns >= options_.forget.count();
+// Marks the card unhealthy; idempotent. The caller decides for how long.
+void HealthTracker::fall(Record& record, std::string reason) const {
+  // Later faults of a broken card are consequences: the first reason stays.
+  if (!record.unhealthy || !record.broken) record.reason = std::move(reason);
+  if (record.unhealthy) return;
+  const bool long_ago =
+      record.was_unhealthy && now_.ns - record.since.ns >= options_.forget.count();
   if (long_ago) record.falls = 0;
   ++record.falls;
-  record.sick = true;
-  record.was_sick = true;
+  record.unhealthy = true;
+  record.was_unhealthy = true;
   record.since = now_;
 }
 
-void HealthKeeper::rest(Record& record, std::chrono::nanoseconds pause) const {
+void HealthTracker::rest(Record& record, std::chrono::nanoseconds pause) const {
   const base::Instant until{now_.ns + pause.count()};
   record.quiet_until = std::max(record.quiet_until.value_or(until), until);
 }
 
-// After the first fall the quiet time, after each further one twice as long; nothing after none.
-std::chrono::nanoseconds HealthKeeper::pause_after(std::uint32_t falls) const {
+// The quiet time after the first failure, twice as long after each further one; zero after none.
+std::chrono::nanoseconds HealthTracker::pause_after(std::uint32_t falls) const {
   if (falls == 0) return {};
   return base::Backoff::nth(options_.quiet, options_.quiet_most, falls);
 }
 
-// It was reset, or answers again. The first time it is believed at once.
-void HealthKeeper::recover(Record& record) const {
+// The card was reset, or answers again. The first time it is trusted at once.
+void HealthTracker::recover(Record& record) const {
   const bool waited = record.lost || record.broken || record.asks_reset || record.bad_memory;
   record.lost = false;
   record.broken = false;
@@ -95,14 +96,14 @@ void HealthKeeper::recover(Record& record) const {
   if (waited && record.falls > 0) rest(record, pause_after(record.falls - 1));
 }
 
-// The card was set up from scratch: its counters begin at 0, and nothing is known of it any more.
-void HealthKeeper::renew(Record& record) const {
+// The card was set up from scratch: its counters start at 0, and its history is forgotten.
+void HealthTracker::renew(Record& record) const {
   recover(record);
   record.ecc.reset();
   record.excused = false;
 }
 
-void HealthKeeper::inherit(Record& record) const {
+void HealthTracker::inherit(Record& record) const {
   for (const auto& [id, other] : cards_) {
     if (!other.broken || other.parent != record.parent || record.broken) continue;
     fall(record, other.reason);
@@ -110,20 +111,20 @@ void HealthKeeper::inherit(Record& record) const {
   }
 }
 
-// Cards get well at the moment at which their quiet time ends, however late that is noticed.
-void HealthKeeper::settle(Record& record) const {
+// A card becomes healthy at the end of its quiet time, however late that is noticed.
+void HealthTracker::settle(Record& record) const {
   base::Instant when = now_;
   if (record.quiet_until && *record.quiet_until <= now_) {
     when = *record.quiet_until;
     record.quiet_until.reset();
   }
-  if (!record.sick || record.lost || record.unfit() || record.quiet_until) return;
-  record.sick = false;
+  if (!record.unhealthy || record.lost || record.unfit() || record.quiet_until) return;
+  record.unhealthy = false;
   record.since = when;
   record.reason.clear();
 }
 
-void HealthKeeper::see(const Fault& fault, base::Instant now) {
+void HealthTracker::observe(const Fault& fault, base::Instant now) {
   advance(now);
   Record* const record = record_of(fault.card);
   if (record == nullptr) return;
@@ -146,9 +147,9 @@ void HealthKeeper::see(const Fault& fault, base::Instant now) {
   }
 }
 
-// ---- what a source says
+// ---- observations of a source
 
-void HealthKeeper::see(const Inventory& inventory, base::Instant now) {
+void HealthTracker::observe(const Inventory& inventory, base::Instant now) {
   advance(now);
   const bool other_life = driver_life_ && *driver_life_ != inventory.driver_life;
   driver_life_ = inventory.driver_life;
@@ -179,7 +180,7 @@ void HealthKeeper::see(const Inventory& inventory, base::Instant now) {
   }
 }
 
-void HealthKeeper::see(const std::vector<CardSample>& samples, base::Instant now) {
+void HealthTracker::observe(const std::vector<CardSample>& samples, base::Instant now) {
   advance(now);
   for (const CardSample& sample : samples) {
     Record* const record = record_of(sample.id);
@@ -194,28 +195,28 @@ void HealthKeeper::see(const std::vector<CardSample>& samples, base::Instant now
   }
 }
 
-void HealthKeeper::read_levels(Record& record, const CardSample& sample) const {
-  // What is not told is as it was.
+void HealthTracker::read_levels(Record& record, const CardSample& sample) const {
+  // Values that are not reported stay as they were.
   const bool asks = sample.needs_reset.value_or(record.asks_reset);
   const bool bad = sample.row_remap_failed.value_or(record.bad_memory);
   const bool worse = (asks && !record.asks_reset) || (bad && !record.bad_memory);
   if (!asks && !bad) record.excused = false;
-  // The driver wanted a reset and does not want it any more: it has had it.
+  // The driver had asked for a reset and no longer does: the reset has happened.
   const bool was_reset = record.asks_reset && !asks;
   const bool was_replaced = record.bad_memory && !bad && !record.broken;
   if (was_reset || was_replaced) recover(record);
   record.asks_reset = asks;
   record.bad_memory = bad;
-  if (record.excused || (!asks && !bad) || (record.sick && !worse)) return;
+  if (record.excused || (!asks && !bad) || (record.unhealthy && !worse)) return;
   fall(record, words_of({.kind = asks ? FaultKind::reset_required : FaultKind::row_remap_failure}));
 }
 
-void HealthKeeper::read_ecc(Record& record, const CardSample& sample) const {
+void HealthTracker::read_ecc(Record& record, const CardSample& sample) const {
   if (!sample.ecc_uncorrected) return;
   const std::uint64_t count = *sample.ecc_uncorrected;
   const auto before = std::exchange(record.ecc, count);
-  if (!before) return;  // nobody knows when those were
-  // A lower number than before counts from 0 again: the driver was loaded anew.
+  if (!before) return;  // the time of these errors is unknown
+  // A lower number than before means that the driver was reloaded and counts from 0.
   const std::uint64_t more = count >= *before ? count - *before : count;
   if (more == 0) return;
   fall(record,
@@ -223,9 +224,9 @@ void HealthKeeper::read_ecc(Record& record, const CardSample& sample) const {
   rest(record, pause_after(record.falls));
 }
 
-// ---- what people ask
+// ---- calls of operators and readers
 
-bool HealthKeeper::pardon(const std::string& card, base::Instant now) {
+bool HealthTracker::pardon(const std::string& card, base::Instant now) {
   advance(now);
   const auto found = cards_.find(card);
   if (found == cards_.end()) return false;
@@ -239,30 +240,30 @@ bool HealthKeeper::pardon(const std::string& card, base::Instant now) {
   return true;
 }
 
-std::vector<HealthKeeper::Change> HealthKeeper::pass(base::Instant now) {
+std::vector<HealthTracker::Change> HealthTracker::pass(base::Instant now) {
   advance(now);
   std::vector<Change> changes;
   for (auto& [id, record] : cards_) {
     settle(record);
-    const bool told = std::exchange(record.told_sick, record.sick);
-    if (told != record.sick) changes.push_back({id, of(id)});
+    const bool told = std::exchange(record.reported_unhealthy, record.unhealthy);
+    if (told != record.unhealthy) changes.push_back({id, of(id)});
   }
   return changes;
 }
 
-CardHealth HealthKeeper::of(const std::string& card) const {
+CardHealth HealthTracker::of(const std::string& card) const {
   const auto found = cards_.find(card);
   if (found == cards_.end()) return {};
   const Record& record = found->second;
-  CardHealth health{.healthy = !record.sick, .reason = record.reason, .since = record.since};
+  CardHealth health{.healthy = !record.unhealthy, .reason = record.reason, .since = record.since};
   if (!record.present) {
     health.healthy = false;
     health.reason = kGone;
     health.since = record.absent_since;
     return health;
   }
-  health.needs_reset = record.sick && record.unfit();
-  if (record.sick && !record.lost && !health.needs_reset) health.until = record.quiet_until;
+  health.needs_reset = record.unhealthy && record.unfit();
+  if (record.unhealthy && !record.lost && !health.needs_reset) health.until = record.quiet_until;
   return health;
 }
 

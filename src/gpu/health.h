@@ -1,19 +1,19 @@
-// Decides which cards are fit for work, from what a source says about them.
+// Decides which cards are healthy, from the reports of a source.
 //
-//   well --fault--> sick --quiet for a while--> well
-//   well --lost--> lost --answers--> well; from the second time on: sick, as above
-//   any --fault that a reset mends--> broken --reset--> well
+//   healthy --fault--> unhealthy --quiet for a while--> healthy
+//   healthy --lost--> lost --answers--> healthy; from the second time on: unhealthy, as above
+//   any --fault that a reset repairs--> broken --reset--> healthy
 //
-// - The quiet time doubles each time a card falls sick again, up to a limit, and is as at first
-//   again after a day of health. It begins anew with each fault.
-// - Broken cards do not mend by waiting. A reset has happened when the card was gone from the
-//   inventory and came back, when the driver was away and came back, or when the driver, which had
-//   asked for a reset, does so no more. Otherwise a person has to say so: pardon().
-// - Instances of a divided card come and go without a reset of it. One that comes while another of
-//   the same card is broken, or was when it went, is broken too.
-// - Applications that err do not make a card sick (gpu/xid.h).
+// - The quiet time doubles each time a card becomes unhealthy again, up to a limit, and is reset
+//   after a day of health. Each fault restarts it.
+// - Waiting does not repair broken cards. A reset has happened when the card disappeared from the
+//   inventory and came back, when the driver was unloaded and came back, or when the driver, which
+//   had asked for a reset, no longer does. Otherwise an operator has to declare it: pardon().
+// - Instances of a divided card come and go without a reset of it. A new instance is broken if
+//   another one of the same card is broken, or was when it disappeared.
+// - Application errors do not make a card unhealthy (gpu/xid.h).
 //
-// Pure: no clock; time is what the callers say, and does not run backwards. Nothing here knows a
+// Pure: no clock; callers pass the time, which does not run backwards. It is independent of any
 // driver. Memory is bounded by the cards of the machine.
 #pragma once
 
@@ -35,8 +35,9 @@ namespace stowage::gpu {
 struct HealthOptions {
   std::chrono::nanoseconds quiet = std::chrono::minutes{5};
   std::chrono::nanoseconds quiet_most = std::chrono::hours{1};
-  std::chrono::nanoseconds forget = std::chrono::hours{24};  // relapses, and cards that are gone
-  std::map<std::uint32_t, XidEffect> xids;  // where the cluster's owner knows better
+  std::chrono::nanoseconds forget = std::chrono::hours{24};  // for relapses, and for cards that
+                                                             // disappeared
+  std::map<std::uint32_t, XidEffect> xids;                   // overrides by the cluster's owner
 };
 
 struct CardHealth {
@@ -48,27 +49,27 @@ struct CardHealth {
   friend bool operator==(const CardHealth&, const CardHealth&) = default;
 };
 
-class HealthKeeper {
+class HealthTracker {
  public:
-  explicit HealthKeeper(HealthOptions options) : options_(std::move(options)) {}
+  explicit HealthTracker(HealthOptions options) : options_(std::move(options)) {}
 
-  void see(const Inventory& inventory, base::Instant now);
-  void see(const std::vector<CardSample>& samples, base::Instant now);
-  void see(const Fault& fault, base::Instant now);
-  // An operator says that the card is well, whatever has happened until now: also one whose driver
-  // says that it has bad memory, until that changes. Not one that does not answer. False: there is
-  // no such card.
+  void observe(const Inventory& inventory, base::Instant now);
+  void observe(const std::vector<CardSample>& samples, base::Instant now);
+  void observe(const Fault& fault, base::Instant now);
+  // An operator declares the card healthy, whatever has happened until now. This includes a card
+  // with bad memory, until the driver reports a change, but not a card that does not answer.
+  // Returns false if there is no such card.
   bool pardon(const std::string& card, base::Instant now);
 
   struct Change {
     std::string card;
     CardHealth health;
   };
-  // Lets time pass. The cards that are healthy now and were not when this was last called, or the
-  // other way round, by id.
+  // Advances the time. Returns the cards that changed between healthy and unhealthy since the last
+  // call, by id.
   std::vector<Change> pass(base::Instant now);
 
-  // As of the last call above. A card that nobody has spoken of is healthy.
+  // As of the last call above. An unknown card is healthy.
   [[nodiscard]] CardHealth of(const std::string& card) const;
   [[nodiscard]] bool healthy(const std::string& card) const { return of(card).healthy; }
   [[nodiscard]] std::size_t size() const { return cards_.size(); }
@@ -82,18 +83,18 @@ class HealthKeeper {
     bool broken = false;      // by a fault
     bool asks_reset = false;  // by the last sample
     bool bad_memory = false;  // by the last sample
-    bool excused = false;     // the two above do not count: an operator knows of them
+    bool excused = false;     // the two above do not count: an operator has accepted them
     std::optional<base::Instant> quiet_until;
     std::optional<std::uint64_t> ecc;
 
-    bool sick = false;
-    bool told_sick = false;
+    bool unhealthy = false;
+    bool reported_unhealthy = false;
     base::Instant since{};
-    bool was_sick = false;  // at least once
+    bool was_unhealthy = false;  // at least once
     std::uint32_t falls = 0;
     std::string reason;
 
-    // What only a reset, or another card, can mend.
+    // Only a reset, or another card, can repair this.
     [[nodiscard]] bool unfit() const { return broken || (!excused && (asks_reset || bad_memory)); }
   };
 

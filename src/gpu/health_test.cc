@@ -33,27 +33,27 @@ std::vector<CardSample> answers(const std::string& card = "a") { return {{.id = 
 
 class Health : public ::testing::Test {
  protected:
-  Health() { keeper_.see(there({"a", "b"}), at({})); }
+  Health() { keeper_.observe(there({"a", "b"}), at({})); }
 
-  // Healthy at that time, if nothing happens until then?
+  // Whether the card is healthy at that time, if nothing happens until then.
   [[nodiscard]] bool well(nanoseconds time, const std::string& card = "a") {
-    HealthKeeper copy = keeper_;
+    HealthTracker copy = keeper_;
     (void)copy.pass(at(time));
     return copy.healthy(card);
   }
 
-  HealthKeeper keeper_{HealthOptions{}};
+  HealthTracker keeper_{HealthOptions{}};
 };
 
 TEST_F(Health, ErrorsOfApplicationsDoNotMatter) {
   for (const std::uint32_t number : {13U, 31U, 43U, 45U, 68U, 109U}) {
-    keeper_.see(xid(number), at(seconds{1}));
+    keeper_.observe(xid(number), at(seconds{1}));
   }
   EXPECT_TRUE(well(seconds{1}));
 }
 
 TEST_F(Health, OthersMakeACardSickForAWhile) {
-  keeper_.see(xid(74), at(seconds{1}));
+  keeper_.observe(xid(74), at(seconds{1}));
   const CardHealth health = keeper_.of("a");
   EXPECT_FALSE(health.healthy);
   EXPECT_FALSE(health.needs_reset);
@@ -65,7 +65,7 @@ TEST_F(Health, OthersMakeACardSickForAWhile) {
 }
 
 TEST_F(Health, EachFaultBeginsTheQuietTimeAnew) {
-  for (int minute = 0; minute < 60; ++minute) keeper_.see(xid(74), at(minutes{minute}));
+  for (int minute = 0; minute < 60; ++minute) keeper_.observe(xid(74), at(minutes{minute}));
   EXPECT_FALSE(well(minutes{63}));
   EXPECT_TRUE(well(minutes{64})) << "one sickness, however many faults";
 }
@@ -73,24 +73,24 @@ TEST_F(Health, EachFaultBeginsTheQuietTimeAnew) {
 TEST_F(Health, TheQuietTimeDoublesWithEachRelapseUpToAnHourAndIsForgottenAfterADay) {
   auto time = nanoseconds{};
   for (const int quiet : {5, 10, 20, 40, 60, 60}) {
-    keeper_.see(xid(74), at(time));
+    keeper_.observe(xid(74), at(time));
     EXPECT_FALSE(well(time + minutes{quiet} - seconds{1})) << quiet;
     time += minutes{quiet};
     EXPECT_TRUE(well(time)) << quiet;
     time += minutes{1};
   }
   time += hours{24};
-  keeper_.see(xid(74), at(time));
+  keeper_.observe(xid(74), at(time));
   EXPECT_TRUE(well(time + minutes{5}));
 }
 
 TEST_F(Health, ABrokenCardWaitsForAReset) {
   for (const std::uint32_t number : {48U, 64U, 79U, 94U, 95U, 119U, 120U, 140U}) {
-    HealthKeeper keeper{HealthOptions{}};
-    keeper.see(there({"a"}), at({}));
-    keeper.see(xid(number), at(seconds{1}));
-    keeper.see(answers(), at(hours{20}));
-    keeper.see(there({"a"}), at(hours{20}));
+    HealthTracker keeper{HealthOptions{}};
+    keeper.observe(there({"a"}), at({}));
+    keeper.observe(xid(number), at(seconds{1}));
+    keeper.observe(answers(), at(hours{20}));
+    keeper.observe(there({"a"}), at(hours{20}));
     (void)keeper.pass(at(hours{100}));
     EXPECT_FALSE(keeper.healthy("a")) << number;
     EXPECT_TRUE(keeper.of("a").needs_reset);
@@ -99,10 +99,10 @@ TEST_F(Health, ABrokenCardWaitsForAReset) {
 }
 
 TEST_F(Health, ACardThatWasGoneAndIsBackWasReset) {
-  keeper_.see(xid(79), at(seconds{1}));
-  keeper_.see(there({"b"}), at(seconds{2}));
+  keeper_.observe(xid(79), at(seconds{1}));
+  keeper_.observe(there({"b"}), at(seconds{2}));
   EXPECT_EQ(keeper_.of("a").reason, "the card is not there");
-  keeper_.see(there({"a", "b"}), at(seconds{3}));
+  keeper_.observe(there({"a", "b"}), at(seconds{3}));
   EXPECT_TRUE(keeper_.healthy("a"));
 }
 
@@ -112,66 +112,66 @@ TEST_F(Health, InstancesThatAreMadeAnewAreOfTheSameCard) {
     for (CardInfo& card : inventory.cards) card.mig = Mig{.parent = card.id.substr(0, 1)};
     return inventory;
   };
-  HealthKeeper keeper{HealthOptions{}};
-  keeper.see(instances({"x1", "x2", "y1"}), at({}));
-  keeper.see(xid(95, "x1"), at(seconds{1}));
+  HealthTracker keeper{HealthOptions{}};
+  keeper.observe(instances({"x1", "x2", "y1"}), at({}));
+  keeper.observe(xid(95, "x1"), at(seconds{1}));
   EXPECT_TRUE(keeper.healthy("x2")) << "told for the first alone";
-  keeper.see(instances({"y1"}), at(seconds{2}));
-  keeper.see(instances({"x1", "x3", "y1", "y2"}), at(seconds{3}));
+  keeper.observe(instances({"y1"}), at(seconds{2}));
+  keeper.observe(instances({"x1", "x3", "y1", "y2"}), at(seconds{3}));
   EXPECT_FALSE(keeper.healthy("x1")) << "to divide a card anew is no reset";
   EXPECT_FALSE(keeper.healthy("x3"));
   EXPECT_EQ(keeper.of("x3").reason, "XID 95: uncontained memory error");
   EXPECT_TRUE(keeper.healthy("y1") && keeper.healthy("y2"));
-  keeper.see(instances({"y1"}, 2), at(seconds{4}));
-  keeper.see(instances({"x1", "x4", "y1"}, 2), at(seconds{5}));
+  keeper.observe(instances({"y1"}, 2), at(seconds{4}));
+  keeper.observe(instances({"x1", "x4", "y1"}, 2), at(seconds{5}));
   EXPECT_TRUE(keeper.healthy("x1") && keeper.healthy("x4")) << "reset while they were away";
 }
 
 TEST_F(Health, ADriverThatWasAwayHasResetAll) {
-  keeper_.see(xid(79), at(seconds{1}));
-  keeper_.see(there({"a", "b"}, 1), at(seconds{2}));
+  keeper_.observe(xid(79), at(seconds{1}));
+  keeper_.observe(there({"a", "b"}, 1), at(seconds{2}));
   EXPECT_FALSE(keeper_.healthy("a"));
-  keeper_.see(there({"a", "b"}, 2), at(seconds{3}));
+  keeper_.observe(there({"a", "b"}, 2), at(seconds{3}));
   EXPECT_TRUE(keeper_.healthy("a"));
 }
 
 TEST_F(Health, TheDriverSaysItself) {
-  keeper_.see({{.id = "a", .needs_reset = true}}, at(seconds{1}));
+  keeper_.observe({{.id = "a", .needs_reset = true}}, at(seconds{1}));
   EXPECT_EQ(keeper_.of("a").reason, "the driver asks for a reset");
   EXPECT_FALSE(well(hours{100}));
-  keeper_.see(answers(), at(seconds{2}));
+  keeper_.observe(answers(), at(seconds{2}));
   EXPECT_FALSE(keeper_.healthy("a")) << "what is not told is as it was";
-  keeper_.see({{.id = "a", .needs_reset = false}}, at(seconds{3}));
+  keeper_.observe({{.id = "a", .needs_reset = false}}, at(seconds{3}));
   EXPECT_TRUE(keeper_.healthy("a"));
 }
 
 TEST_F(Health, AResetThatTheDriverAskedForMendsWhatItAskedItFor) {
-  keeper_.see(xid(95), at(seconds{1}));
-  keeper_.see({{.id = "a", .needs_reset = true}}, at(seconds{2}));
+  keeper_.observe(xid(95), at(seconds{1}));
+  keeper_.observe({{.id = "a", .needs_reset = true}}, at(seconds{2}));
   EXPECT_EQ(keeper_.of("a").reason, "XID 95: uncontained memory error");
-  keeper_.see({{.id = "a", .needs_reset = false}}, at(seconds{3}));
+  keeper_.observe({{.id = "a", .needs_reset = false}}, at(seconds{3}));
   EXPECT_TRUE(keeper_.healthy("a"));
 }
 
 TEST_F(Health, BadMemoryStaysBad) {
-  keeper_.see({{.id = "a", .row_remap_failed = true}}, at(seconds{1}));
+  keeper_.observe({{.id = "a", .row_remap_failed = true}}, at(seconds{1}));
   EXPECT_FALSE(well(hours{100}));
-  keeper_.see(there({"a", "b"}, 2), at(seconds{2}));
-  keeper_.see({{.id = "a", .row_remap_failed = true}}, at(seconds{3}));
+  keeper_.observe(there({"a", "b"}, 2), at(seconds{2}));
+  keeper_.observe({{.id = "a", .row_remap_failed = true}}, at(seconds{3}));
   EXPECT_FALSE(keeper_.healthy("a")) << "a reset does not help";
   EXPECT_EQ(keeper_.of("a").reason, "bad memory that could not be replaced");
 }
 
 TEST_F(Health, ALostCardIsBackWhenItAnswers) {
-  keeper_.see(lost(), at(seconds{1}));
+  keeper_.observe(lost(), at(seconds{1}));
   EXPECT_FALSE(well(hours{100}));
   EXPECT_FALSE(keeper_.of("a").needs_reset);
-  keeper_.see(answers("b"), at(seconds{2}));
+  keeper_.observe(answers("b"), at(seconds{2}));
   EXPECT_FALSE(keeper_.healthy("a"));
-  keeper_.see(answers(), at(seconds{3}));
+  keeper_.observe(answers(), at(seconds{3}));
   EXPECT_TRUE(keeper_.healthy("a"));
-  keeper_.see(lost(), at(seconds{4}));
-  keeper_.see(answers(), at(seconds{5}));
+  keeper_.observe(lost(), at(seconds{4}));
+  keeper_.observe(answers(), at(seconds{5}));
   EXPECT_FALSE(keeper_.healthy("a")) << "the second time it has to show that it stays";
   EXPECT_TRUE(well(seconds{5} + minutes{5}));
 }
@@ -179,16 +179,16 @@ TEST_F(Health, ALostCardIsBackWhenItAnswers) {
 TEST_F(Health, ASilentCardInTheInventoryIsLost) {
   Inventory inventory = there({"a", "b"});
   inventory.cards[0].answers = false;
-  keeper_.see(inventory, at(seconds{1}));
+  keeper_.observe(inventory, at(seconds{1}));
   EXPECT_EQ(keeper_.of("a").reason, "the card does not answer");
-  keeper_.see(answers(), at(seconds{2}));
+  keeper_.observe(answers(), at(seconds{2}));
   EXPECT_TRUE(keeper_.healthy("a"));
 }
 
 TEST_F(Health, ALostCardThatIsBrokenAsWellWaitsForBoth) {
-  keeper_.see(lost(), at(seconds{1}));
-  keeper_.see(xid(79), at(seconds{1}));
-  keeper_.see(answers(), at(seconds{2}));
+  keeper_.observe(lost(), at(seconds{1}));
+  keeper_.observe(xid(79), at(seconds{1}));
+  keeper_.observe(answers(), at(seconds{2}));
   EXPECT_FALSE(keeper_.healthy("a"));
   EXPECT_EQ(keeper_.of("a").reason, "XID 79: the card has fallen off the bus");
   EXPECT_TRUE(keeper_.of("a").needs_reset);
@@ -196,7 +196,7 @@ TEST_F(Health, ALostCardThatIsBrokenAsWellWaitsForBoth) {
 
 TEST_F(Health, UncorrectedErrorsThatComeAreAFault) {
   const auto count = [&](std::uint64_t errors, nanoseconds time) {
-    keeper_.see({{.id = "a", .ecc_uncorrected = errors}}, at(time));
+    keeper_.observe({{.id = "a", .ecc_uncorrected = errors}}, at(time));
   };
   count(7, seconds{1});
   EXPECT_TRUE(keeper_.healthy("a")) << "nobody knows when those were";
@@ -212,38 +212,38 @@ TEST_F(Health, UncorrectedErrorsThatComeAreAFault) {
 }
 
 TEST_F(Health, AnOperatorMaySayThatACardIsWell) {
-  keeper_.see(xid(79), at(seconds{1}));
+  keeper_.observe(xid(79), at(seconds{1}));
   EXPECT_TRUE(keeper_.pardon("a", at(seconds{2})));
   EXPECT_TRUE(keeper_.healthy("a"));
-  keeper_.see({{.id = "a", .row_remap_failed = true}}, at(seconds{3}));
+  keeper_.observe({{.id = "a", .row_remap_failed = true}}, at(seconds{3}));
   EXPECT_TRUE(keeper_.healthy("a")) << "pardoned before it was known";
-  keeper_.see(xid(79), at(seconds{4}));
+  keeper_.observe(xid(79), at(seconds{4}));
   EXPECT_FALSE(keeper_.healthy("a")) << "not once for all";
   EXPECT_FALSE(keeper_.pardon("z", at(seconds{5})));
-  keeper_.see(lost("b"), at(seconds{6}));
+  keeper_.observe(lost("b"), at(seconds{6}));
   EXPECT_TRUE(keeper_.pardon("b", at(seconds{6})));
   EXPECT_FALSE(keeper_.healthy("b")) << "one that does not answer is of no use to anybody";
 }
 
 TEST_F(Health, TheOwnerOfTheClusterMayKnowBetter) {
-  HealthKeeper keeper(
+  HealthTracker keeper(
       {.quiet = seconds{10}, .xids = {{79, XidEffect::none}, {13, XidEffect::needs_reset}}});
-  keeper.see(xid(79), at(seconds{1}));
+  keeper.observe(xid(79), at(seconds{1}));
   EXPECT_TRUE(keeper.healthy("a"));
-  keeper.see(xid(13), at(seconds{1}));
+  keeper.observe(xid(13), at(seconds{1}));
   EXPECT_TRUE(keeper.of("a").needs_reset);
-  keeper.see(xid(74, "b"), at(seconds{1}));
+  keeper.observe(xid(74, "b"), at(seconds{1}));
   EXPECT_EQ(keeper.of("b").until, at(seconds{11}));
 }
 
 TEST_F(Health, ChangesAreToldOnce) {
   EXPECT_TRUE(keeper_.pass(at(seconds{1})).empty());
-  keeper_.see(xid(74), at(seconds{2}));
-  const auto sick = keeper_.pass(at(seconds{3}));
-  ASSERT_EQ(sick.size(), 1U);
-  EXPECT_EQ(sick[0].card, "a");
-  EXPECT_FALSE(sick[0].health.healthy);
-  EXPECT_EQ(sick[0].health.since, at(seconds{2}));
+  keeper_.observe(xid(74), at(seconds{2}));
+  const auto unhealthy = keeper_.pass(at(seconds{3}));
+  ASSERT_EQ(unhealthy.size(), 1U);
+  EXPECT_EQ(unhealthy[0].card, "a");
+  EXPECT_FALSE(unhealthy[0].health.healthy);
+  EXPECT_EQ(unhealthy[0].health.since, at(seconds{2}));
   EXPECT_TRUE(keeper_.pass(at(seconds{4})).empty());
   const auto well_again = keeper_.pass(at(hours{1}));
   ASSERT_EQ(well_again.size(), 1U);
@@ -253,18 +253,18 @@ TEST_F(Health, ChangesAreToldOnce) {
 
 TEST_F(Health, MemoryIsBounded) {
   for (int i = 0; i < 1200; ++i) {
-    keeper_.see(there({fmt::format("card-{}", i)}), at(seconds{i}));
-    keeper_.see(xid(74, fmt::format("other-{}", i)), at(seconds{i}));
+    keeper_.observe(there({fmt::format("card-{}", i)}), at(seconds{i}));
+    keeper_.observe(xid(74, fmt::format("other-{}", i)), at(seconds{i}));
   }
   EXPECT_LE(keeper_.size(), 1024U);
-  keeper_.see(there({"a"}), at(hours{2}));
-  keeper_.see(there({"a"}), at(hours{26}));
+  keeper_.observe(there({"a"}), at(hours{2}));
+  keeper_.observe(there({"a"}), at(hours{26}));
   EXPECT_EQ(keeper_.size(), 1U) << "what is gone for a day is forgotten";
   EXPECT_TRUE(keeper_.healthy("a"));
 }
 
 TEST_F(Health, TimeDoesNotRunBackwards) {
-  keeper_.see(xid(74), at(hours{1}));
+  keeper_.observe(xid(74), at(hours{1}));
   (void)keeper_.pass(at({}));
   EXPECT_FALSE(keeper_.healthy("a"));
   EXPECT_EQ(keeper_.of("a").until, at(hours{1} + minutes{5}));
@@ -272,7 +272,7 @@ TEST_F(Health, TimeDoesNotRunBackwards) {
 
 // ---- properties
 
-// Something that may happen to the cards "a" and "b".
+// An event of the cards "a" and "b".
 struct Step {
   std::int32_t kind = 0;
   std::string card;
@@ -307,17 +307,17 @@ rc::Gen<std::vector<Step>> steps_of(const std::vector<int>& kinds) {
   return rc::gen::container<std::vector<Step>>(step_of(kinds));
 }
 
-void take(HealthKeeper& keeper, const Step& step, base::Instant now) {
+void take(HealthTracker& keeper, const Step& step, base::Instant now) {
   switch (step.kind) {
-    case kHarmless: return keeper.see(xid(31, step.card), now);
-    case kRest: return keeper.see(xid(74, step.card), now);
-    case kBreak: return keeper.see(xid(79, step.card), now);
-    case kLost: return keeper.see(lost(step.card), now);
-    case kAnswers: return keeper.see(answers(step.card), now);
-    case kEcc: return keeper.see({{.id = step.card, .ecc_uncorrected = step.number}}, now);
-    case kInventory: return keeper.see(there({"a", "b"}), now);
-    case kOnlyB: return keeper.see(there({"b"}), now);
-    case kReloaded: return keeper.see(there({"a", "b"}, 1 + step.number), now);
+    case kHarmless: return keeper.observe(xid(31, step.card), now);
+    case kRest: return keeper.observe(xid(74, step.card), now);
+    case kBreak: return keeper.observe(xid(79, step.card), now);
+    case kLost: return keeper.observe(lost(step.card), now);
+    case kAnswers: return keeper.observe(answers(step.card), now);
+    case kEcc: return keeper.observe({{.id = step.card, .ecc_uncorrected = step.number}}, now);
+    case kInventory: return keeper.observe(there({"a", "b"}), now);
+    case kOnlyB: return keeper.observe(there({"b"}), now);
+    case kReloaded: return keeper.observe(there({"a", "b"}, 1 + step.number), now);
     default: (void)keeper.pardon(step.card, now);
   }
 }
@@ -326,8 +326,8 @@ const std::vector<int> kAll = {kHarmless, kRest,      kBreak, kLost,   kAnswers,
                                kEcc,      kInventory, kOnlyB, kPardon, kReloaded};
 
 RC_GTEST_PROP(HealthProperties, HowOftenTimeIsToldDoesNotMatter, ()) {
-  HealthKeeper rarely{HealthOptions{}};
-  HealthKeeper often{HealthOptions{}};
+  HealthTracker rarely{HealthOptions{}};
+  HealthTracker often{HealthOptions{}};
   base::Instant now{};
   for (const Step& step : *steps_of(kAll)) {
     for (int i = 0; i < 3; ++i) (void)often.pass({now.ns + step.after * i / 3});
@@ -341,7 +341,7 @@ RC_GTEST_PROP(HealthProperties, HowOftenTimeIsToldDoesNotMatter, ()) {
 }
 
 RC_GTEST_PROP(HealthProperties, CardsThatNobodySpokeOfAreWell, ()) {
-  HealthKeeper keeper{HealthOptions{}};
+  HealthTracker keeper{HealthOptions{}};
   base::Instant now{};
   for (const Step& step : *steps_of({kHarmless, kAnswers, kInventory, kPardon})) {
     take(keeper, step, {now.ns += step.after});
@@ -351,8 +351,8 @@ RC_GTEST_PROP(HealthProperties, CardsThatNobodySpokeOfAreWell, ()) {
 }
 
 RC_GTEST_PROP(HealthProperties, WhatHappensToOneCardIsNothingToTheOther, ()) {
-  HealthKeeper both{HealthOptions{}};
-  HealthKeeper alone{HealthOptions{}};
+  HealthTracker both{HealthOptions{}};
+  HealthTracker alone{HealthOptions{}};
   base::Instant now{};
   for (const Step& step : *steps_of({kRest, kBreak, kLost, kAnswers, kEcc, kPardon})) {
     now.ns += step.after;
@@ -365,9 +365,9 @@ RC_GTEST_PROP(HealthProperties, WhatHappensToOneCardIsNothingToTheOther, ()) {
 }
 
 RC_GTEST_PROP(HealthProperties, WithoutAResetABrokenCardStaysBroken, ()) {
-  HealthKeeper keeper{HealthOptions{}};
-  keeper.see(there({"a", "b"}), {});
-  keeper.see(xid(79), {});
+  HealthTracker keeper{HealthOptions{}};
+  keeper.observe(there({"a", "b"}), {});
+  keeper.observe(xid(79), {});
   base::Instant now{};
   for (const Step& step :
        *steps_of({kHarmless, kRest, kBreak, kLost, kAnswers, kEcc, kInventory})) {
@@ -377,19 +377,19 @@ RC_GTEST_PROP(HealthProperties, WithoutAResetABrokenCardStaysBroken, ()) {
 }
 
 RC_GTEST_PROP(HealthProperties, AnHourOfQuietMendsWhatNeedsNoReset, ()) {
-  HealthKeeper keeper{HealthOptions{}};
+  HealthTracker keeper{HealthOptions{}};
   base::Instant now{};
   for (const Step& step : *steps_of({kHarmless, kRest, kLost, kAnswers, kEcc, kInventory})) {
     take(keeper, step, {now.ns += step.after});
   }
-  for (const char* card : {"a", "b"}) keeper.see(answers(card), now);
+  for (const char* card : {"a", "b"}) keeper.observe(answers(card), now);
   (void)keeper.pass({now.ns + nanoseconds{hours{1}}.count()});
   RC_ASSERT(keeper.healthy("a") && keeper.healthy("b"));
 }
 
-// Against a model that keeps no state but the moments of the faults.
+// Against a model whose only state is the times of the faults.
 RC_GTEST_PROP(HealthProperties, TheQuietTimeIsThatOfTheModel, ()) {
-  HealthKeeper keeper{HealthOptions{}};
+  HealthTracker keeper{HealthOptions{}};
   std::int64_t now = 0;
   std::int64_t well_at = 0;
   std::int64_t pause = 0;
@@ -406,7 +406,7 @@ RC_GTEST_PROP(HealthProperties, TheQuietTimeIsThatOfTheModel, ()) {
     }
     ever = true;
     well_at = now + pause;
-    keeper.see(xid(74), {now});
+    keeper.observe(xid(74), {now});
     RC_ASSERT(keeper.of("a").until == base::Instant{well_at});
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 using nvml::Return;
 
-constexpr int kMostEvents = 256;  // in one go; a card in trouble may have no end of them
+constexpr int kMostEvents = 256;  // per call; a failing card may report an unlimited number
 
 base::Instant steady_now() {
   return {std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds{1}};
@@ -28,7 +28,7 @@ std::string read_version(Return (*function)(char*, std::uint32_t)) {
   return nvml::clean_text(buffer.data(), buffer.size());
 }
 
-// An error inside of one instance leaves the others of its card alone.
+// An error inside one instance does not affect the other instances of its card.
 bool hits(const nvml::Event& event, const Mig& mig) {
   const auto is = [](std::uint32_t told, std::int32_t own) {
     return told == nvml::kNoInstance || told == static_cast<std::uint32_t>(own);
@@ -37,7 +37,7 @@ bool hits(const nvml::Event& event, const Mig& mig) {
          is(event.compute_instance, mig.compute_instance);
 }
 
-// Takes the first of these out of the list.
+// Removes and returns the first match.
 template <typename Test>
 std::optional<Board> take_board(std::vector<Board>& boards, Test test) {
   const auto found = std::find_if(boards.begin(), boards.end(), test);
@@ -102,7 +102,7 @@ tl::unexpected<Error> NvmlSource::refused(std::string why) {
   return fail(trouble_);
 }
 
-// The library goes as well: the next session may need that of another driver.
+// The library is unloaded as well: the next session may need that of another driver.
 void NvmlSource::close() {
   for (Board& board : boards_) board.device = nullptr;
   watched_.clear();
@@ -115,13 +115,13 @@ void NvmlSource::close() {
 
 tl::unexpected<Error> NvmlSource::end_session(Return code) {
   std::string why = fmt::format("the driver does not answer: {}", nvml_->words(code));
-  // That the library is not started any more says nothing about the driver.
+  // An uninitialized library says nothing about the driver.
   if (code != nvml::kUninitialized) driver_away_ = true;
   close();
   return refused(std::move(why));
 }
 
-// ---- cards that are lost
+// ---- lost cards
 
 void NvmlSource::lose(Board& board, const std::string& why) {
   board.device = nullptr;
@@ -159,9 +159,9 @@ Result<Inventory> NvmlSource::inventory() {
   return describe();
 }
 
-// Cards that answer are as they are now. A number under which the driver counts a card that does
-// not answer is that of a card that we knew, if we miss one; cards that are neither there nor
-// counted are gone.
+// Cards that answer get their current state. If the driver counts a card that does not answer, it
+// is one of the known cards that are missing. Cards that neither answer nor are counted are
+// removed.
 void NvmlSource::merge(Boards fresh) {
   std::vector<Board> known = std::exchange(boards_, {});
   std::vector<Board> merged;
@@ -186,7 +186,7 @@ void NvmlSource::keep_silent(Silent silent, std::vector<Board>& known, std::vect
   auto old = take_board(known, [&](const Board& board) {
     return id.empty() ? board.index == index : board.id == id;
   });
-  // Without a name and under another number than before: one of those that we miss.
+  // Without an id and with another number than before: one of the missing cards.
   if (!old && id.empty()) old = take_board(known, [](const Board&) { return true; });
   if (!old && id.empty()) return;
   Board board = old ? std::move(*old) : std::move(silent.board);
@@ -224,7 +224,7 @@ Result<std::vector<CardSample>> NvmlSource::sample() {
     if (read.instance_gone) stale_ = true;
     for (CardSample& unit : read.units) samples.push_back(std::move(unit));
   }
-  reopen_.reset();  // so long a session works
+  reopen_.reset();  // the session works again
   return samples;
 }
 
@@ -241,7 +241,7 @@ void NvmlSource::watch_events() {
     std::uint64_t supported = 0;
     if (nvml::call(nvml_->event_types, board.device, &supported) != nvml::kSuccess) continue;
     const std::uint64_t wanted = supported & (nvml::kEventXid | nvml::kEventMigChange);
-    // Cards that report nothing (old ones, guests' ones) are watched by their samples alone.
+    // Cards without events (old ones, virtual ones) are observed only by their samples.
     if (wanted == 0) continue;
     if (nvml::call(nvml_->event_register, board.device, wanted, events_) == nvml::kSuccess) {
       watched_.emplace(board.device, board.id);
@@ -258,7 +258,7 @@ void NvmlSource::take_events() {
   for (int i = 0; i < kMostEvents; ++i) {
     nvml::Event event;
     const Return code = nvml::call(nvml_->event_wait, events_, &event, 0U);
-    if (code == nvml::kTimeout) return events_again_.reset();  // no more of them
+    if (code == nvml::kTimeout) return events_again_.reset();  // no more events
     if (code == nvml::kSuccess) {
       take_event(event);
       continue;
@@ -267,7 +267,7 @@ void NvmlSource::take_events() {
       (void)end_session(code);
       return;
     }
-    // One lost card spoils the set for all. The next inventory makes another without it.
+    // One lost card invalidates the event set for all. The next inventory makes a set without it.
     (void)nvml::call(nvml_->event_set_free, std::exchange(events_, nullptr));
     watched_.clear();
     events_again_.take(options_.now());

@@ -1,19 +1,19 @@
-// The cards as the driver has them, by NVML.
+// The cards of the driver, by NVML.
 //
-//   closed --NVML loads and starts--> open --it says that it is not started, that there is no
-//     ^                                 |    driver, or that there is another than it is made for
+//   closed --NVML loads and starts--> open --it reports that it is not initialized, that there is
+//     ^                                 |    no driver, or that the driver's version differs
 //     '-- after a pause, which doubles -'
 //
-// - A card that the driver calls lost, or about which it gives no sensible answer any more, is told
-//   as lost once and stays in the inventory, marked. A session shows a card that comes back only
-//   when it is opened anew, so that is done while one is missing, ever more rarely.
-// - When the session ends all cards are told as lost. They answer again in the first sample of the
-//   next session that has them.
-// - What a card, a driver of some age, a hypervisor's guest or our rights do not offer is left
-//   unset and is no error: NVML offers nothing for granted but the number of cards and their ids.
+// - A card that the driver calls lost, or that gives no valid answer any more, is reported as lost
+//   once and stays in the inventory, marked. A session shows a card that comes back only after it
+//   is reopened. So it is reopened while a card is missing, at growing intervals.
+// - When the session ends, all cards are reported as lost. They answer again in the first sample of
+//   the next session that has them.
+// - Values that a card, an old driver, a virtual machine or our permissions do not provide are
+//   unset, which is no error: NVML guarantees only the number of cards and their ids.
 //
-// For the pids of processes to be of use, and for instances to show all of theirs, we have to run
-// as root in the pid namespace of the machine.
+// For useful pids, and to see all processes of instances, we must run as root in the pid namespace
+// of the machine.
 #pragma once
 
 #include <chrono>
@@ -33,12 +33,12 @@
 namespace stowage::gpu {
 
 struct NvmlOptions {
-  std::string library = "libnvidia-ml.so.1";  // as dlopen() takes it
+  std::string library = "libnvidia-ml.so.1";  // argument of dlopen()
   std::string sys = "/sys";
-  std::chrono::nanoseconds retry_first = std::chrono::seconds{1};  // to open, after it failed
+  std::chrono::nanoseconds retry_first = std::chrono::seconds{1};  // after opening failed
   std::chrono::nanoseconds retry_most = std::chrono::seconds{60};
-  // To open anew while cards are missing. Not often: where nobody else holds the driver open, the
-  // cards are switched off and set up again by that.
+  // For reopening while cards are missing. Not often: if no other process holds the driver open,
+  // reopening switches the cards off and sets them up again.
   std::chrono::nanoseconds look_first = std::chrono::seconds{10};
   std::chrono::nanoseconds look_most = std::chrono::minutes{5};
   std::function<base::Instant()> now;  // empty: the system's steady clock
@@ -68,7 +68,7 @@ class NvmlSource final : public Source {
   [[nodiscard]] Status open();
   [[nodiscard]] tl::unexpected<Error> refused(std::string why);
   void close();
-  // The session is over by the word of the driver.
+  // The driver's answer ends the session.
   [[nodiscard]] tl::unexpected<Error> end_session(nvml::Return code);
   void lose(Board& board, const std::string& why);
   void lose_all(const std::string& why);
@@ -83,8 +83,8 @@ class NvmlSource final : public Source {
   NvmlOptions options_;
   std::unique_ptr<nvml::Library> nvml_;  // null: closed
   nvml::EventSet events_ = nullptr;
-  // Boards whose events come, also of those that have been lost since: what happened to a card
-  // before that may be told after it.
+  // Boards with events, including those that were lost since: events from before the loss may
+  // arrive after it.
   std::map<nvml::Device, std::string> watched_;
   std::vector<Board> boards_;  // of the last inventory; without devices while closed
   std::vector<Fault> pending_;
@@ -92,9 +92,9 @@ class NvmlSource final : public Source {
   std::string nvml_version_;
   std::string trouble_;
   std::uint64_t driver_life_ = 0;
-  bool driver_away_ = true;  // since the last session there was none, or another one
+  bool driver_away_ = true;  // no driver, or another one, since the last session
   bool stale_ = true;
-  std::size_t missing_ = 0;  // cards that are counted and do not answer
+  std::size_t missing_ = 0;  // cards that are counted but do not answer
   Pause reopen_;
   Pause look_;
   Pause events_again_;

@@ -1,4 +1,4 @@
-// What the driver's answers about one card amount to.
+// Summarizes the driver's answers about one card.
 #pragma once
 
 #include "gpu/nvml_library.h"
@@ -7,14 +7,14 @@ namespace stowage::gpu {
 
 class Answers {
  public:
-  // Takes note of the answer to one call; true if it worked. That a card has no such value is an
-  // answer too. That the driver has no such function is none.
+  // Records the answer to one call; returns true if it succeeded. "Not supported by this card" is
+  // an answer too; "function not found" in the driver is not.
   bool good(nvml::Return code);
   void add(const Answers& other);
 
-  // Not kSuccess: the session is over, and nothing else counts.
+  // If not kSuccess, the session is over, and nothing else counts.
   [[nodiscard]] nvml::Return ending() const { return ending_; }
-  // The driver says that the card is lost, or not one of its answers makes sense.
+  // The driver reports the card as lost, or none of its answers is valid.
   [[nodiscard]] bool lost() const { return lost_ || (!answered_ && worst_ != nvml::kSuccess); }
   [[nodiscard]] nvml::Return why() const { return worst_; }
   [[nodiscard]] bool reset_required() const { return reset_required_; }

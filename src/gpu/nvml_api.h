@@ -1,7 +1,7 @@
-// The part of NVML's binary interface that we use, declared by its documentation (NVIDIA, "NVML API
-// Reference"). The library comes with the driver of the machine that we run on: we neither build
-// with its header nor link to it. Names are ours; layouts and numbers are the library's, which
-// keeps them for good and gives changed ones another name (_v2, _v3).
+// The part of NVML's binary interface that we use, declared from its documentation (NVIDIA, "NVML
+// API Reference"). The library comes with the driver of the machine: we neither build with its
+// header nor link to it. Names are ours; layouts and numbers are the library's, which are stable:
+// changed ones get another name (_v2, _v3).
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr Return kTimeout = 10;
 inline constexpr Return kFunctionNotFound = 13;
 inline constexpr Return kGpuIsLost = 15;
 inline constexpr Return kResetRequired = 16;
-inline constexpr Return kVersionMismatch = 18;  // of the library and the driver in the kernel
+inline constexpr Return kVersionMismatch = 18;  // the versions of library and kernel driver differ
 inline constexpr Return kNoData = 21;
 inline constexpr Return kGpuNotFound = 28;
 inline constexpr Return kUnknown = 999;
@@ -53,7 +53,7 @@ inline constexpr std::uint32_t kVendorNvidia = 0x10DE;
 struct Memory {
   std::uint64_t total = 0;
   std::uint64_t free = 0;
-  std::uint64_t used = 0;  // with what the driver keeps for itself
+  std::uint64_t used = 0;  // includes what the driver reserves
 };
 static_assert(sizeof(Memory) == 24);
 
@@ -65,7 +65,7 @@ struct MemoryV2 {
   std::uint64_t used = 0;
 };
 static_assert(sizeof(MemoryV2) == 40 && offsetof(MemoryV2, total) == 8);
-// Structures that may grow begin with their own size and number.
+// Structures that may grow begin with their own size and version.
 inline constexpr std::uint32_t kMemoryV2 = sizeof(MemoryV2) | (2U << 24U);
 
 struct Utilisation {
@@ -89,7 +89,7 @@ static_assert(sizeof(ProcessV1) == 16 && offsetof(ProcessV1, memory) == 8);
 
 struct Process {
   std::uint32_t pid = 0;
-  std::uint64_t memory = 0;  // kNotAvailable: not told
+  std::uint64_t memory = 0;  // kNotAvailable: not reported
   std::uint32_t gpu_instance = 0;
   std::uint32_t compute_instance = 0;
 };
@@ -128,15 +128,15 @@ struct FieldValue {
   std::int64_t latency_us = 0;
   std::int32_t type = 0;
   Return result = kSuccess;
-  // A union in the library, in the byte order of the machine, as wide as `type` says.
+  // A union in the library, in native byte order, as wide as `type` says.
   std::array<std::byte, 8> value{};
 };
 static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, value) == 32);
 inline constexpr std::uint32_t kFieldRecoveryAction = 230;
 inline constexpr std::int32_t kValueUnsigned = 1;  // 32 bits of `value`
 inline constexpr std::uint32_t kRecoveryNone = 0;
-// Two that are no reset: programs that use several cards together have to end, or several machines
-// have to find together again. All others are resets of some kind, or a reboot.
+// Two that are not resets: programs that use several cards together have to end, or several
+// machines have to reconnect. All others are some kind of reset, or a reboot.
 inline constexpr std::uint32_t kRecoveryDrainPeers = 3;
 inline constexpr std::uint32_t kRecoveryDomain = 5;
 
@@ -145,13 +145,13 @@ inline constexpr std::uint32_t kTemperatureGpu = 0;
 inline constexpr std::uint32_t kErrorUncorrected = 1;
 inline constexpr std::uint32_t kCounterVolatile = 0;
 
-// As many as any card has; asked for more than it has a card refuses.
+// The most that any card has; a card refuses requests beyond its own number.
 inline constexpr std::uint32_t kMaxLinks = 36;
 inline constexpr std::uint32_t kRemoteGpu = 0;
 inline constexpr std::uint32_t kRemoteSwitch = 2;
 inline constexpr std::uint32_t kRemoteUnknown = 255;
 
-// How near two cards are: what the way between them has to cross.
+// The distance between two cards: what the path between them crosses.
 inline constexpr std::uint32_t kTopologyInternal = 0;
 inline constexpr std::uint32_t kTopologySingle = 10;
 inline constexpr std::uint32_t kTopologyMultiple = 20;

@@ -19,7 +19,7 @@ using nvml::Library;
 using nvml::Return;
 
 constexpr std::uint32_t kMostBoards = 256;
-constexpr std::uint32_t kMostInstances = 64;  // of one card; seven are the most today
+constexpr std::uint32_t kMostInstances = 64;  // per card; at most seven today
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kMibPerGib = 1024;
 constexpr std::size_t kNumaFileBytes = 64;
@@ -50,15 +50,15 @@ std::int32_t to_memory_mib(std::uint64_t mib) {
       std::min(mib, static_cast<std::uint64_t>(core::kMaxCardMemoryMib)));
 }
 
-// 0 if the driver does not say. Either version gives the same total.
+// 0 if the driver does not report it. Both versions give the same total.
 std::int32_t read_memory_mib(const Library& nvml, Device device) {
   nvml::Memory memory;
   if (nvml::call(nvml.memory, device, &memory) != nvml::kSuccess) return 0;
   return to_memory_mib(memory.total / kMib);
 }
 
-// Of the CPUs near to the card, as the kernel has it. Not nvmlDeviceGetNumaNodeId(): that is the
-// node that the card's own memory makes up, where the CPUs can address it (GH200).
+// The node of the CPUs near the card, from the kernel. Not nvmlDeviceGetNumaNodeId(): that is the
+// node of the card's own memory, where CPUs can address it (GH200).
 std::int32_t read_numa(const nvml::PciInfo& pci, const std::string& sys) {
   const auto text =
       read_text_file(fmt::format("{}/bus/pci/devices/{:04x}:{:02x}:{:02x}.0/numa_node", sys,
@@ -94,7 +94,7 @@ void read_instance(const Library& nvml, const Unit& whole, std::uint32_t positio
   unit.card.memory_mib = read_memory_mib(nvml, unit.device);
   if (unit.card.memory_mib == 0) unit.card.memory_mib = to_memory_mib(attributes.memory_mib);
 
-  // Drivers since 470 put the profile into the name.
+  // Drivers since 470 have the profile in the name.
   const std::string name = read_text<nvml::kNameBytes>(nvml.name, unit.device).value;
   if (const auto mark = name.rfind(kMigMark); mark != std::string::npos) {
     mig.profile = name.substr(mark + kMigMark.size());
@@ -109,8 +109,8 @@ void read_instance(const Library& nvml, const Unit& whole, std::uint32_t positio
   board.units.push_back(std::move(unit));
 }
 
-// All of it is asked with an eye on whether the card answers: its handle and its name come from the
-// memory of the library, also for a card that has fallen off the bus.
+// Every call also tests whether the card answers: its handle and name come from the memory of the
+// library, even for a card that has fallen off the bus.
 Unit read_whole(const Library& nvml, const std::string& sys, Board& board, Answers& answers) {
   const Device device = board.device;
   Unit unit{.card = {.id = board.id, .index = static_cast<std::int32_t>(board.index)},
@@ -179,7 +179,7 @@ Boards read_boards(const Library& nvml, const std::string& sys) {
     }
     all.failed = answers.ending();
     if (all.failed != nvml::kSuccess) return all;
-    // Not ours to use, or gone since they were counted.
+    // We may not use it, or it disappeared after it was counted.
     if (code == nvml::kNoPermission || code == nvml::kInvalidArgument) continue;
     board.device = nullptr;
     all.silent.push_back({std::move(board), code});
@@ -196,14 +196,14 @@ const char* brand_word(std::uint32_t brand) {
   return brand < kWords.size() ? kWords[brand] : kWords[0];
 }
 
-// NVIDIA names a profile by the eighths of the memory that it has, of the card's size in whole GiB:
-// on an H200 (141 GiB) an eighth is "18gb", although 16 GiB of it can be used.
+// NVIDIA names a profile by its eighths of the card's memory size in whole GiB: on an H200 (141
+// GiB) an eighth is "18gb", although 16 GiB of it are usable.
 std::string profile_name(const Slices& slices, std::uint64_t card_memory_mib) {
   std::uint64_t gib = (slices.memory_mib + kMibPerGib - 1) / kMibPerGib;
   if (card_memory_mib > 0 && slices.memory_mib <= card_memory_mib) {
     const std::uint64_t eighths = (slices.memory_mib * 8 + card_memory_mib - 1) / card_memory_mib;
     const std::uint64_t card_gib = (card_memory_mib + kMibPerGib - 1) / kMibPerGib;
-    gib = (eighths * card_gib + 4) / 8;  // to the nearest
+    gib = (eighths * card_gib + 4) / 8;  // rounded to nearest
   }
   const bool part = slices.compute != 0 && slices.compute != slices.gpu;
   return part ? fmt::format("{}c.{}g.{}gb", slices.compute, slices.gpu, gib)

@@ -1,4 +1,4 @@
-// The cards that NVML counts, and what can be handed out of each: the card, or its instances.
+// The cards that NVML counts, and the units of each: the card, or its instances.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace stowage::gpu {
 
-// What can be handed out. `device` counts only in the session in which it was read.
+// A unit that can be assigned. `device` is valid only in the session in which it was read.
 struct Unit {
   CardInfo card;
   nvml::Device device = nullptr;
@@ -27,26 +27,26 @@ struct Board {
   std::vector<Unit> units;  // by position
 };
 
-// A card that the driver counts and that does not answer.
+// A card that the driver counts but that does not answer.
 struct Silent {
-  Board board;  // with its id if that at least could be read, and what was read besides
+  Board board;  // with its id, if it could be read, and what else was read
   nvml::Return code = nvml::kSuccess;
 };
 
 struct Boards {
   std::vector<Board> boards;             // by index
   std::vector<Silent> silent;            // by index
-  nvml::Return failed = nvml::kSuccess;  // otherwise nothing else counts
+  nvml::Return failed = nvml::kSuccess;  // otherwise nothing else is valid
 };
 
-// `sys` is where the kernel shows its devices: "/sys". Cards that we have no right to use are left
-// out: they belong to somebody else.
+// `sys` is the kernel's sysfs: "/sys". Cards that we may not use are left out: they belong to
+// others.
 [[nodiscard]] Boards read_boards(const nvml::Library& nvml, const std::string& sys);
 
-// The word of nvidia-smi for a brand.
+// The name of a brand as nvidia-smi prints it.
 [[nodiscard]] const char* brand_word(std::uint32_t brand);
 
-// "1g.10gb" for a part with so many slices and so much memory of a card with so much of it.
+// "1g.10gb" for an instance with these slices and this memory on a card of this size.
 struct Slices {
   std::uint32_t gpu = 0;
   std::uint32_t compute = 0;

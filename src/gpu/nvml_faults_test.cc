@@ -1,4 +1,4 @@
-// What NvmlSource does when cards are lost, the driver goes away, and errors are reported.
+// NvmlSource when cards are lost, the driver is unloaded, and errors are reported.
 #include <string>
 #include <vector>
 
@@ -27,7 +27,7 @@ std::string ids_of(const std::vector<CardSample>& samples) {
 std::string words_of(const std::vector<Fault>& faults) {
   std::string words;
   for (const Fault& fault : faults) {
-    words += std::string(to_word(fault.kind)) + " " + fault.card;
+    words += std::string(to_string(fault.kind)) + " " + fault.card;
     if (fault.xid != 0) words += " " + std::to_string(fault.xid);
     words += "; ";
   }
@@ -153,7 +153,7 @@ TEST(NvmlFaults, ThereIsNoDriver) {
   EXPECT_EQ(first.error().message, "NVML does not start: Some Error (NVML error 9)");
   EXPECT_FALSE(world.source.sample().has_value());
   EXPECT_TRUE(world.source.faults().empty());
-  // It comes, but is asked only after the pause.
+  // The driver is back, but is asked only after the pause.
   world.script.say(two_cards());
   world.wait(milliseconds{500});
   EXPECT_EQ(world.source.inventory().error().message,

@@ -12,7 +12,7 @@ constexpr std::size_t kMostWords = 128;
 
 template <typename Function>
 void find(void* handle, Function& function, const char* name) {
-  // The one way from dlsym()'s pointer to a function that neither compiler warns of.
+  // The only conversion from dlsym()'s pointer to a function without compiler warnings.
   void* const symbol = ::dlsym(handle, name);
   static_assert(sizeof(symbol) == sizeof(function));
   std::memcpy(&function, &symbol, sizeof(function));
@@ -35,7 +35,7 @@ std::string clean_text(const char* buffer, std::size_t size) {
 }
 
 Result<std::unique_ptr<Library>> Library::load(const std::string& path) {
-  // Not RTLD_GLOBAL: what it brings along is no business of ours.
+  // Not RTLD_GLOBAL: its symbols must not affect ours.
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* const why = ::dlerror();
@@ -92,7 +92,7 @@ void Library::find_all() {
   find(handle_, ecc_total, "nvmlDeviceGetTotalEccErrors");
   find(handle_, remapped_rows, "nvmlDeviceGetRemappedRows");
   find(handle_, fields, "nvmlDeviceGetFieldValues");
-  // The third versions differ from the second ones in what they do, not in the structure.
+  // The third versions differ from the second in behaviour, not in structure.
   find(handle_, compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3",
        "nvmlDeviceGetComputeRunningProcesses_v2");
   find(handle_, graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3",

@@ -1,6 +1,6 @@
-// NVML, loaded when it is wanted: a machine without cards has none, and we run there too.
+// NVML, loaded on demand: a machine without cards does not have it, and we run there too.
 //
-// Not safe for threads: one thread loads it, calls it and lets go of it.
+// Not thread-safe: one thread loads, calls and unloads it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace stowage::gpu::nvml {
 
-// Null where the driver is too old, or too new, to have the function; call() then says so.
+// Null if the driver is too old or too new to have the function; call() then reports that.
 struct Functions {
   Return (*init)() = nullptr;
   Return (*shutdown)() = nullptr;
@@ -65,11 +65,11 @@ struct Functions {
   Return (*event_wait)(EventSet, Event*, std::uint32_t) = nullptr;
 };
 
-// The functions of a library that is loaded for as long as this lives.
+// The functions of a library that stays loaded as long as this object lives.
 class Library : public Functions {
  public:
-  // `path` as dlopen() takes it: a name alone is looked for where the system has its libraries. An
-  // error if there is none, or if it has not even the functions that all versions have.
+  // `path` as for dlopen(): a plain name is searched in the system's library paths. Fails if there
+  // is none, or if it lacks functions that all versions have.
   [[nodiscard]] static Result<std::unique_ptr<Library>> load(const std::string& path);
   ~Library();
   Library(const Library&) = delete;
@@ -91,7 +91,7 @@ template <typename... Parameters>
   return function == nullptr ? kFunctionNotFound : function(arguments...);
 }
 
-// Text that a driver wrote into a buffer: up to its end, and nothing that does not print.
+// Text from a driver's buffer: up to its terminator, printable characters only.
 [[nodiscard]] std::string clean_text(const char* buffer, std::size_t size);
 
 }  // namespace stowage::gpu::nvml

@@ -38,7 +38,7 @@ TEST(NvmlLibrary, OldOnesLackFunctionsAndSaySoWhenCalled) {
   EXPECT_EQ(call((*before)->memory_v2, nullptr, &memory), kFunctionNotFound);
 }
 
-// Every name that we look for is one that the fake has, and it was written by the same list.
+// The fake has every function name that we look up; both use the same list.
 TEST(NvmlLibrary, AllFunctionsAreFoundInANewOne) {
   const auto library = Library::load(kFakeNvml);
   ASSERT_TRUE(library.has_value());

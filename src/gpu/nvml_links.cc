@@ -10,10 +10,10 @@ namespace {
 using nvml::Device;
 using nvml::Library;
 
-// Where the NVLinks of one board lead to.
+// Where the NVLinks of one board lead.
 struct Ways {
   std::int32_t to_switches = 0;
-  std::vector<std::int32_t> to_boards;  // by place
+  std::vector<std::int32_t> to_boards;  // count, by position of the board
 };
 
 std::optional<std::size_t> board_at(const std::vector<Board>& boards, const nvml::PciInfo& pci) {
@@ -44,8 +44,8 @@ Ways read_ways(const Library& nvml, const std::vector<Board>& boards, const Boar
       ++ways.to_boards[*other];
     } else if (type == nvml::kRemoteUnknown &&
                (remote.device_id & nvml::kVendorMask) == nvml::kVendorNvidia) {
-      // Drivers before 470 do not tell the kind. A device of NVIDIA's that is no card of this
-      // machine is a switch; the other kind of end, a POWER9 processor, is of another vendor.
+      // Drivers before 470 do not report the type. An NVIDIA device that is no card of this machine
+      // is a switch; the other possible end, a POWER9 processor, has another vendor.
       ++ways.to_switches;
     }
   }
@@ -72,13 +72,13 @@ bool may_talk(const Library& nvml, Device a, Device b) {
   return status == nvml::kPeerOk || status == nvml::kPeerUnknown;
 }
 
-// Between two boards, by place.
+// Between two boards, by position.
 std::int32_t score_between(const Library& nvml, const std::vector<Board>& boards,
                            const std::vector<Ways>& ways, std::size_t a, std::size_t b) {
   const Device first = boards[a].device;
   const Device second = boards[b].device;
   if (first == nullptr || second == nullptr) return core::link::kNone;
-  // Each end tells of a link between the two; where they differ the one that saw more is right.
+  // Both ends report a link; if they differ, the higher count is right.
   std::int32_t links = std::max(ways[a].to_boards[b], ways[b].to_boards[a]) +
                        std::min(ways[a].to_switches, ways[b].to_switches);
   if (links > 0 && !may_talk(nvml, first, second)) links = 0;

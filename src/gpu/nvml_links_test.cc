@@ -15,7 +15,7 @@ namespace {
 using testing::card_text;
 using testing::NvmlWorld;
 
-// Rows of the matrix, one behind the other; "?" if nothing is known.
+// Rows of the matrix in sequence; "?" if nothing is known.
 std::string links_of(const std::string& text, const std::string& library = testing::kFakeNvml) {
   NvmlWorld world(text, library);
   const auto inventory = world.source.inventory();
@@ -57,7 +57,7 @@ TEST(NvmlLinks, NothingIsKnownWhereTheDriverSaysNothing) {
 }
 
 TEST(NvmlLinks, DirectLinksCountForTheTwoThatTheyJoin) {
-  // Four cards in a ring of which two sides are double.
+  // Four cards in a ring with two doubled sides.
   const std::string ring =
       card(0, "near 1 40\nnear 2 50\nnear 3 50\nlink 0 gpu 1\nlink 1 gpu 1\nlink 2 gpu 3\n") +
       card(1, "near 2 50\nnear 3 50\nlink 0 gpu 0\nlink 1 gpu 0\nlink 2 gpu 2\nlink 3 down\n") +

@@ -15,8 +15,8 @@ using nvml::Return;
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20U;
 constexpr std::uint32_t kFirstProcesses = 64;
 constexpr std::uint32_t kMostProcesses = 8192;
-constexpr int kProcessTries = 4;  // more may start between asking how many and asking for them
-// Beyond these a reading is a fault of a sensor or of a driver, and says nothing.
+constexpr int kProcessTries = 4;  // more may start between the two calls
+// Values outside of these limits are errors of a sensor or driver, and are ignored.
 constexpr std::int32_t kLeastCelsius = -60;
 constexpr std::int32_t kMostCelsius = 200;
 constexpr std::uint32_t kMostMilliwatts = 100'000'000;
@@ -34,7 +34,7 @@ std::optional<std::int64_t> read_used(const Library& nvml, Device device, Answer
 
 using ByPid = std::map<std::uint32_t, std::optional<std::int64_t>>;
 
-// One list of the driver's; false if it can not be had.
+// One list of the driver; false if it is not available.
 template <typename Entry>
 bool read_list(Return (*function)(Device, std::uint32_t*, Entry*), Device device, Answers& answers,
                ByPid& processes) {
@@ -49,7 +49,7 @@ bool read_list(Return (*function)(Device, std::uint32_t*, Entry*), Device device
     if (!answers.good(code)) return false;
     entries.resize(std::min<std::size_t>(count, entries.size()));
     for (const Entry& entry : entries) {
-      // A program that computes and draws stands in two lists, each time with all it has.
+      // A program that computes and draws is in two lists, each with its total.
       auto& memory = processes[entry.pid];
       if (entry.memory == nvml::kNotAvailable) continue;
       memory = std::max(memory.value_or(0), to_mib(entry.memory));
@@ -77,7 +77,7 @@ std::optional<std::vector<Process>> read_processes(const Library& nvml, Device d
   return processes;
 }
 
-// The plain function is older than the other one, and is to go.
+// The simple function is older and deprecated.
 std::optional<std::int32_t> read_celsius(const Library& nvml, Device device, Answers& answers) {
   nvml::Temperature exact{.version = nvml::kTemperatureV1, .sensor = nvml::kTemperatureGpu};
   if (answers.good(nvml::call(nvml.temperature, device, &exact))) return exact.celsius;
@@ -88,7 +88,7 @@ std::optional<std::int32_t> read_celsius(const Library& nvml, Device device, Ans
   return static_cast<std::int32_t>(celsius);
 }
 
-// The sensors of a card, which its instances have not.
+// The sensors of a card, which instances do not have.
 void read_sensors(const Library& nvml, Device device, Answers& answers, CardSample& sample) {
   nvml::Utilisation busy;
   if (answers.good(nvml::call(nvml.utilisation, device, &busy)) && busy.gpu <= kMostPercent) {
@@ -104,7 +104,7 @@ void read_sensors(const Library& nvml, Device device, Answers& answers, CardSamp
   }
 }
 
-// What the driver would have done about the card (since 565). Unset: it does not say.
+// The driver's recommended action for the card (since 565). Unset: not reported.
 std::optional<bool> read_needs_reset(const Library& nvml, Device device, Answers& answers) {
   nvml::FieldValue field{.field = nvml::kFieldRecoveryAction};
   if (!answers.good(nvml::call(nvml.fields, device, 1, &field))) return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<bool> read_needs_reset(const Library& nvml, Device device, Answers
          action != nvml::kRecoveryDomain;
 }
 
-// Of the card as a whole, also where it is divided.
+// Of the card as a whole, even if it is divided.
 void read_errors(const Library& nvml, Device device, Answers& answers, CardSample& sample) {
   std::uint64_t errors = 0;
   if (answers.good(nvml::call(nvml.ecc_total, device, nvml::kErrorUncorrected,
@@ -149,7 +149,7 @@ BoardSample read_sample(const Library& nvml, const Board& board) {
     if (!board.divided || answers.ending() != nvml::kSuccess) {
       result.answers.add(answers);
     } else if (answers.lost()) {
-      result.instance_gone = true;  // destroyed since we looked
+      result.instance_gone = true;  // destroyed since the last inventory
       continue;
     }
     result.units.push_back(std::move(sample));

@@ -1,4 +1,4 @@
-// How one card is doing, by what NVML says.
+// The current state of one card, from NVML.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@ namespace stowage::gpu {
 
 struct BoardSample {
   std::vector<CardSample> units;  // those that answer, in the board's order
-  Answers answers;                // of the card; how its instances answer decides nothing for it
-  bool instance_gone = false;     // the card answers, and one of its instances does not
+  Answers answers;                // of the card only, not of its instances
+  bool instance_gone = false;     // the card answers, but one of its instances does not
 };
 // Requires: the board has a device.
 [[nodiscard]] BoardSample read_sample(const nvml::Library& nvml, const Board& board);

@@ -1,4 +1,4 @@
-// What NvmlSource says about cards that are well.
+// What NvmlSource reports about healthy cards.
 #include "gpu/nvml.h"
 
 #include <filesystem>
@@ -60,7 +60,7 @@ TEST(Nvml, SaysHowACardIsDoing) {
 }
 
 TEST(Nvml, WhatACardHasNotIsUnset) {
-  // A guest of a hypervisor, or a card that shares the memory of the CPUs.
+  // A virtual machine, or a card that shares the memory of the CPUs.
   NvmlWorld world("card GPU-a\nname NVIDIA GB10\nfail processes 3\n");
   const auto inventory = world.source.inventory();
   ASSERT_TRUE(inventory.has_value());
@@ -136,7 +136,7 @@ TEST(Nvml, AMachineWithoutCardsIsNoError) {
   EXPECT_TRUE(world.source.sample().value().empty());
 }
 
-// ---- cards that are divided
+// ---- divided cards
 
 std::string divided_text() {
   return card_text("GPU-a", 0) +

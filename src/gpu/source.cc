@@ -2,7 +2,7 @@
 
 namespace stowage::gpu {
 
-const char* to_word(FaultKind kind) {
+const char* to_string(FaultKind kind) {
   switch (kind) {
     case FaultKind::xid: return "xid";
     case FaultKind::lost: return "lost";

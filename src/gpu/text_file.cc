@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 14U;
 
-// Closed when it goes out of sight.
+// Closed by the destructor.
 class File {
  public:
-  // Not blocking: to open a pipe that nobody writes to would wait for somebody who does.
+  // Non-blocking: opening a pipe without a writer would wait.
   explicit File(const std::string& path)
       : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~File() {

@@ -1,4 +1,4 @@
-// Small text files of others: what the kernel says about a device, what a test says about cards.
+// Small text files: of the kernel about devices, or of tests about cards.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace stowage::gpu {
 
-// The bytes of a regular file of at most so many. Never waits: a pipe or a device is refused.
+// The content of a regular file of at most this size. Never waits: pipes and devices are refused.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max);
 
 }  // namespace stowage::gpu

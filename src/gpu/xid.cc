@@ -11,11 +11,12 @@ struct Row {
   XidMeaning meaning;
 };
 
-// No effect: what NVIDIA's device plugin takes for errors of applications (13, 31, 43, 45, 68,
-// 109), test messages (106, 107), and 154, which only says that the driver thinks otherwise than
-// before about a reset; samples say what it thinks. A reset: what NVIDIA's catalogue wants one for,
-// and two for which it wants one when convenient (48, 94). A scheduler has other cards to place
-// pods on meanwhile. All others: whoever knows better may say so (HealthOptions::xids).
+// No effect: errors that NVIDIA's device plugin attributes to applications (13, 31, 43, 45, 68,
+// 109), test messages (106, 107), and 154, which only reports that the driver's recommendation
+// about a reset has changed; samples contain the recommendation. A reset: errors for which NVIDIA's
+// catalogue requires one, and two for which it recommends one when convenient (48, 94), because a
+// scheduler can use other cards meanwhile. All others: rest, unless HealthOptions::xids overrides
+// it.
 constexpr std::array kRows = std::to_array<Row>({
     {13, {XidEffect::none, "exception in the graphics engine"}},
     {31, {XidEffect::none, "page fault in the card's memory"}},

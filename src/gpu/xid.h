@@ -1,4 +1,4 @@
-// What the numbers mean by which the driver reports errors (NVIDIA, "XID Errors").
+// The meaning of the driver's error numbers (NVIDIA, "XID Errors").
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 namespace stowage::gpu {
 
 enum class XidEffect : std::uint8_t {
-  none,         // of an application, or of no consequence: the card is as good as before
-  rest,         // the card is not to be trusted for a while
-  needs_reset,  // the card is of no use before it was reset
+  none,         // an application error or without effect: the card is as good as before
+  rest,         // the card is not trusted for a while
+  needs_reset,  // the card is unusable until it is reset
 };
 
 struct XidMeaning {
   XidEffect effect = XidEffect::rest;
-  const char* words = "";  // empty: a number that we have no words for
+  const char* words = "";  // empty: no text for this number
 };
 [[nodiscard]] XidMeaning meaning_of(std::uint32_t xid);
 

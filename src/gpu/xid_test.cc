@@ -27,7 +27,7 @@ TEST(Xid, UnknownOnesAreTakenSeriously) {
   }
 }
 
-// The table is searched by halves, so it has to be in order.
+// The table uses binary search, so it must be sorted.
 TEST(Xid, EveryRowIsFound) {
   std::size_t known = 0;
   for (std::uint32_t xid = 0; xid < 1000; ++xid) {

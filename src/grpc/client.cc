@@ -15,10 +15,10 @@ namespace {
 
 using CallNumber = ClientLink::CallNumber;
 
-// The ends of a call at its caller. Held while one of them runs: that may cancel the call.
-struct Ends {
-  Caller::Reply reply;            // of a call with one answer
-  Caller::StreamHandler handler;  // of one with many
+// The callbacks of a call. Kept alive while one of them runs, because it may cancel the call.
+struct Deps {
+  Caller::Reply reply;            // for a call with one answer
+  Caller::StreamHandler handler;  // for a call with many answers
 
   void message(std::string message) const {
     if (handler.message) handler.message(std::move(message));
@@ -42,32 +42,32 @@ std::string seconds_text(net::Duration duration) {
 
 }  // namespace
 
-struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Client::Body> {
+struct Client::Impl final : ClientLink::Host, std::enable_shared_from_this<Client::Impl> {
   struct Pending {
-    Pending(net::EventLoop& loop, CallAsk asked, Ends given)
+    Pending(net::EventLoop& loop, CallRequest asked, Deps given)
         : ask(std::move(asked)),
-          ends(std::make_shared<const Ends>(std::move(given))),
+          deps(std::make_shared<const Deps>(std::move(given))),
           timer(loop) {}
 
-    CallAsk ask;
-    std::shared_ptr<const Ends> ends;
-    net::Timer timer;  // of the deadline
+    CallRequest ask;
+    std::shared_ptr<const Deps> deps;
+    net::Timer timer;  // for the deadline
     net::Moment due{};
     ClientLink* link = nullptr;  // null: waits for a connection
-    bool again = false;          // it is the second attempt
+    bool again = false;          // this is the second attempt
   };
 
-  Body(net::EventLoop& on, ClientOptions given)
+  Impl(net::EventLoop& on, ClientOptions given)
       : loop(on),
         options(std::move(given)),
         pause(on),
         rest(options.backoff_min, options.backoff_max) {}
 
-  CallNumber begin(CallAsk ask, net::Duration deadline, Ends ends) {
+  CallNumber begin(CallRequest ask, net::Duration deadline, Deps deps) {
     const bool full = pending.size() >= options.calls_max;
     const CallNumber number = ++last;
     Pending& call =
-        pending.emplace(number, Pending(loop, std::move(ask), std::move(ends))).first->second;
+        pending.emplace(number, Pending(loop, std::move(ask), std::move(deps))).first->second;
     if (full) {
       refuse_soon(number);
       return number;
@@ -92,7 +92,7 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
     });
   }
 
-  // On the connection, or on a new one, or later.
+  // Starts the call on the connection, on a new one, or later.
   void place(CallNumber number, Pending& call) {
     if (resting) return;
     if (link && !link->takes_calls()) retire();
@@ -100,7 +100,7 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
       link = std::make_shared<ClientLink>(loop, options, *this);
       link->start();
     }
-    CallAsk ask = call.ask;
+    CallRequest ask = call.ask;
     if (call.due != net::Moment{}) {
       ask.timeout = std::max<net::Duration>(call.due - loop.now(), net::Duration{1});
     }
@@ -108,7 +108,7 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
     link->begin(number, std::move(ask));
   }
 
-  // Its calls go on; it gets no new ones.
+  // Its calls continue; it gets no new ones.
   void retire() {
     if (link->calls() != 0) {
       retired.push_back(std::move(link));
@@ -132,7 +132,7 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
     const auto found = pending.find(number);
     if (found == pending.end()) return;
     withdraw(found->second, number);
-    // Last of all: what it holds may hold us.
+    // Last: what it owns may own us.
     const auto ended = pending.extract(found);
   }
 
@@ -156,10 +156,10 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
     const auto found = pending.find(number);
     if (found == pending.end()) return;
     const auto ended = pending.extract(found);
-    ended.mapped().ends->end(std::move(status), std::move(message));
+    ended.mapped().deps->end(std::move(status), std::move(message));
   }
 
-  // ---- what links say
+  // ---- callbacks of links
 
   void on_alive() override { ++alive; }
 
@@ -168,8 +168,8 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
     const auto found = pending.find(number);
     if (found == pending.end()) return;
     if (!event.end) {
-      const auto ends = found->second.ends;
-      return ends->message(std::move(event.message).value_or(std::string{}));
+      const auto deps = found->second.deps;
+      return deps->message(std::move(event.message).value_or(std::string{}));
     }
     close_if_done(from);
     if (event.untouched && !std::exchange(found->second.again, true)) {
@@ -181,7 +181,7 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
 
   void on_link_end(ClientLink& from, const std::string& why) override {
     const auto self = shared_from_this();
-    std::shared_ptr<ClientLink> held;  // until all have been told
+    std::shared_ptr<ClientLink> held;  // kept until all calls have ended
     if (link.get() == &from) {
       held = std::exchange(link, nullptr);
       trouble = why;
@@ -201,7 +201,7 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
     for (const CallNumber number : lost) finish(number, {Code::unavailable, why});
   }
 
-  // A connection that was of use may be replaced at once; one that was not, after a pause.
+  // A connection that was useful may be replaced at once; otherwise after a pause.
   void take_rest(bool useful) {
     if (useful) {
       rest.reset();
@@ -220,14 +220,14 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
     if (link) link->close();
     for (const auto& each : retired) each->close();
     pause.cancel();
-    // Last of all: what the calls hold may hold us.
+    // Last: what the calls own may own us.
     const auto ended = std::exchange(pending, {});
   }
 
   net::EventLoop& loop;
   ClientOptions options;
   std::shared_ptr<ClientLink> link;                  // takes new calls
-  std::vector<std::shared_ptr<ClientLink>> retired;  // each with a call at least
+  std::vector<std::shared_ptr<ClientLink>> retired;  // each with at least one call
   std::map<CallNumber, Pending> pending;
   CallNumber last = 0;
   net::Timer pause;
@@ -239,48 +239,48 @@ struct Client::Body final : ClientLink::Host, std::enable_shared_from_this<Clien
 
 namespace {
 
-template <typename Body>
+template <typename Impl>
 class Handle final : public Caller::Call {
  public:
-  Handle(const std::shared_ptr<Body>& body, CallNumber number) : body_(body), number_(number) {}
+  Handle(const std::shared_ptr<Impl>& body, CallNumber number) : impl_(body), number_(number) {}
   ~Handle() override {
-    if (const auto body = body_.lock()) body->cancel(number_);
+    if (const auto body = impl_.lock()) body->cancel(number_);
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
  private:
-  std::weak_ptr<Body> body_;
+  std::weak_ptr<Impl> impl_;
   CallNumber number_;
 };
 
 }  // namespace
 
 Client::Client(net::EventLoop& loop, ClientOptions options)
-    : body_(std::make_shared<Body>(loop, std::move(options))) {}
-Client::~Client() { body_->close(); }
+    : impl_(std::make_shared<Impl>(loop, std::move(options))) {}
+Client::~Client() { impl_->close(); }
 
 std::unique_ptr<Caller::Call> Client::call(std::string method, std::string request,
                                            const CallOptions& options, Reply reply) {
-  const CallNumber number = body_->begin({.method = std::move(method),
+  const CallNumber number = impl_->begin({.method = std::move(method),
                                           .request = std::move(request),
-                                          .answer = CallAsk::Answer::one,
+                                          .answer = CallRequest::Answer::one,
                                           .response_bytes_max = options.response_bytes_max},
                                          options.deadline, {.reply = std::move(reply)});
-  return std::make_unique<Handle<Body>>(body_, number);
+  return std::make_unique<Handle<Impl>>(impl_, number);
 }
 
 std::unique_ptr<Caller::Call> Client::open(std::string method, std::string request,
                                            const CallOptions& options, StreamHandler handler) {
-  const CallNumber number = body_->begin({.method = std::move(method),
+  const CallNumber number = impl_->begin({.method = std::move(method),
                                           .request = std::move(request),
-                                          .answer = CallAsk::Answer::many,
+                                          .answer = CallRequest::Answer::many,
                                           .response_bytes_max = options.response_bytes_max},
                                          options.deadline, {.handler = std::move(handler)});
-  return std::make_unique<Handle<Body>>(body_, number);
+  return std::make_unique<Handle<Impl>>(impl_, number);
 }
 
-std::uint64_t Client::connections() const { return body_->alive; }
-std::size_t Client::calls() const { return body_->pending.size(); }
+std::uint64_t Client::connections() const { return impl_->alive; }
+std::size_t Client::calls() const { return impl_->pending.size(); }
 
 }  // namespace stowage::grpc

@@ -1,10 +1,10 @@
 // A gRPC client of one server on a Unix socket: calls with one answer or with many. Never throws,
-// never blocks; every call ends in exactly one callback, unless its handle, or the client, is
-// destroyed first: then in none.
+// never blocks. Every call ends in exactly one callback, or in none if its handle or the client is
+// destroyed first.
 //
-// The connection is made when a call needs one. While it cannot be made, further calls wait for a
-// pause that grows, and fail with the next attempt: UNAVAILABLE, with the reason. A call that the
-// server has certainly not begun with (it was going away) is sent once more on a new connection.
+// The connection is made when a call needs one. If that fails, further calls wait for a growing
+// pause, and fail with the next attempt: UNAVAILABLE, with the reason. A call that the server has
+// certainly not started (it sent GOAWAY) is sent once more on a new connection.
 #pragma once
 
 #include <chrono>
@@ -21,11 +21,11 @@
 namespace stowage::grpc {
 
 struct CallOptions {
-  net::Duration deadline = std::chrono::seconds{10};        // counts from now; 0: none
+  net::Duration deadline = std::chrono::seconds{10};        // from now on; 0: none
   std::size_t response_bytes_max = std::size_t{16} << 20U;  // of one message
 };
 
-// What a client does for its users; tests have one of their own.
+// The interface of a client for its users; tests have their own implementation.
 class Caller {
  public:
   class Call {  // destroying it cancels the call
@@ -35,7 +35,7 @@ class Caller {
   using Reply = std::function<void(tl::expected<std::string, CallStatus>)>;
   struct StreamHandler {
     std::function<void(std::string)> message;
-    std::function<void(CallStatus)> end;  // last, also when the status is good
+    std::function<void(CallStatus)> end;  // last, also after success
   };
 
   virtual ~Caller() = default;
@@ -45,20 +45,22 @@ class Caller {
   [[nodiscard]] virtual std::unique_ptr<Call> open(std::string method, std::string request,
                                                    const CallOptions& options,
                                                    StreamHandler handler) = 0;
-  // How many connections the server has answered on so far: if it grows, the server may be another.
+  // Number of connections on which the server has answered: if it grows, the server may be another
+  // one.
   [[nodiscard]] virtual std::uint64_t connections() const = 0;
 };
 
 struct ClientOptions {
   std::string socket;          // the path
-  std::size_t calls_max = 64;  // under way; beyond: refused at once, RESOURCE_EXHAUSTED
+  std::size_t calls_max = 64;  // under way; further calls are refused at once with
+                               // RESOURCE_EXHAUSTED
   std::size_t header_bytes_max = std::size_t{64} << 10U;
-  std::size_t buffered_bytes_max = std::size_t{64} << 20U;  // of all answers that are coming in
+  std::size_t buffered_bytes_max = std::size_t{64} << 20U;  // for all incoming answers
   net::Duration connect_timeout = std::chrono::seconds{5};
   net::Duration backoff_min = std::chrono::milliseconds{50};
   net::Duration backoff_max = std::chrono::seconds{2};
-  // With a call under way and not a byte for ping_after, the server is asked whether it lives; not
-  // a byte for ping_timeout after that ends the connection.
+  // If a call is under way and no byte arrives for ping_after, the server is pinged. If then no
+  // byte arrives for ping_timeout, the connection is closed.
   net::Duration ping_after = std::chrono::seconds{5};
   net::Duration ping_timeout = std::chrono::seconds{5};
 };
@@ -76,11 +78,11 @@ class Client final : public Caller {
                                            const CallOptions& options,
                                            StreamHandler handler) override;
   [[nodiscard]] std::uint64_t connections() const override;
-  [[nodiscard]] std::size_t calls() const;  // that have not ended
+  [[nodiscard]] std::size_t calls() const;  // under way
 
  private:
-  struct Body;
-  std::shared_ptr<Body> body_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::grpc

@@ -8,7 +8,7 @@
 namespace stowage::grpc {
 namespace {
 
-// Handed to the system at a time: what waits here can no longer be cancelled.
+// Passed to the system at a time: these bytes can no longer be cancelled.
 constexpr std::size_t kAhead = std::size_t{64} << 10U;
 constexpr net::Duration kLinger = std::chrono::seconds{1};
 
@@ -36,7 +36,7 @@ void ClientLink::start() {
                   .end = [this](const std::string& why) { end(reason(why)); }});
 }
 
-void ClientLink::begin(CallNumber number, CallAsk ask) {
+void ClientLink::begin(CallNumber number, CallRequest ask) {
   numbers_.emplace(session_.begin(std::move(ask)), number);
   work_soon();
 }
@@ -68,7 +68,7 @@ void ClientLink::work_soon() {
   });
 }
 
-// Bytes out, then news to the host.
+// Writes output, then reports events to the host.
 void ClientLink::work() {
   const auto self = shared_from_this();
   while (host_ != nullptr && stream_->backlog() < kAhead) {
@@ -97,7 +97,7 @@ void ClientLink::hand_on(CallEvent event) {
   host_->on_call_event(*this, number, std::move(event));
 }
 
-// What the server said before it went tells more than that it went.
+// The server's own message before it closed says more than the close.
 std::string ClientLink::reason(const std::string& why) const {
   const std::string said = session_.why();
   return said.empty() ? why : fmt::format("{}; {}", why, said);

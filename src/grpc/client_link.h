@@ -1,5 +1,5 @@
-// One connection of a client: its socket, its calls, and whether its server lives. For src/grpc
-// alone.
+// One connection of a client: its socket, its calls, and whether its server is alive. Internal to
+// src/grpc.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace stowage::grpc {
 
 class ClientLink final : public std::enable_shared_from_this<ClientLink> {
  public:
-  using CallNumber = std::uint64_t;  // of its host
+  using CallNumber = std::uint64_t;  // assigned by its host
 
-  // Called from the loop, never from inside a function of the link, and not after close().
+  // Called from the loop, never inside a function of the link, and not after close().
   class Host {
    public:
     virtual void on_alive() = 0;  // the server has sent something
@@ -38,12 +38,10 @@ class ClientLink final : public std::enable_shared_from_this<ClientLink> {
   void start();
   [[nodiscard]] bool takes_calls() const { return session_.takes_calls(); }
   // Requires: takes_calls().
-  void begin(CallNumber number, CallAsk ask);
+  void begin(CallNumber number, CallRequest ask);
   void cancel(CallNumber number);
   [[nodiscard]] std::size_t calls() const { return numbers_.size(); }
-  [[nodiscard]] bool useful() const {
-    return useful_;
-  }  // a call had an end that the server gave it
+  [[nodiscard]] bool useful() const { return useful_; }  // the server has ended a call
   void close();
 
  private:

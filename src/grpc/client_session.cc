@@ -12,7 +12,7 @@ namespace stowage::grpc {
 namespace {
 
 constexpr int kHttpOk = 200;
-// What a server may send ahead. The largest answer passes without a stop for the window.
+// How much a server may send in advance. The largest answer passes without waiting for the window.
 constexpr std::uint32_t kWindow = std::uint32_t{16} << 20U;
 
 int number_of(std::string_view text) {
@@ -38,7 +38,7 @@ ClientSession::ClientSession(const ClientSessionOptions& options)
               .window_bytes = kWindow},
              *this) {}
 
-StreamId ClientSession::begin(CallAsk ask) {
+StreamId ClientSession::begin(CallRequest ask) {
   Headers headers = {{":method", "POST"},
                      {":scheme", "http"},
                      {":path", ask.method},
@@ -88,9 +88,9 @@ void ClientSession::on_header(StreamId stream, std::string_view name, std::strin
 void ClientSession::on_headers_end(StreamId stream) {
   Call* const call = find(stream);
   if (call == nullptr || call->answered) return;  // trailers: the end of input follows
-  if (call->http_status / 100 == 1) return;       // the answer is still to come
+  if (call->http_status / 100 == 1) return;       // an interim answer: the real one follows
   call->answered = true;
-  if (call->code) return;  // the status alone, and nothing else follows
+  if (call->code) return;  // only the status; nothing else follows
   if (call->http_status != kHttpOk) {
     fail(stream, code_of_http(call->http_status),
          fmt::format("the answer has the HTTP status {}", call->http_status));
@@ -131,7 +131,7 @@ void ClientSession::on_data(StreamId stream, std::string_view bytes) {
 
 void ClientSession::take_message(StreamId stream, Call& call) {
   std::string message = call.reader.take();
-  if (call.answer == CallAsk::Answer::one) {
+  if (call.answer == CallRequest::Answer::one) {
     call.message = std::move(message);
     return;
   }
@@ -143,7 +143,7 @@ void ClientSession::on_input_end(StreamId stream) {
   const Call* const call = find(stream);
   if (call == nullptr) return;
   end(stream, verdict(*call));
-  http2_.drop(stream, NGHTTP2_CANCEL);  // if the server did not wait for all of the request
+  http2_.drop(stream, NGHTTP2_CANCEL);  // in case the server did not wait for the whole request
 }
 
 CallStatus ClientSession::verdict(const Call& call) {
@@ -151,7 +151,7 @@ CallStatus ClientSession::verdict(const Call& call) {
   if (call.repeated_code) return {Code::internal, "the answer has several statuses"};
   if (*call.code != Code::ok) return {*call.code, call.words, true};
   if (!call.reader.between_messages()) return {Code::internal, "the answer is cut off"};
-  if (call.answer == CallAsk::Answer::one && !call.message) {
+  if (call.answer == CallRequest::Answer::one && !call.message) {
     return {Code::internal, "the status is good, but there is no answer"};
   }
   return {Code::ok, call.words, true};

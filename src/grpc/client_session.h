@@ -1,7 +1,7 @@
-// The calls on one connection to a gRPC server: bytes in, bytes out, no socket, no clock. For
-// src/grpc alone.
+// The calls on one connection to a gRPC server: bytes in, bytes out, no socket, no clock. Internal
+// to src/grpc.
 //
-// A call ends with exactly one event, unless it is cancelled: then with none.
+// A call ends with exactly one event, or with none if it is cancelled.
 #pragma once
 
 #include <cstddef>
@@ -21,26 +21,27 @@ namespace stowage::grpc {
 
 struct ClientSessionOptions {
   std::size_t header_bytes_max = std::size_t{64} << 10U;
-  std::size_t buffered_bytes_max = std::size_t{64} << 20U;  // of messages that are coming in
+  std::size_t buffered_bytes_max = std::size_t{64} << 20U;  // for incoming messages
   std::uint32_t streams_max = 256;
 };
 
-struct CallAsk {
+struct CallRequest {
   enum class Answer : std::uint8_t { one, many };
 
   std::string method;   // "/v1.PodResourcesLister/List"
   std::string request;  // one message
   Answer answer = Answer::one;
-  net::Duration timeout{};                                  // told to the server; 0: none
+  net::Duration timeout{};                                  // sent to the server; 0: none
   std::size_t response_bytes_max = std::size_t{16} << 20U;  // of one message
 };
 
 struct CallEvent {
   StreamId call = 0;
-  // Of a call with many answers: one of them. Of a call with one: the answer, at its good end.
+  // For a call with many answers: one of them. For a call with one answer: the answer, at its
+  // successful end.
   std::optional<std::string> message;
   std::optional<CallStatus> end;
-  // Of an end: the server has certainly not begun with the call. It may be sent elsewhere.
+  // At an end: the server has certainly not started the call. It may be sent elsewhere.
   bool untouched = false;
 };
 
@@ -51,7 +52,7 @@ class ClientSession final : private Http2::Owner {
   // False: further calls need another connection.
   [[nodiscard]] bool takes_calls() const { return http2_.takes_streams(); }
   // Requires: takes_calls().
-  [[nodiscard]] StreamId begin(CallAsk ask);
+  [[nodiscard]] StreamId begin(CallRequest ask);
   void cancel(StreamId call);
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
 
@@ -67,18 +68,18 @@ class ClientSession final : private Http2::Owner {
 
  private:
   struct Call {
-    explicit Call(const CallAsk& ask) : answer(ask.answer), reader(ask.response_bytes_max) {}
+    explicit Call(const CallRequest& ask) : answer(ask.answer), reader(ask.response_bytes_max) {}
 
     [[nodiscard]] std::size_t held() const {
       return reader.held() + (message ? message->size() : 0);
     }
 
-    CallAsk::Answer answer;
+    CallRequest::Answer answer;
     MessageReader reader;
     std::optional<std::string> message;  // of a call with one answer
     int http_status = 0;
     bool answered = false;  // the headers of the answer are complete
-    bool typed = false;     // as gRPC
+    bool typed = false;     // its content type is gRPC
     std::optional<Code> code;
     bool repeated_code = false;
     std::string words;

@@ -1,4 +1,4 @@
-// The client's side against servers that say anything, byte by byte.
+// The client side against servers that send anything, byte by byte.
 #include "grpc/client_session.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,9 @@ using namespace testing;  // NOLINT(google-build-using-namespace): frames
 constexpr ClientSessionOptions kOptions{
     .header_bytes_max = 4096, .buffered_bytes_max = 20'000, .streams_max = 8};
 
-CallAsk ask() { return {.method = "/t.S/M", .request = "question", .response_bytes_max = 10'000}; }
+CallRequest ask() {
+  return {.method = "/t.S/M", .request = "question", .response_bytes_max = 10'000};
+}
 
 std::string drain(ClientSession& session) {
   std::string all;
@@ -24,8 +26,9 @@ std::string drain(ClientSession& session) {
   return all;
 }
 
-// The events of one call after the server has sent this, in pieces of that size.
-std::vector<CallEvent> after(const std::string& bytes, std::size_t piece, CallAsk asked = ask()) {
+// The events of one call after the server has sent these bytes, in pieces of this size.
+std::vector<CallEvent> after(const std::string& bytes, std::size_t piece,
+                             CallRequest asked = ask()) {
   ClientSession session(kOptions);
   static_cast<void>(session.begin(std::move(asked)));
   static_cast<void>(drain(session));
@@ -41,13 +44,13 @@ std::vector<CallEvent> after(const std::string& bytes, std::size_t piece, CallAs
 
 TEST(ClientSession, AsksAsGrpcDoes) {
   ClientSession session(kOptions);
-  CallAsk asked = ask();
+  CallRequest asked = ask();
   asked.timeout = std::chrono::seconds{10};
   EXPECT_EQ(session.begin(asked), 1);
   EXPECT_EQ(session.calls(), 1U);
   const std::string bytes = drain(session);
   EXPECT_TRUE(bytes.starts_with(kMagic));
-  // The question is the last frame, and ends the stream.
+  // The request is the last frame and ends the stream.
   EXPECT_TRUE(bytes.ends_with(data(1, message("question"), kEndStream)));
 }
 
@@ -190,7 +193,7 @@ TEST(ClientSession, PeersThatDoNotSpeakHttp2EndTheConnection) {
   for (int i = 0; i < 2000; ++i) flood += ping();
   std::string endless = settings() + frame({kHeaders, 0, 1}, block(answer_fields()));
   for (int i = 0; i < 100; ++i) endless += frame({kContinuation, 0, 1}, block({{"x", "y"}}));
-  std::string table = settings();  // headers that refer to what is not there
+  std::string table = settings();  // headers that refer to a missing table entry
   table += frame({kHeaders, kEndHeaders, 1}, "\xff\xff\xff\x7f");
   const std::pair<const char*, std::string> rows[] = {
       {"garbage", std::string(1000, 'x')},
@@ -221,9 +224,9 @@ TEST(ClientSession, PeersThatDoNotSpeakHttp2EndTheConnection) {
         << session.why();
     EXPECT_LT(session.why().size(), 300U);
     EXPECT_FALSE(session.takes_calls());
-    session.receive("more");  // does no harm
+    session.receive("more");  // has no effect
   }
-  // Pings are answered, but not for ever without being read.
+  // Pings are answered, but not without limit if the peer does not read.
   ClientSession session(kOptions);
   static_cast<void>(session.begin(ask()));
   session.receive(flood);
@@ -269,8 +272,8 @@ TEST(ClientSession, AFarewellEndsCallsThatWereNotBegun) {
 }
 
 TEST(ClientSession, ManyAnswersComeOneByOne) {
-  CallAsk asked = ask();
-  asked.answer = CallAsk::Answer::many;
+  CallRequest asked = ask();
+  asked.answer = CallRequest::Answer::many;
   const std::string bytes = settings() + headers(1, answer_fields()) + data(1, message("a")) +
                             data(1, message("") + message("b")) + good_end(1);
   for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{1000}}) {
@@ -302,7 +305,8 @@ TEST(ClientSession, ACancelledCallIsResetAndForgotten) {
 
 TEST(ClientSession, AServerThatTakesNoStreamsFillsTheConnection) {
   ClientSession session(kOptions);
-  session.receive(frame({kSettings, 0, 0}, number(3, 2) + number(0, 4)));  // none at once
+  session.receive(frame({kSettings, 0, 0}, number(3, 2) + number(0, 4)));  // no concurrent streams
+                                                                           // allowed
   for (std::uint32_t i = 0; i < kOptions.streams_max; ++i) {
     ASSERT_TRUE(session.takes_calls());
     const StreamId call = session.begin(ask());

@@ -1,4 +1,4 @@
-// The client over real sockets: against our own server, and against peers that misbehave in time.
+// The client over real sockets: against our own server, and against peers with bad timing.
 #include "grpc/client.h"
 
 #include <filesystem>
@@ -64,7 +64,7 @@ class ClientTest : public ::testing::Test {
     std::optional<Reply> got;
     const auto handle = client.call(std::move(method), std::move(request), options,
                                     [&](Reply reply) { got = std::move(reply); });
-    EXPECT_FALSE(got);  // never from inside
+    EXPECT_FALSE(got);  // never inside call()
     EXPECT_TRUE(run_until(loop_, [&] { return got.has_value(); }));
     return got ? *got : tl::unexpected(CallStatus{Code::unknown, "no reply"});
   }
@@ -116,7 +116,7 @@ TEST_F(ClientTest, StreamsGoOn) {
   ASSERT_TRUE(run_until(loop_, [&] { return held_.size() == 1; }));
   held_[0]->write("one");
   EXPECT_TRUE(run_until(loop_, [&] { return came.size() == 1; }));
-  // It lives on through pings, with nothing to say.
+  // The connection stays alive through pings without calls.
   run_for(loop_, milliseconds{300});
   held_[0]->write("two");
   held_[0]->write(std::string(3'000'000, 'x'));
@@ -148,7 +148,7 @@ TEST_F(ClientTest, ACallEndsWithItsHandle) {
   ASSERT_TRUE(run_until(loop_, [&] { return held_.size() == 1; }));
   handle.reset();
   EXPECT_TRUE(run_until(loop_, [&] { return closed_ == 1; }));
-  // Before it went out.
+  // Before it was sent.
   static_cast<void>(client.call(kNever, "x", {}, [&](const Reply&) { called = true; }));
   EXPECT_EQ(client.calls(), 0U);
   EXPECT_TRUE(call(client, kEcho, "still there"));
@@ -181,7 +181,7 @@ TEST_F(ClientTest, TheClientMayBeDestroyedInACallback) {
   EXPECT_TRUE(run_until(loop_, [&] { return called > 0; }));
   run_for(loop_, milliseconds{10});
   EXPECT_EQ(called, 1);
-  // And in a callback of a stream, with the stream.
+  // And inside a callback of a stream, together with the stream.
   client.emplace(loop_, ClientOptions{.socket = path_});
   std::unique_ptr<Caller::Call> stream;
   int messages = 0;
@@ -223,7 +223,7 @@ TEST_F(ClientTest, WithoutAServerCallsFailAndWithOneTheyWorkAgain) {
                                                                 ": no such file or directory"}));
   }
   for (std::uint64_t i = 1; i <= 3; ++i) {
-    run_for(loop_, milliseconds{20});  // the end of the server before is noticed
+    run_for(loop_, milliseconds{20});  // the end of the previous server is noticed
     const auto server = serve();
     const Reply reply = call(client, kEcho, "x");
     EXPECT_TRUE(reply) << to_text(reply.error());
@@ -239,14 +239,14 @@ TEST_F(ClientTest, ALostServerEndsItsCalls) {
   ASSERT_TRUE(run_until(loop_, [&] { return held_.size() == 1; }));
   server.reset();
   EXPECT_TRUE(run_until(loop_, [&] { return got.has_value(); }));
-  // Closed or reset: that depends on what was on its way.
+  // Closed or reset, depending on what was in flight.
   EXPECT_EQ(got->error().code, Code::unavailable);
   EXPECT_NE(got->error().message.find("unix:" + path_), std::string::npos) << got->error().message;
   EXPECT_EQ(closed_, 0);  // no callback after the server's end
   held_[0]->send("nobody listens");
 }
 
-// A server that hangs: it accepts, or not even that, and says nothing.
+// A server that hangs: it accepts (or not even that) and sends nothing.
 TEST_F(ClientTest, AServerThatSaysNothingIsNoticed) {
   const UnixPeer peer(path_);
   Client client = this->client();
@@ -259,13 +259,13 @@ TEST_F(ClientTest, AServerThatSaysNothingIsNoticed) {
   EXPECT_EQ(client.connections(), 0U);
 }
 
-// A server that answers nothing but pings lives, and the call waits for its deadline.
+// A server that answers only pings is alive, and the call waits for its deadline.
 TEST_F(ClientTest, AServerThatIsSlowIsNotLost) {
   const UnixPeer peer(path_);
   std::thread server([&] {
     RawSocket socket = peer.accept();
     socket.send(testing::settings());
-    // The ping of the client, and its twin as the answer.
+    // The ping of the client, and the matching answer.
     static_cast<void>(socket.read_until(std::string("\0\0\10\6\0\0\0\0\0", 9)));
     socket.send(testing::frame({testing::kPing, testing::kAck, 0}, std::string(8, '\0')));
     static_cast<void>(socket.read_all());
@@ -339,7 +339,7 @@ TEST_F(ClientTest, AFarewellLetsCallsEndWhileNewOnesGoElsewhere) {
 struct Words {
   const char* name;
   std::string bytes;
-  const char* expected;  // in the message
+  const char* expected;  // part of the message
 };
 
 TEST_F(ClientTest, PeersThatAreNoGrpcServersAreNamed) {

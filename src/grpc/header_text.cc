@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 
 #include <fmt/format.h>
+
+#include "base/number.h"
 
 namespace stowage::grpc {
 namespace {
@@ -18,7 +19,7 @@ struct Unit {
   char letter;
   std::int64_t ns;
 };
-// The finest first: the first that has room for a timeout is the most exact.
+// Finest unit first: the first one that can hold a timeout is the most exact.
 constexpr std::array<Unit, 6> kUnits = {{{'n', 1},
                                          {'u', 1'000},
                                          {'m', 1'000'000},
@@ -81,13 +82,11 @@ std::optional<net::Duration> parse_timeout(std::string_view text) {
   const auto unit = std::find_if(kUnits.begin(), kUnits.end(),
                                  [&](const Unit& each) { return each.letter == text.back(); });
   if (unit == kUnits.end()) return std::nullopt;
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size() - 1;
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  const auto value = base::parse_number<std::uint64_t>(text.substr(0, text.size() - 1));
+  if (!value) return std::nullopt;
   const auto most = static_cast<std::uint64_t>(net::Duration::max().count() / unit->ns);
-  if (value > most) return net::Duration::max();
-  return net::Duration{static_cast<std::int64_t>(value) * unit->ns};
+  if (*value > most) return net::Duration::max();
+  return net::Duration{static_cast<std::int64_t>(*value) * unit->ns};
 }
 
 bool is_grpc_type(std::string_view content_type) {

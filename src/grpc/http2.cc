@@ -1,8 +1,5 @@
 #include "grpc/http2.h"
 
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
 #include <nghttp2/nghttp2.h>
 
@@ -13,11 +10,11 @@ namespace stowage::grpc {
 namespace {
 
 constexpr std::size_t kHeaderExtra = 32;  // RFC 9113, 6.5.2
-// Frames that wait to go out. The library itself bounds only answers to pings and settings; a peer
-// that provokes resets and reads nothing is stopped by this.
+// Frames that wait for output. The library itself limits only answers to pings and settings; this
+// limit stops a peer that provokes resets and reads nothing.
 constexpr std::size_t kQueueMax = 5000;
 
-// Headers as the library wants them. It copies them before the call returns.
+// Headers in the library's format. It copies them before the call returns.
 std::vector<nghttp2_nv> views_of(const Headers& headers) {
   const auto bytes = [](const std::string& text) {
     return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(text.data()));
@@ -38,8 +35,8 @@ std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-// Running out of memory ends the program, as everywhere; whatever else the library refuses here is
-// about a stream that has just ended, and of no consequence.
+// Running out of memory ends the program, as everywhere. Other errors here concern a stream that
+// has just ended, and do not matter.
 void expect_memory(int result) { STOWAGE_CHECK(result != NGHTTP2_ERR_NOMEM); }
 
 }  // namespace
@@ -77,7 +74,7 @@ struct Http2::Callbacks {
     if (frame->hd.type == NGHTTP2_GOAWAY) {
       const nghttp2_goaway& goaway = frame->goaway;
       const std::string words = shown(text_of(goaway.opaque_data, goaway.opaque_data_len));
-      self.farewell_ =
+      self.goaway_sent_ =
           fmt::format("it said farewell: {}{}{}", nghttp2_http2_strerror(goaway.error_code),
                       words.empty() ? "" : " ", words);
       return 0;
@@ -110,7 +107,7 @@ struct Http2::Callbacks {
       self.failure_ = nghttp2_http2_strerror(frame->goaway.error_code);
       if (!self.detail_.empty()) self.failure_ += " (" + self.detail_ + ")";
     }
-    // An answer that ends before its request is complete: the rest of that is not waited for.
+    // An answer that ends before its request is complete: the rest of the request is not awaited.
     const bool last = (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
                       (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     if (last && self.side_ == Side::server &&
@@ -183,8 +180,8 @@ Http2::Http2(Side side, const Limits& limits, Owner& owner)
 
 Http2::~Http2() = default;
 
-// Besides what is set here the library has limits of its own: 8 frames of continued headers, 32
-// settings in a frame, 1000 answers to pings that wait, 1000 resets at once and 33 a second.
+// The library has further limits of its own: 8 continuation frames, 32 settings in a frame, 1000
+// waiting answers to pings, 1000 resets at once and 33 per second.
 void Http2::start(const Limits& limits) {
   std::vector<nghttp2_settings_entry> settings = {
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.window_bytes},
@@ -300,8 +297,8 @@ std::size_t Http2::backlog(StreamId stream) const {
   return found == outgoing_.end() ? 0 : found->second.bytes;
 }
 
-// Done later: whether a stream has ended by itself is known only when the frame that the library is
-// at has been dealt with.
+// Deferred: whether a stream has ended by itself is known only after the current frame was
+// processed.
 void Http2::drop(StreamId stream, std::uint32_t error) {
   if (open_.contains(stream)) dropped_.emplace_back(stream, error);
 }
@@ -317,7 +314,7 @@ void Http2::ping() {
   expect_memory(nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr));
 }
 
-void Http2::say_farewell() {
+void Http2::send_goaway() {
   expect_memory(nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE,
                                       nghttp2_session_get_last_proc_stream_id(session_.get()),
                                       NGHTTP2_NO_ERROR, nullptr, 0));
@@ -330,7 +327,7 @@ bool Http2::over() const {
 
 std::string Http2::why() const {
   if (!failure_.empty()) return fmt::format("it does not keep to HTTP/2: {}", failure_);
-  return farewell_;
+  return goaway_sent_;
 }
 
 void Http2::fail(std::string why) {

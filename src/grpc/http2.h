@@ -1,8 +1,8 @@
-// HTTP/2 on one connection, as either side, by nghttp2: bytes in, bytes out, no socket, no clock.
-// For src/grpc alone.
+// HTTP/2 on one connection, client or server side, by nghttp2: bytes in, bytes out, no socket, no
+// clock. Internal to src/grpc.
 //
-// The owner hears of streams from inside of receive() and output(). There it may call everything
-// but these two. A stream that it has dropped may still be heard of; it closes soon.
+// Callbacks of the owner run inside receive() and output(). There it may call everything except
+// these two. A dropped stream may still cause callbacks; it closes soon.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-struct nghttp2_session;  // of the library
+struct nghttp2_session;  // from the library
 
 namespace stowage::grpc {
 
@@ -33,9 +33,9 @@ class Http2 {
   enum class Side : std::uint8_t { client, server };
 
   struct Limits {
-    std::size_t header_bytes_max = 0;  // of one block, counted as HTTP/2 does: 32 more per header
+    std::size_t header_bytes_max = 0;  // of one block, counted as in HTTP/2: 32 more per header
     std::uint32_t streams_max = 0;     // open at once
-    std::uint32_t window_bytes = 0;    // that the peer may send ahead on a stream, and on all
+    std::uint32_t window_bytes = 0;    // that the peer may send in advance on a stream, and on all
   };
 
   class Owner {
@@ -43,7 +43,7 @@ class Http2 {
     virtual void on_opened(StreamId stream) = 0;  // by the peer
     virtual void on_header(StreamId stream, std::string_view name, std::string_view value) = 0;
     virtual void on_headers_end(StreamId stream) = 0;
-    virtual void on_headers_too_large(StreamId stream) = 0;  // it is reset
+    virtual void on_headers_too_large(StreamId stream) = 0;  // the stream is reset
     virtual void on_data(StreamId stream, std::string_view bytes) = 0;
     virtual void on_input_end(StreamId stream) = 0;  // the peer sends nothing more on it
     virtual void on_closed(StreamId stream, std::uint32_t error) = 0;
@@ -61,47 +61,47 @@ class Http2 {
   Http2(const Http2&) = delete;
   Http2& operator=(const Http2&) = delete;
 
-  // All bytes are taken. After the end of the connection they mean nothing.
+  // Consumes all bytes. After the end of the connection they are ignored.
   void receive(std::string_view bytes);
   // The next bytes for the peer, about `max` at most; empty if there are none now.
   [[nodiscard]] std::string output(std::size_t max);
 
-  // Client: a new stream with a body that write() and finish() bring. Requires: takes_streams().
+  // Client: a new stream whose body comes from write() and finish(). Requires: takes_streams().
   [[nodiscard]] StreamId open(const Headers& headers);
-  // Client: false after a farewell of the peer, when the numbers of streams are used up, and while
-  // too many are open.
+  // Client: false after a GOAWAY of the peer, when the stream numbers are used up, and while too
+  // many streams are open.
   [[nodiscard]] bool takes_streams() const;
-  // Server: an answer whose body write() and finish() bring, or one that is headers alone.
+  // Server: an answer whose body comes from write() and finish(), or one that is only headers.
   enum class Body : std::uint8_t { follows, none };
   void respond(StreamId stream, const Headers& headers, Body body);
 
   void write(StreamId stream, std::string bytes);
-  void finish(StreamId stream, Headers trailers);            // after what was written
-  [[nodiscard]] std::size_t backlog(StreamId stream) const;  // written, and not yet put out
+  void finish(StreamId stream, Headers trailers);            // after the written data
+  [[nodiscard]] std::size_t backlog(StreamId stream) const;  // written, but not yet output
   void drop(StreamId stream, std::uint32_t error);           // resets it unless it has ended
 
   void ping();
-  void say_farewell();  // nothing new is taken; ends when all streams have ended
+  void send_goaway();  // accepts nothing new; ends when all streams have ended
 
-  // True when nothing comes or goes any more. What output() has still to give comes first.
+  // Whether nothing is sent or received any more. Pending output comes first.
   [[nodiscard]] bool over() const;
-  // Why it ended or will end: what the peer did wrong, or its own last words. Empty: no reason yet.
+  // Why it ended or will end: the peer's error, or its own message. Empty: no reason yet.
   [[nodiscard]] std::string why() const;
-  // Frames of streams that have come. It grows when the peer works for us.
+  // Number of stream frames received. It grows while the peer makes progress.
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::size_t streams() const { return open_.size(); }
 
  private:
-  struct Callbacks;  // that the library calls
+  struct Callbacks;  // called by the library
   struct Delete {
     void operator()(nghttp2_session* session) const;
   };
   struct Outgoing {
     std::deque<std::string> pieces;
     std::size_t offset = 0;  // into the first piece
-    std::size_t bytes = 0;   // of all pieces, from there on
+    std::size_t bytes = 0;   // of all pieces, from the offset on
     bool ended = false;
-    bool deferred = false;  // the library waits to be told that there is more
+    bool deferred = false;  // the library waits for a resume
     Headers trailers;
   };
 
@@ -122,9 +122,9 @@ class Http2 {
   std::size_t block_bytes_ = 0;  // of the headers that are being read
   std::uint64_t progress_ = 0;
   bool failed_ = false;
-  std::string failure_;   // ours
-  std::string farewell_;  // the peer's
-  std::string detail_;    // the library's last complaint
+  std::string failure_;      // our error
+  std::string goaway_sent_;  // the peer's message
+  std::string detail_;       // the library's last error
 };
 
 }  // namespace stowage::grpc

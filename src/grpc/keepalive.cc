@@ -4,8 +4,8 @@
 
 namespace stowage::grpc {
 
-Keepalive::Keepalive(net::EventLoop& loop, const KeepaliveOptions& options, Ends ends)
-    : loop_(loop), options_(options), ends_(std::move(ends)), timer_(loop) {}
+Keepalive::Keepalive(net::EventLoop& loop, const KeepaliveOptions& options, Deps deps)
+    : loop_(loop), options_(options), deps_(std::move(deps)), timer_(loop) {}
 
 void Keepalive::set_busy(bool busy) {
   if (busy == busy_) return;
@@ -27,7 +27,7 @@ void Keepalive::watch() {
 
 void Keepalive::silent() {
   if (waiting_) {
-    const auto lost = ends_.lost;
+    const auto lost = deps_.lost;
     return lost();
   }
   const bool free = !has_pinged_ || progress_ != pinged_progress_;
@@ -41,7 +41,7 @@ void Keepalive::silent() {
   pinged_at_ = loop_.now();
   pinged_progress_ = progress_;
   timer_.start(options_.ping_timeout, [this] { silent(); });
-  const auto ping = ends_.ping;
+  const auto ping = deps_.ping;
   ping();
 }
 

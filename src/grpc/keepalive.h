@@ -1,12 +1,12 @@
-// Notices a peer that has died or hangs without closing the connection. For src/grpc alone.
+// Detects a peer that has died or hangs without closing the connection. Internal to src/grpc.
 //
-//   busy, silent for ping_after --> pinged --not a byte for ping_timeout--> lost
+//   busy, silent for ping_after --> pinged --no byte for ping_timeout--> lost
 //        ^                             |
 //        +-----------a byte------------+
 //
-// Servers of gRPC end connections that ping them too often: a ping is free after the server has
-// sent headers or data, and otherwise once in five minutes. So one that is alive but has nothing to
-// say is asked once, and then again after ping_again.
+// gRPC servers close connections that ping too often: a ping is allowed after the server has sent
+// headers or data, and otherwise once in five minutes. So a server that is alive but sends nothing
+// is pinged once, and then again after ping_again.
 #pragma once
 
 #include <chrono>
@@ -25,15 +25,15 @@ struct KeepaliveOptions {
 
 class Keepalive {
  public:
-  struct Ends {
-    std::function<void()> ping;  // both may destroy it
+  struct Deps {
+    std::function<void()> ping;  // both callbacks may destroy it
     std::function<void()> lost;
   };
-  Keepalive(net::EventLoop& loop, const KeepaliveOptions& options, Ends ends);
+  Keepalive(net::EventLoop& loop, const KeepaliveOptions& options, Deps deps);
 
-  // Something is expected of the peer, or not any more.
+  // Whether data is expected from the peer.
   void set_busy(bool busy);
-  // Bytes have come. `progress` grows with every frame of headers or data.
+  // Bytes have arrived. `progress` grows with every frame of headers or data.
   void heard(std::uint64_t progress);
 
  private:
@@ -42,14 +42,14 @@ class Keepalive {
 
   net::EventLoop& loop_;
   KeepaliveOptions options_;
-  Ends ends_;
+  Deps deps_;
   net::Timer timer_;
   bool busy_ = false;
   bool waiting_ = false;  // for any byte after a ping
   bool has_pinged_ = false;
   net::Moment pinged_at_{};
   std::uint64_t progress_ = 0;
-  std::uint64_t pinged_progress_ = 0;  // when the last ping was sent
+  std::uint64_t pinged_progress_ = 0;  // value of progress at the last ping
 };
 
 }  // namespace stowage::grpc

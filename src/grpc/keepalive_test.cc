@@ -96,7 +96,7 @@ TEST(Keepalive, MayBeDestroyedByItsEnds) {
     const auto destroy = [&] { keepalive.reset(); };
     keepalive.emplace(
         loop, KeepaliveOptions{},
-        Keepalive::Ends{.ping = at_ping ? std::function<void()>(destroy) : [] {}, .lost = destroy});
+        Keepalive::Deps{.ping = at_ping ? std::function<void()>(destroy) : [] {}, .lost = destroy});
     keepalive->set_busy(true);
     time.pass(minutes{1});
     EXPECT_FALSE(keepalive);

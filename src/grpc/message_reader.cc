@@ -25,7 +25,8 @@ std::size_t MessageReader::put(std::string_view bytes) {
   }
   const std::size_t missing = static_cast<std::size_t>(length_) - message_.size();
   const std::string_view part = bytes.substr(used, missing);
-  // Room is made as bytes come, not as they are announced, and never for more than the message.
+  // Memory is allocated as bytes arrive, not as they are announced, and never for more than the
+  // message.
   if (message_.size() + part.size() > message_.capacity()) {
     const std::size_t wanted =
         std::max({message_.size() + part.size(), 2 * message_.capacity(), kFirstRoom});

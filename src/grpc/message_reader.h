@@ -1,5 +1,5 @@
-// Cuts the messages of a stream out of its bytes, whatever way these arrive: before each message
-// one byte says whether it is compressed, and four its length, the highest first.
+// Splits the bytes of a stream into messages, however they arrive. Before each message, one byte
+// says whether it is compressed, and four bytes are its length, big-endian.
 #pragma once
 
 #include <array>
@@ -16,20 +16,20 @@ class MessageReader {
 
   enum class Fault : std::uint8_t {
     none,
-    compressed,  // or another first byte that is not 0; nobody was asked to compress
-    too_long,    // told by its length, before anything of it is kept
+    compressed,  // or another non-zero first byte; we never ask for compression
+    too_long,    // found by its length, before any of it is kept
   };
 
-  // Takes bytes up to the end of a message and returns how many. Where complete() is true after
-  // that, the message has to be taken before more can be put. After a fault it takes nothing.
+  // Takes bytes up to the end of a message and returns how many. If complete() is true after that,
+  // the message must be taken before more can be put. After a fault it takes nothing.
   [[nodiscard]] std::size_t put(std::string_view bytes);
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] std::string take();
   [[nodiscard]] Fault fault() const { return fault_; }
-  [[nodiscard]] std::uint64_t length() const { return length_; }  // of the message that is coming
+  [[nodiscard]] std::uint64_t length() const { return length_; }  // of the incoming message
   [[nodiscard]] std::size_t bytes_max() const { return bytes_max_; }
 
-  // False in the middle of a message: it is cut off if nothing more comes.
+  // False inside a message: it is truncated if nothing more arrives.
   [[nodiscard]] bool between_messages() const { return head_size_ == 0; }
   [[nodiscard]] std::size_t held() const { return message_.size(); }
 
@@ -47,7 +47,7 @@ class MessageReader {
   Fault fault_ = Fault::none;
 };
 
-// The five bytes that stand before a message of that length. Requires: it fits into 32 bits.
+// The five bytes before a message of that length. Requires: it fits into 32 bits.
 [[nodiscard]] std::string message_head(std::size_t length);
 
 }  // namespace stowage::grpc

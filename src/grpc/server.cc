@@ -41,7 +41,7 @@ class ServerCore final : public ServerLink::Host {
   }
 
   void handle(ServerRequest request, std::shared_ptr<Responder> responder) override {
-    const auto methods = methods_;  // the call may destroy the server
+    const auto methods = methods_;  // the handler may destroy the server
     const Server::Handler& handler = methods->at(request.method);
     handler(std::move(request), std::move(responder));
   }
@@ -58,7 +58,7 @@ class ServerCore final : public ServerLink::Host {
     link->start(std::move(stream));
   }
 
-  // A peer that holds connections without using them must not keep others out.
+  // Idle connections must not keep other clients out.
   [[nodiscard]] bool make_room() {
     if (links_.size() < options_.connections_max) return true;
     auto longest = links_.end();

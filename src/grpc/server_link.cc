@@ -10,7 +10,7 @@
 namespace stowage::grpc {
 namespace {
 
-// Handed to the system at a time; the rest waits where backlog() counts it.
+// Passed to the system at a time; the rest waits where backlog() counts it.
 constexpr std::size_t kAhead = std::size_t{64} << 10U;
 constexpr net::Duration kLinger = std::chrono::seconds{1};
 
@@ -59,7 +59,7 @@ ServerLink::ServerLink(net::EventLoop& loop, const ServerOptions& options, Host&
                 .request_bytes_max = options.request_bytes_max,
                 .buffered_bytes_max = options.buffered_bytes_max,
                 .streams_max = options.calls_max}),
-      // Clients do not mind how often they are asked.
+      // Clients accept any number of pings.
       keepalive_(loop,
                  {.ping_after = options.ping_after,
                   .ping_timeout = options.ping_timeout,
@@ -120,7 +120,7 @@ void ServerLink::send_output() {
   }
 }
 
-// Bytes out, then what has come to the handlers.
+// Writes output, then passes requests to the handlers.
 void ServerLink::work() {
   const auto self = shared_from_this();
   if (host_ == nullptr) return;
@@ -177,7 +177,7 @@ void ServerLink::expire(StreamId id) {
   lose(id);
 }
 
-// Nobody waits for the answer any more.
+// The answer is no longer wanted.
 void ServerLink::lose(StreamId id) {
   const auto ended = calls_.extract(id);
   if (ended.empty()) return;
@@ -196,7 +196,7 @@ void ServerLink::lost() {
 }
 
 void ServerLink::give_way() {
-  session_.say_farewell();
+  session_.send_goaway();
   send_output();
   stream_->finish(kLinger);
   close();

@@ -1,4 +1,4 @@
-// One connection of a server: its socket, its calls and their time limits. For src/grpc alone.
+// One connection of a server: its socket, its calls and their time limits. Internal to src/grpc.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "grpc/keepalive.h"
 #include "grpc/server.h"
@@ -38,7 +37,7 @@ class ServerLink final : public std::enable_shared_from_this<ServerLink> {
   void start(std::unique_ptr<net::ByteStream> stream);
   // Unset while a call is under way.
   [[nodiscard]] std::optional<net::Moment> idle_since() const;
-  void give_way();  // ends it; the host hears nothing more
+  void give_way();  // closes it; the host gets no more callbacks
   void close();
 
   // For answers.

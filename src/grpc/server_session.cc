@@ -9,7 +9,7 @@
 namespace stowage::grpc {
 namespace {
 
-// What a client may send ahead. Requests are small.
+// How much a client may send in advance. Requests are small.
 constexpr std::uint32_t kWindow = std::uint32_t{1} << 20U;
 
 Headers answer_headers() { return {{":status", "200"}, {"content-type", "application/grpc"}}; }
@@ -112,7 +112,7 @@ void ServerSession::on_input_end(StreamId stream) {
   buffered_ -= call->message->size();
   events_.push_back(
       {.kind = ServerEvent::Kind::request, .call = stream, .message = std::move(*call->message)});
-  call->message.emplace();  // nothing is held, and another one would be too many
+  call->message.emplace();  // nothing is kept, and a further message is an error
 }
 
 void ServerSession::on_closed(StreamId stream, std::uint32_t /*error*/) {

@@ -1,12 +1,11 @@
-// The calls on one connection of a gRPC client to us: bytes in, bytes out, no socket, no clock. For
-// src/grpc alone.
+// The calls on one connection of a gRPC client to us: bytes in, bytes out, no socket, no clock.
+// Internal to src/grpc.
 //
-//   begun --request complete--> request --end()--> gone
-//     |                            '--the peer resets it--> closed, gone
-//     '--refused, reset--> closed, gone
+//   begun --request complete--> request --end()--> ended
+//     |                            '--the peer resets it--> closed, ended
+//     '--refused, reset--> closed, ended
 //
-// Every call has one request and any number of answers. What is wrong with a request is answered
-// here.
+// Every call has one request and any number of answers. Invalid requests are answered here.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +26,21 @@ namespace stowage::grpc {
 struct ServerSessionOptions {
   std::size_t header_bytes_max = std::size_t{64} << 10U;
   std::size_t request_bytes_max = std::size_t{4} << 20U;
-  std::size_t buffered_bytes_max = std::size_t{16} << 20U;  // of requests that are coming in
+  std::size_t buffered_bytes_max = std::size_t{16} << 20U;  // for incoming requests
   std::uint32_t streams_max = 100;
 };
 
 struct ServerEvent {
   enum class Kind : std::uint8_t {
-    begun,    // a call whose request is coming in
-    request,  // all of it is there
-    closed,   // by the peer, or refused here: nobody waits for an answer
+    begun,    // a call whose request is arriving
+    request,  // the request is complete
+    closed,   // by the peer, or refused here: no answer is wanted
   };
   Kind kind = Kind::begun;
   StreamId call = 0;
-  std::string method;                    // of begun
-  std::optional<net::Duration> timeout;  // of begun: how long the peer will wait
-  std::string message;                   // of request
+  std::string method;                    // with begun
+  std::optional<net::Duration> timeout;  // with begun: how long the peer waits
+  std::string message;                   // with request
 };
 
 class ServerSession final : private Http2::Owner {
@@ -52,7 +51,7 @@ class ServerSession final : private Http2::Owner {
   [[nodiscard]] std::vector<ServerEvent> take_events();
   [[nodiscard]] std::string output(std::size_t max) { return http2_.output(max); }
 
-  // From begun on. Calls that are gone are ignored.
+  // From begun on. Calls that have ended are ignored.
   void write(StreamId call, std::string message);
   void end(StreamId call, const CallStatus& status);
   // Bytes of answers that wait for the peer to take them.
@@ -60,7 +59,7 @@ class ServerSession final : private Http2::Owner {
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
 
   void ping() { http2_.ping(); }
-  void say_farewell() { http2_.say_farewell(); }
+  void send_goaway() { http2_.send_goaway(); }
   [[nodiscard]] bool over() const { return http2_.over(); }
   [[nodiscard]] std::string why() const { return http2_.why(); }
   [[nodiscard]] std::size_t streams() const { return http2_.streams(); }
@@ -75,12 +74,12 @@ class ServerSession final : private Http2::Owner {
 
     std::string verb;
     std::string method;
-    bool typed = false;  // as gRPC
+    bool typed = false;  // its content type is gRPC
     std::string timeout;
     bool begun = false;
     MessageReader reader;
     std::optional<std::string> message;
-    bool complete = false;  // the request has been handed on
+    bool complete = false;  // the request was passed on
     bool answering = false;
   };
 

@@ -1,4 +1,4 @@
-// The server's side against clients that say anything, byte by byte.
+// The server side against clients that send anything, byte by byte.
 #include "grpc/server_session.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST(ServerSession, BadRequestsAreAnsweredWithAStatus) {
         EXPECT_EQ(came.events[0].kind, Kind::begun);
         EXPECT_EQ(came.events[1].kind, Kind::closed);
       }
-      // Headers that end the stream 1 went out.
+      // Headers that end stream 1 were sent.
       EXPECT_NE(came.sent.find(std::string("\1\5\0\0\0\1", 6)), std::string::npos);
     }
   }
@@ -193,7 +193,7 @@ TEST(ServerSession, AnswersGoOutAndTheirRestIsBacklog) {
   session.write(1, std::string(200'000, 'y'));
   EXPECT_EQ(session.backlog(1), 200'005U);
   const std::string sent = drain(session);
-  // The peer has let 65535 bytes come, and no more.
+  // The peer has allowed 65535 bytes, and no more.
   EXPECT_EQ(session.backlog(1), 200'005U - 65'535U);
   EXPECT_GT(sent.size(), 65'535U);
   session.receive(frame({kWindow, 0, 0}, number(1'000'000, 4)) +

@@ -1,4 +1,4 @@
-// The server over real sockets, against clients that are slow, rude or many.
+// The server over real sockets, against clients that are slow, misbehaving or many.
 #include "grpc/server.h"
 
 #include <filesystem>
@@ -22,7 +22,7 @@ using net::testing::RawSocket;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A server on a thread of its own: the test speaks to it with blocking sockets.
+// A server on its own thread: the test talks to it with blocking sockets.
 class ServerTest : public ::testing::Test {
  protected:
   void serve(ServerOptions options) {
@@ -136,7 +136,7 @@ TEST_F(ServerTest, ARequestThatDoesNotEndIsNotWaitedForForEver) {
               testing::data(1, testing::message("x").substr(0, 3)));
   // Its status, and a reset without an error.
   static_cast<void>(socket.read_until(testing::reset(1, 0)));
-  // The connection lives on.
+  // The connection stays usable.
   socket.send(testing::request(3, "question", "/t.S/Echo"));
   EXPECT_TRUE(socket.read_until("question").ends_with(testing::message("question")));
   EXPECT_TRUE(wait_for([&] { return held_.empty(); }));
@@ -163,7 +163,7 @@ TEST_F(ServerTest, IdleConnectionsGiveWayAndBusyOnesDoNot) {
   RawSocket fresh = connect_unix(path_);
   fresh.send(testing::hello() + testing::request(1, "", "/t.S/Hold"));
   EXPECT_TRUE(wait_for([&] { return held_.size() == 2; }));
-  static_cast<void>(idle.read_all());  // it has been ended
+  static_cast<void>(idle.read_all());  // it was closed
   RawSocket refused = connect_unix(path_);
   EXPECT_TRUE(refused.at_end());
   thread_.on([&] { EXPECT_EQ(server_->connections(), 2U); });
@@ -200,7 +200,7 @@ TEST_F(ServerTest, APeerThatDoesNotReadKeepsTheBacklog) {
     for (int i = 0; i < 100; ++i) held_[0]->write(std::string(10'000, 'x'));
     EXPECT_EQ(held_[0]->backlog(), 100U * 10'005U);
   });
-  // Only as much goes out as the peer has let come.
+  // Only as much is sent as the peer has allowed.
   EXPECT_TRUE(wait_for([&] { return held_[0]->backlog() == 100U * 10'005U - 65'535U; }));
 }
 

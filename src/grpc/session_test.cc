@@ -1,5 +1,5 @@
-// Both sides against each other, without a socket: bytes are cut at random, in each direction, and
-// what waits may be large. Whatever happens, every call ends once.
+// Both sides against each other, without a socket: bytes are split at random in each direction, and
+// much data may wait. Every call must end exactly once.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,7 +16,7 @@
 namespace stowage::grpc {
 namespace {
 
-// A line that carries bytes in pieces.
+// A connection that transfers bytes in pieces.
 class Line {
  public:
   void put(const std::string& bytes) { bytes_ += bytes; }
@@ -33,25 +33,27 @@ class Line {
   std::string bytes_;
 };
 
-// What the server does with a question: "many N SIZE", "one SIZE", "fail CODE", "never".
+// How the server handles a request: "many N SIZE", "one SIZE", "fail CODE", "never".
 class Pair {
  public:
   explicit Pair(std::uint64_t seed) : rng_(seed) {}
 
-  void step() {
+  // False: there was nothing to transfer.
+  bool step() {
     to_server_.put(client.output(1 + rng_.below(100'000)));
     to_client_.put(server.output(1 + rng_.below(100'000)));
+    const bool transfers = !to_server_.empty() || !to_client_.empty();
     if (!to_server_.empty()) server.receive(to_server_.take(rng_));
     for (ServerEvent& event : server.take_events()) serve(event);
     if (!to_client_.empty()) client.receive(to_client_.take(rng_));
     for (CallEvent& event : client.take_events()) note(std::move(event));
+    return transfers;
   }
 
-  // Until nothing moves any more.
+  // Until nothing changes any more. Empty lines are no sign of that: a step may deliver all that it
+  // put on them, and what that causes comes with the next one.
   void settle() {
-    for (int still = 0; still < 3;) {
-      step();
-      still = to_server_.empty() && to_client_.empty() ? still + 1 : 0;
+    while (step()) {
     }
   }
 
@@ -102,14 +104,14 @@ class Pair {
   Line to_client_;
 };
 
-CallAsk asking(std::string question, CallAsk::Answer answer = CallAsk::Answer::one) {
+CallRequest asking(std::string question, CallRequest::Answer answer = CallRequest::Answer::one) {
   return {.method = "/t.S/M", .request = std::move(question), .answer = answer};
 }
 
 TEST(Sessions, UnderstandEachOther) {
   Pair pair(1);
   const StreamId one = pair.client.begin(asking("one 5000000"));
-  const StreamId many = pair.client.begin(asking("many 50 3000", CallAsk::Answer::many));
+  const StreamId many = pair.client.begin(asking("many 50 3000", CallRequest::Answer::many));
   const StreamId fail = pair.client.begin(asking("fail 9"));
   const StreamId large = pair.client.begin(asking("one 1 " + std::string(3'000'000, 'q')));
   pair.settle();
@@ -128,7 +130,7 @@ TEST(Sessions, AFarewellLetsCallsEndAndTakesNoNewOnes) {
   Pair pair(2);
   const StreamId call = pair.client.begin(asking("never"));
   pair.settle();
-  pair.server.say_farewell();
+  pair.server.send_goaway();
   pair.settle();
   EXPECT_FALSE(pair.client.takes_calls());
   EXPECT_EQ(pair.seen[call].ends, 0);
@@ -151,8 +153,9 @@ RC_GTEST_PROP(Sessions, EveryCallEndsOnceOrIsCancelled, (std::uint64_t seed)) {
                                  : rng.below(4) == 0 ? "many 5 " + size
                                  : rng.below(8) == 0 ? "never"
                                                      : "one " + size;
-    const StreamId call = pair.client.begin(asking(
-        question, question.starts_with("many") ? CallAsk::Answer::many : CallAsk::Answer::one));
+    const StreamId call = pair.client.begin(asking(question, question.starts_with("many")
+                                                                 ? CallRequest::Answer::many
+                                                                 : CallRequest::Answer::one));
     asked[call] = question;
     for (auto steps = rng.below(20); steps > 0; --steps) pair.step();
     if (rng.below(5) == 0) {

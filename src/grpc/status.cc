@@ -1,11 +1,12 @@
 #include "grpc/status.h"
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 
 #include <fmt/format.h>
 #include <nghttp2/nghttp2.h>
+
+#include "base/number.h"
 
 namespace stowage::grpc {
 namespace {
@@ -32,24 +33,19 @@ constexpr std::array<const char*, 17> kWords = {
 
 }  // namespace
 
-const char* to_word(Code code) {
+const char* to_string(Code code) {
   const auto number = static_cast<std::size_t>(code);
   return number < kWords.size() ? kWords[number] : "UNKNOWN";
 }
 
 std::string to_text(const CallStatus& status) {
-  if (status.message.empty()) return to_word(status.code);
-  return fmt::format("{}: {}", to_word(status.code), status.message);
+  if (status.message.empty()) return to_string(status.code);
+  return fmt::format("{}: {}", to_string(status.code), status.message);
 }
 
 Code code_of_text(std::string_view text) {
-  unsigned number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || number >= kWords.size()) {
-    return Code::unknown;
-  }
-  return static_cast<Code>(number);
+  const auto number = base::parse_number<unsigned>(text);
+  return number && *number < kWords.size() ? static_cast<Code>(*number) : Code::unknown;
 }
 
 Code code_of_http(int status) {

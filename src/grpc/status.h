@@ -1,4 +1,4 @@
-// How a call ended, in the words of gRPC: a code for programs and a message for people.
+// How a call ended, in gRPC's terms: a code for programs and a message for people.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ enum class Code : std::uint8_t {
   unauthenticated = 16,
 };
 
-[[nodiscard]] const char* to_word(Code code);  // "UNAVAILABLE"
+[[nodiscard]] const char* to_string(Code code);  // "UNAVAILABLE"
 
 struct CallStatus {
   Code code = Code::ok;
   std::string message;
-  // The peer said so itself, in a status of its own. Otherwise it was concluded here: from a lost
-  // connection, a limit, a deadline, or an answer that makes no sense.
+  // The peer sent this status itself. Otherwise it was derived here: from a lost connection, a
+  // limit, a deadline, or an invalid answer.
   bool by_peer = false;
 
   [[nodiscard]] bool ok() const { return code == Code::ok; }
@@ -43,10 +43,10 @@ struct CallStatus {
 
 [[nodiscard]] std::string to_text(const CallStatus& status);  // "UNAVAILABLE: no such file"
 
-// The value of the header grpc-status. Anything but a known number is `unknown`.
+// The value of the header grpc-status. An unknown value is `unknown`.
 [[nodiscard]] Code code_of_text(std::string_view text);
-// For an answer that has no grpc-status: by the status of HTTP, or by the error of HTTP/2 that a
-// stream was reset with.
+// For an answer without grpc-status: from the HTTP status, or from the HTTP/2 error that reset the
+// stream.
 [[nodiscard]] Code code_of_http(int status);
 [[nodiscard]] Code code_of_reset(std::uint32_t error);
 

@@ -9,9 +9,9 @@ TEST(Status, CodesAreKnownByNumberAndWord) {
   for (unsigned number = 0; number <= 16; ++number) {
     EXPECT_EQ(code_of_text(std::to_string(number)), static_cast<Code>(number));
   }
-  EXPECT_STREQ(to_word(Code::ok), "OK");
-  EXPECT_STREQ(to_word(Code::unavailable), "UNAVAILABLE");
-  EXPECT_STREQ(to_word(Code::unauthenticated), "UNAUTHENTICATED");
+  EXPECT_STREQ(to_string(Code::ok), "OK");
+  EXPECT_STREQ(to_string(Code::unavailable), "UNAVAILABLE");
+  EXPECT_STREQ(to_string(Code::unauthenticated), "UNAUTHENTICATED");
   for (const char* bad : {"", "17", "-1", "+1", " 0", "0 ", "0x1", "99999999999999999999", "ok"}) {
     EXPECT_EQ(code_of_text(bad), Code::unknown) << bad;
   }

@@ -14,16 +14,16 @@
 namespace stowage::kube {
 namespace {
 
-// Of the bucket's burst, the part that events leave to the others.
+// The part of the bucket's burst that events leave to other calls.
 constexpr double kEventsReserve = 0.5;
-// Deadlines of calls that wait are looked at this often at most.
+// The minimum interval between checks of the deadlines of waiting calls.
 constexpr auto kSweepEvery = std::chrono::milliseconds{10};
 
 CallError from_net(net::CallError error) {
   return {.message = std::move(error.message), .sent = error.sent, .timed_out = error.timed_out};
 }
 
-// A stream that may have to wait for a credential, or to be opened a second time with a new one.
+// A stream that may have to wait for a credential, or to be opened again with a new one.
 struct OpenStream {
   std::string target;
   std::string accept;
@@ -31,7 +31,7 @@ struct OpenStream {
   ApiClient::StreamHandler handler;
   std::uint64_t generation = 0;
   bool refreshed = false;
-  bool reopening = false;  // the first one was refused; its end is not the user's business
+  bool reopening = false;  // the first attempt was refused; its end is not reported to the user
   bool answered = false;
   std::unique_ptr<net::HttpClient::Stream> stream;
 };
@@ -46,13 +46,13 @@ class StreamHandle : public ApiClient::Stream {
 
 }  // namespace
 
-struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
+struct ApiClient::Impl : std::enable_shared_from_this<ApiClient::Impl> {
   struct Pause {
     CallPtr call;
     net::Timer timer;
   };
 
-  Body(net::EventLoop& event_loop, ApiClientOptions given, std::unique_ptr<Session> way)
+  Impl(net::EventLoop& event_loop, ApiClientOptions given, std::unique_ptr<Session> way)
       : loop(event_loop),
         options(std::move(given)),
         session(std::move(way)),
@@ -88,14 +88,11 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     sweep_before(until);
   }
 
-  // Sends what may be sent now.
+  // Sends the calls that may be sent now.
   void pump() {
     while (!fetching && session && in_flight < options.in_flight_max && !lanes.empty()) {
       const Credential* credential = session->credentials().current();
-      if (credential == nullptr) {
-        fetch();
-        return;
-      }
+      if (credential == nullptr) return fetch();
       const SteadyTime now = loop.now();
       const std::optional<Lane> lane = next_lane(now);
       if (!lane) return;
@@ -137,8 +134,8 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     const SteadyTime next = last_event + options.events_beside_binds_pause;
     const bool beside = events_in_flight < options.events_beside_binds_max;
     if (beside && (last_event == SteadyTime{} || now >= next)) return true;
-    // Looked at again when it has been quiet, or when the next one may go beside the binds; a reply
-    // is a reason to look as well.
+    // Checked again after a quiet period, or when the next event may be sent beside the binds. A
+    // reply triggers a check as well.
     if (binds_in_flight == 0) {
       pump_after(events_timer, (beside ? std::min(next, quiet) : quiet) - now);
     } else if (beside) {
@@ -189,7 +186,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     pump();
   }
 
-  // True if the call will be sent again; its caller hears nothing of this reply.
+  // Returns true if the call will be sent again; its caller does not get this reply.
   bool try_again(const CallPtr& call, const ApiReply& reply) {
     if (reply.status == 429) ++counters.throttled;
     if (reply.status == 401 && !call->refreshed && session &&
@@ -207,7 +204,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
         std::min(asked.value_or(options.retry_pause_default), options.retry_pause_max);
     const SteadyTime now = loop.now();
     events_paused_until = std::max(events_paused_until, now + pause);
-    // Up to half as much again, so that not all come back at once.
+    // Adds up to half of the pause, so that calls do not all return at once.
     const net::Duration spread = pause + net::Duration{static_cast<net::Duration::rep>(
                                              rng.unit() * static_cast<double>(pause.count()) / 2)};
     if (now + spread >= call->deadline) return false;
@@ -247,7 +244,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     }
   }
 
-  // Makes sure that waiting calls are looked at when the deadline comes.
+  // Makes sure that waiting calls are checked at the deadline.
   void sweep_before(SteadyTime deadline) {
     if (lanes.empty() || deadline >= sweep_at) return;
     sweep_at = std::max(deadline, loop.now() + kSweepEvery);
@@ -326,7 +323,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
     };
     StreamHandler handler;
     handler.head = [with](net::HttpResponse head) {
-      with([&](Body& self, const std::shared_ptr<OpenStream>& open) {
+      with([&](Impl& self, const std::shared_ptr<OpenStream>& open) {
         self.count("GET", head.status);
         open->answered = true;
         open->reopening = head.status == 401 && !open->refreshed && self.session &&
@@ -338,7 +335,7 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
       if (const auto open = weak_open.lock()) open->handler.data(bytes);
     };
     handler.end = [with](std::optional<net::CallError> error) {
-      with([&](Body& self, const std::shared_ptr<OpenStream>& open) {
+      with([&](Impl& self, const std::shared_ptr<OpenStream>& open) {
         if (!open->answered) self.count("GET", 0);
         if (open->reopening) {
           open->refreshed = true;
@@ -378,9 +375,10 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
 
   net::EventLoop& loop;
   const ApiClientOptions options;
-  std::unique_ptr<Session> session;  // null once the client is gone
+  std::unique_ptr<Session> session;  // null once the client is destroyed
   CallLanes lanes;
-  std::unordered_map<const WaitingCall*, Pause> paused;  // until the server wants them again
+  std::unordered_map<const WaitingCall*, Pause> paused;  // until the server's Retry-After has
+                                                         // passed
   TokenBucket bucket;
   base::Rng rng;
   net::Timer rate_timer;
@@ -391,10 +389,10 @@ struct ApiClient::Body : std::enable_shared_from_this<ApiClient::Body> {
   bool fetching = false;
   std::size_t in_flight = 0;
   SteadyTime last_event{};
-  SteadyTime busy_since{};  // binds, without a quiet moment
+  SteadyTime busy_since{};  // binds without a quiet period since then
   std::size_t events_in_flight = 0;
   std::size_t binds_in_flight = 0;
-  SteadyTime last_bind{};  // when one was answered
+  SteadyTime last_bind{};  // time of the last reply to a bind
   ApiCounters counters;
 };
 
@@ -402,15 +400,15 @@ Result<std::unique_ptr<ApiClient>> ApiClient::create(net::EventLoop& loop, Clien
                                                      ApiClientOptions options) {
   options.in_flight_max = std::max<std::size_t>(options.in_flight_max, 1);
   STOWAGE_TRY(session, Session::create(loop, std::move(config), options));
-  auto body = std::make_shared<Body>(loop, std::move(options), std::move(session));
+  auto body = std::make_shared<Impl>(loop, std::move(options), std::move(session));
   return std::unique_ptr<ApiClient>(new ApiClient(std::move(body)));  // the constructor is private
 }
 
-ApiClient::ApiClient(std::shared_ptr<Body> body) : body_(std::move(body)) {}
-ApiClient::~ApiClient() { body_->session.reset(); }
+ApiClient::ApiClient(std::shared_ptr<Impl> body) : impl_(std::move(body)) {}
+ApiClient::~ApiClient() { impl_->session.reset(); }
 
 void ApiClient::call(ApiCall call, net::Duration deadline, Done done) {
-  body_->call(std::move(call), deadline, std::move(done));
+  impl_->call(std::move(call), deadline, std::move(done));
 }
 
 std::unique_ptr<ApiClient::Stream> ApiClient::open(std::string target, const StreamOptions& options,
@@ -420,18 +418,18 @@ std::unique_ptr<ApiClient::Stream> ApiClient::open(std::string target, const Str
   open->accept = std::move(accept);
   open->options = options;
   open->handler = std::move(handler);
-  body_->connect(open);
+  impl_->connect(open);
   return std::make_unique<StreamHandle>(std::move(open));
 }
 
 std::string ApiClient::authorization() {
-  const Credential* credential = body_->session->credentials().current();
+  const Credential* credential = impl_->session->credentials().current();
   return credential == nullptr ? "" : credential->authorization;
 }
 
-net::EventLoop& ApiClient::loop() { return body_->loop; }
-const WallClock& ApiClient::wall_clock() const { return body_->options.wall_clock; }
-const ClientConfig& ApiClient::config() const { return body_->session->config(); }
-ApiCounters ApiClient::counters() const { return body_->snapshot(); }
+net::EventLoop& ApiClient::loop() { return impl_->loop; }
+const WallClock& ApiClient::wall_clock() const { return impl_->options.wall_clock; }
+const ClientConfig& ApiClient::config() const { return impl_->session->config(); }
+ApiCounters ApiClient::counters() const { return impl_->snapshot(); }
 
 }  // namespace stowage::kube

@@ -345,14 +345,14 @@ TEST_F(ApiClientTest, MayBeDestroyedInItsOwnCallback) {
 struct StreamLog {
   std::vector<int> heads;
   std::string bytes;
-  std::vector<std::string> ends;
+  std::vector<std::string> deps;
 
   ApiClient::StreamHandler handler() {
     return {.head = [this](const net::HttpResponse& head) { heads.push_back(head.status); },
             .data = [this](std::string_view data) { bytes += data; },
             .end =
                 [this](const std::optional<net::CallError>& error) {
-                  ends.push_back(error ? error->message : "clean");
+                  deps.push_back(error ? error->message : "clean");
                 }};
   }
 };
@@ -371,10 +371,10 @@ TEST_F(ApiClientTest, StreamsAndReopensAStreamAfterA401) {
                   server_.stream({"a", "b\n"}, testing::StreamEnd::clean)});
   StreamLog log;
   const auto stream = (*client)->open("/w?watch=1", {}, log.handler());
-  ASSERT_TRUE(run_until(loop_, [&] { return !log.ends.empty(); }));
+  ASSERT_TRUE(run_until(loop_, [&] { return !log.deps.empty(); }));
   EXPECT_EQ(log.heads, std::vector<int>{200});
   EXPECT_EQ(log.bytes, "ab\n");
-  EXPECT_EQ(log.ends, std::vector<std::string>{"clean"});
+  EXPECT_EQ(log.deps, std::vector<std::string>{"clean"});
   EXPECT_EQ(server_.seen("GET", "/w").at(1).header("Authorization"), "Bearer new");
 }
 
@@ -385,8 +385,8 @@ TEST_F(ApiClientTest, AStreamWithoutACredentialEndsWithTheReason) {
   ASSERT_TRUE(client.has_value());
   StreamLog log;
   const auto stream = (*client)->open("/w", {}, log.handler());
-  ASSERT_TRUE(run_until(loop_, [&] { return !log.ends.empty(); }));
-  EXPECT_EQ(log.ends[0], "cannot read /no/such: No such file or directory");
+  ASSERT_TRUE(run_until(loop_, [&] { return !log.deps.empty(); }));
+  EXPECT_EQ(log.deps[0], "cannot read /no/such: No such file or directory");
 }
 
 TEST(ApiClientTls, TrustsTheGivenAuthorityAndReadsItAgain) {

@@ -1,7 +1,7 @@
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "codec/kubernetes.h"
 #include "codec/protobuf_json.h"
 #include "codec/protobuf_objects.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kBodyShown = 200;
 
-// In whichever form it was sent.
+// In JSON or protobuf.
 Result<codec::StatusObject> status_of(const ApiReply& reply) {
   codec::Decoder decoder;
   if (wire_form(reply) == WireForm::json) return decoder.status(reply.body);
@@ -26,7 +26,7 @@ Result<codec::StatusObject> status_of(const ApiReply& reply) {
   return status;
 }
 
-// The server's own words: the message of a Status, or the beginning of whatever else it sent.
+// The server's message: that of a Status, or the beginning of any other body.
 std::string words_of(const ApiReply& reply, codec::StatusObject& status) {
   if (auto decoded = status_of(reply)) status = std::move(*decoded);
   if (!status.message.empty()) return status.message;
@@ -57,13 +57,19 @@ bool says_not_found(const ApiReply& reply, std::string_view resource, std::strin
          status->kind == resource && status->name == name;
 }
 
+std::string explain(const std::string& what, const CallResult& result) {
+  return result ? explain(what, *result)
+                : fmt::format("cannot {}: {}", what, result.error().message);
+}
+
+bool succeeded(const CallResult& result) {
+  return result && result->status >= 200 && result->status < 300;
+}
+
 std::optional<net::Duration> retry_after(const ApiReply& reply) {
   const std::string_view header = net::find_header(reply.headers, "Retry-After");
-  int seconds = 0;
-  const auto parsed = std::from_chars(header.data(), header.data() + header.size(), seconds);
-  const bool whole = !header.empty() && parsed.ec == std::errc{} &&
-                     parsed.ptr == header.data() + header.size() && seconds >= 0;
-  if (whole) return std::chrono::seconds{seconds};
+  const auto seconds = base::parse_number<int>(header);
+  if (seconds && *seconds >= 0) return std::chrono::seconds{*seconds};
   const auto status = status_of(reply);
   if (status && status->retry_after_seconds > 0) {
     return std::chrono::seconds{status->retry_after_seconds};

@@ -15,20 +15,20 @@
 namespace stowage::kube {
 namespace {
 
-// A conflict whose cause the pod does not show may have been a passing one.
+// A conflict without a visible cause in the pod may be temporary.
 constexpr std::uint32_t kConflictsMax = 3;
 
 struct Job {
-  BindAsk ask;
+  BindRequest ask;
   Binder::Done done;
   std::string path;  // of the pod
   SteadyTime deadline{};
-  SteadyTime arrives_by{};  // the last binding that was sent, if it arrives at all
+  SteadyTime arrives_by{};  // latest arrival of the last binding that was sent
   base::Backoff backoff{net::Duration{}, net::Duration{}};
   std::uint32_t attempts = 0;
   int code = 0;
   bool sending = false;  // a binding is on its way
-  bool open = false;     // a binding was sent whose fate is not known
+  bool open = false;     // a binding was sent whose result is not known
   bool ended = false;    // its callback was called
   std::string trouble;
   std::unique_ptr<net::Timer> timer;
@@ -39,7 +39,7 @@ struct Job {
 };
 using JobPtr = std::shared_ptr<Job>;
 
-// A binding that has less time than this is not sent.
+// A binding with less time left is not sent.
 constexpr std::chrono::milliseconds kTimeToBind{10};
 
 bool carries(const dialect::Annotations& all, const dialect::Annotations& ours) {
@@ -51,22 +51,19 @@ bool carries(const dialect::Annotations& all, const dialect::Annotations& ours) 
 
 }  // namespace
 
-struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
-  Body(ApiClient& api, const BinderOptions& given)
+struct Binder::Impl : std::enable_shared_from_this<Binder::Impl> {
+  Impl(ApiClient& api, const BinderOptions& given)
       : client(api),
         options(given),
         pauses(options.pause_min, options.pause_max, options.seed),
         drain_timer(client.loop()) {}
 
-  void bind(BindAsk ask, Done done) {
+  void bind(BindRequest ask, Done done) {
     ++counters.asked;
     auto job = std::make_shared<Job>();
     job->ask = std::move(ask);
     job->done = std::move(done);
-    if (draining) {
-      turn_away(job);
-      return;
-    }
+    if (draining) return turn_away(job);
     waiting.push_back(std::move(job));
     pump();
   }
@@ -90,11 +87,10 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
   template <typename Take>
   void call(const JobPtr& job, ApiCall what, net::Duration limit, Take take) {
     what.lane = Lane::bind;
-    client.call(std::move(what), limit,
-                [weak = weak_from_this(), job, take](tl::expected<ApiReply, CallError> reply) {
-                  const auto self = weak.lock();
-                  if (self && !job->ended) take(*self, job, std::move(reply));
-                });
+    client.call(std::move(what), limit, [weak = weak_from_this(), job, take](CallResult reply) {
+      const auto self = weak.lock();
+      if (self && !job->ended) take(*self, job, std::move(reply));
+    });
   }
 
   void post_binding(const JobPtr& job) {
@@ -108,12 +104,11 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
     job->arrives_by = client.loop().now() + 2 * limit;
     ApiCall what;
     what.method = "POST";
-    // The server counts from the moment at which it has the request: perhaps at the end of our
-    // limit.
+    // The server counts from when it receives the request, which may be at the end of our limit.
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
     what.target = fmt::format("{}/binding?timeout={}ms", job->path, milliseconds.count());
     what.body = codec::binding(job->ask);
-    call(job, std::move(what), limit, [](Body& self, const JobPtr& each, auto reply) {
+    call(job, std::move(what), limit, [](Impl& self, const JobPtr& each, auto reply) {
       self.take_binding(each, std::move(reply));
     });
   }
@@ -128,29 +123,28 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
     });
   }
 
-  void take_binding(const JobPtr& job, tl::expected<ApiReply, CallError> reply) {
+  void take_binding(const JobPtr& job, CallResult reply) {
     job->sending = false;
     if (!reply) {
       job->trouble = fmt::format("cannot {}: {}", job->words(), reply.error().message);
       if (reply.error().sent) {
         unknown(job);
       } else {
-        later(job, &Body::post_binding);
+        later(job, &Impl::post_binding);
       }
       return;
     }
     job->code = reply->status;
     if (reply->status >= 200 && reply->status < 300) {
-      end(job, {.result = BindResult::bound, .node = job->ask.node});
-      return;
+      return end(job, {.result = BindResult::bound, .node = job->ask.node});
     }
     job->trouble = explain(job->words(), *reply);
     if (says_not_found(*reply, "pods", job->ask.name)) {
-      read_pod(job);  // whether it has gone, or another one has its name
+      read_pod(job);  // was it deleted, or does another pod have its name?
     } else if (reply->status == 404) {
-      unknown(job);  // somebody on the way said so, who knows nothing of pods
+      unknown(job);  // a proxy answered, not the API server
     } else if (reply->status == 409) {
-      read_pod(job);  // why: ours already, somebody else's, another pod, being deleted
+      read_pod(job);  // why: already ours, on another node, another pod, or being deleted
     } else if (reply->status >= 500) {
       unknown(job);
     } else if (reply->status == 429 || reply->status == 401) {
@@ -163,51 +157,44 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
   void unknown(const JobPtr& job) {
     ++counters.unknown;
     job->open = true;
-    // A connection that broke says nothing about the server: ask at once, pause if that fails too.
+    // A broken connection says nothing about the server: ask at once, pause if that fails too.
     read_pod(job);
   }
 
   void read_pod(const JobPtr& job) {
-    if (client.loop().now() >= job->deadline) {
-      give_up(job);
-      return;
-    }
+    if (client.loop().now() >= job->deadline) return give_up(job);
     ApiCall what;
     what.target = job->path;
     call(job, std::move(what), time_for(job),
-         [](Body& self, const JobPtr& each, auto reply) { self.take_pod(each, std::move(reply)); });
+         [](Impl& self, const JobPtr& each, auto reply) { self.take_pod(each, std::move(reply)); });
   }
 
-  void take_pod(const JobPtr& job, tl::expected<ApiReply, CallError> reply) {
+  void take_pod(const JobPtr& job, CallResult reply) {
     if (reply && says_not_found(*reply, "pods", job->ask.name)) {
-      end(job, {.result = BindResult::gone, .message = explain("read the pod", *reply)});
-      return;
+      return end(job, {.result = BindResult::gone, .message = explain("read the pod", *reply)});
     }
     if (!reply || reply->status != 200) {
-      pod_unreadable(job, reply ? explain("read the pod", *reply)
-                                : fmt::format("cannot read the pod: {}", reply.error().message));
-      return;
+      return pod_unreadable(job, explain("read the pod", reply));
     }
     auto pod = decoder.pod(reply->body);
     if (!pod) {
-      pod_unreadable(job, fmt::format("cannot read the pod: {}", pod.error().message));
-      return;
+      return pod_unreadable(job, fmt::format("cannot read the pod: {}", pod.error().message));
     }
     judge(job, *pod);
   }
 
-  // A conflict is final even if nobody tells us its cause; an open question is asked again.
+  // A conflict is final even if its cause stays unknown; an unknown result is looked up again.
   void pod_unreadable(const JobPtr& job, const std::string& trouble) {
     if (job->open) {
       job->trouble += "; " + trouble;
-      later(job, &Body::read_pod);
+      later(job, &Impl::read_pod);
     } else {
       end(job, {.result = BindResult::refused, .message = job->trouble});
     }
   }
 
   void judge(const JobPtr& job, const dialect::PodObject& pod) {
-    const BindAsk& ask = job->ask;
+    const BindRequest& ask = job->ask;
     if (pod.uid != ask.uid) {
       end(job, {.result = BindResult::gone,
                 .message = fmt::format("pod {}/{} is another one now: its uid is {}, not {}",
@@ -225,17 +212,14 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
     } else if (job->code == 409 && (!pod.gates.empty() || job->attempts >= kConflictsMax)) {
       end(job, {.result = BindResult::refused, .message = job->trouble});
     } else {
-      later(job, &Body::post_binding);
+      later(job, &Impl::post_binding);
     }
   }
 
-  // Goes on after a pause, or gives up when that would be too late.
-  void later(const JobPtr& job, void (Body::*next)(const JobPtr&)) {
+  // Continues after a pause, or gives up if that would be too late.
+  void later(const JobPtr& job, void (Impl::*next)(const JobPtr&)) {
     const net::Duration pause = pauses.spread(job->backoff.next());
-    if (client.loop().now() + pause >= job->deadline) {
-      give_up(job);
-      return;
-    }
+    if (client.loop().now() + pause >= job->deadline) return give_up(job);
     if (!job->timer) job->timer = std::make_unique<net::Timer>(client.loop());
     job->timer->start(pause, [weak = weak_from_this(), weak_job = std::weak_ptr<Job>(job), next] {
       const auto self = weak.lock();
@@ -271,11 +255,14 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
     for (const JobPtr& job : std::exchange(waiting, {})) turn_away(job);
     drain_timer.start(in_flight.empty() ? net::Duration::zero() : deadline,
                       [weak = weak_from_this()] {
-                        if (const auto self = weak.lock()) self->abandon();
+                        const auto self = weak.lock();
+                        if (!self) return;
+                        self->abandon("shutting down before the reply came");
+                        self->finish_drain();
                       });
   }
 
-  // Counts as in flight until its callback was called, so that `drained` comes after it.
+  // Counts as in flight until its callback was called, so that `drained` follows it.
   void turn_away(const JobPtr& job) {
     job->trouble = fmt::format("cannot {}: shutting down", job->words());
     in_flight.insert(job);
@@ -285,15 +272,15 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
     });
   }
 
-  void abandon() {
+  void abandon(std::string_view why) {
+    for (const JobPtr& job : std::exchange(waiting, {})) in_flight.insert(job);
     const std::vector<JobPtr> left(in_flight.begin(), in_flight.end());
     for (const JobPtr& job : left) {
       if (job->ended) continue;
       job->open = job->open || job->sending;
-      job->trouble = fmt::format("cannot {}: shutting down before the reply came", job->words());
+      job->trouble = fmt::format("cannot {}: {}", job->words(), why);
       give_up(job);
     }
-    finish_drain();
   }
 
   void finish_drain() {
@@ -314,19 +301,21 @@ struct Binder::Body : std::enable_shared_from_this<Binder::Body> {
 };
 
 Binder::Binder(ApiClient& client, BinderOptions options)
-    : body_(std::make_shared<Body>(client, options)) {}
-Binder::~Binder() { body_->waiting.clear(); }
+    : impl_(std::make_shared<Impl>(client, options)) {}
+Binder::~Binder() { impl_->waiting.clear(); }
 
-void Binder::bind(BindAsk ask, Done done) { body_->bind(std::move(ask), std::move(done)); }
+void Binder::bind(BindRequest ask, Done done) { impl_->bind(std::move(ask), std::move(done)); }
 
 void Binder::drain(net::Duration deadline, std::function<void()> drained) {
-  body_->drain(deadline, std::move(drained));
+  impl_->drain(deadline, std::move(drained));
 }
 
+void Binder::end_term() { impl_->abandon("not the leader any more"); }
+
 BinderCounters Binder::counters() const {
-  BinderCounters counters = body_->counters;
-  counters.in_flight = body_->in_flight.size();
-  counters.waiting = body_->waiting.size();
+  BinderCounters counters = impl_->counters;
+  counters.in_flight = impl_->in_flight.size();
+  counters.waiting = impl_->waiting.size();
   return counters;
 }
 

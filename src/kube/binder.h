@@ -1,9 +1,9 @@
-// Binds pods to nodes and finds out what became of it.
+// Binds pods to nodes and determines the result.
 //
-// A reply that leaves it open whether the server acted (timeout, connection lost, 5xx, a 404 that
-// is not about the pod) is not passed on: the pod is read, and the binding is sent again if the pod
-// has no node. The binding carries the pod's uid as a precondition and an assigned pod cannot be
-// assigned again, so that is safe.
+// If a reply leaves open whether the server acted (timeout, connection lost, 5xx, a 404 that is not
+// about the pod), the binder reads the pod, and sends the binding again if the pod has no node.
+// This is safe: the binding carries the pod's uid as a precondition, and an assigned pod cannot be
+// assigned again.
 #pragma once
 
 #include <chrono>
@@ -18,35 +18,34 @@
 
 namespace stowage::kube {
 
-// ns, name, uid, node and the annotations, which are merged into the pod in the same step.
-using BindAsk = codec::BindingAsk;
+// ns, name, uid, node, and the annotations, which are merged into the pod in the same step.
+using BindRequest = codec::BindingRequest;
 
 enum class BindResult : std::uint8_t {
   bound,    // to our node, with our annotations
-  gone,     // the pod was looked up: it does not exist any more, or another one has its name now
-  refused,  // the server will not do it: assigned elsewhere, being deleted, gated, forbidden,
-            // invalid
-  failed,   // no final answer within the time
+  gone,     // the pod was looked up: it no longer exists, or another one has its name now
+  refused,  // the server refuses: assigned elsewhere, being deleted, gated, forbidden, invalid
+  failed,   // no final answer within the time limit
 };
 
 struct BindOutcome {
   BindResult result = BindResult::failed;
   int code = 0;         // of the last HTTP reply to the binding; 0: none
-  std::string message;  // the server's words, or ours; empty if bound
-  std::string node;     // where the pod is now, if known: ours if bound, perhaps another if refused
-  bool maybe_bound = false;    // with `failed`: the server may have bound the pod all the same
+  std::string message;  // the server's message or ours; empty if bound
+  std::string node;     // the pod's node now, if known: ours if bound, perhaps another if refused
+  bool maybe_bound = false;    // with `failed`: the server may still have bound the pod
   std::uint32_t attempts = 0;  // bindings sent
 };
 
 struct BinderOptions {
   std::size_t in_flight_max = 64;
   net::Duration attempt_deadline = std::chrono::seconds{10};  // of one call
-  net::Duration total_deadline = std::chrono::seconds{30};    // from the first sending on
+  net::Duration total_deadline = std::chrono::seconds{30};    // from the first attempt on
   net::Duration pause_min = std::chrono::milliseconds{100};   // before an attempt is repeated
   net::Duration pause_max = std::chrono::seconds{2};
   std::uint64_t seed = 1;
-  // Whatever has not arrived by then must be dead. Half of the time until then is for the sending,
-  // the other half is what the server is told that it may take. Unset: for ever.
+  // Every request must have ended by this time. Half of the remaining time is for sending; the
+  // other half is the time limit that the server gets. Unset: no limit.
   std::function<net::Moment()> fence;
 };
 
@@ -56,10 +55,11 @@ struct BinderCounters {
   std::uint64_t gone = 0;
   std::uint64_t refused = 0;
   std::uint64_t failed = 0;
-  std::uint64_t unknown = 0;  // replies that left it open and were resolved by reading the pod
+  std::uint64_t unknown = 0;  // replies that left the result open and were resolved by reading the
+                              // pod
   std::uint64_t resent = 0;   // bindings sent again
-  std::uint64_t fenced = 0;   // binds that ended because the fence had come
-  net::Moment open_until{};   // until then a binding may arrive that nobody waits for any more
+  std::uint64_t fenced = 0;   // binds that ended because the fence was reached
+  net::Moment open_until{};   // until then, a binding without a waiting caller may still arrive
   std::size_t in_flight = 0;
   std::size_t waiting = 0;
 };
@@ -67,24 +67,28 @@ struct BinderCounters {
 class Binder {
  public:
   explicit Binder(ApiClient& client, BinderOptions options = {});
-  ~Binder();  // without callbacks; what was sent may still be done by the server
+  ~Binder();  // calls no callbacks; the server may still execute requests that were sent
   Binder(const Binder&) = delete;
   Binder& operator=(const Binder&) = delete;
 
   using Done = std::function<void(BindOutcome)>;
-  // Ends in exactly one callback, never before bind() has returned. The binder starts asks in their
-  // order and lets any number wait: the caller keeps that number down.
-  void bind(BindAsk ask, Done done);
+  // Ends in exactly one callback, never before bind() has returned. The binder starts requests in
+  // order and does not limit how many wait: the caller does.
+  void bind(BindRequest ask, Done done);
 
-  // For shutdown: asks that were not sent yet, and new ones, fail at once (not maybe_bound); those
-  // in flight may go on for `deadline`, then fail. Then `drained` is called.
+  // For shutdown: requests that were not sent yet, and new ones, fail at once (not maybe_bound).
+  // Those in flight may continue for `deadline`, then fail. Then `drained` is called.
   void drain(net::Duration deadline, std::function<void()> drained);
+
+  // Leadership is lost: every request fails now, and none is sent again, even if leadership returns
+  // before its deadline. Other pods may have the cards by then.
+  void end_term();
 
   [[nodiscard]] BinderCounters counters() const;
 
  private:
-  struct Body;
-  std::shared_ptr<Body> body_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::kube

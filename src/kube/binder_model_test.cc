@@ -1,6 +1,6 @@
 // The binder against a model of the API server that loses requests and replies, answers with
-// errors, and lets others delete, replace and bind pods meanwhile: what the binder says is what is
-// so.
+// errors, and deletes, replaces and binds pods meanwhile. The binder must report what really
+// happened.
 #include <map>
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ class ModelServer {
     }
   }
 
-  // The pod that we meant is on our node with our annotation.
+  // The intended pod is on our node with our annotation.
   [[nodiscard]] bool is_ours(const std::string& name) const {
     const auto found = pods_.find(name);
     return found != pods_.end() && found->second.uid == "u-" + name &&
@@ -58,7 +58,7 @@ class ModelServer {
     to->send({404, {}, testing::not_found_json("pods", name)});
   }
 
-  // Others are at work too.
+  // Other clients change pods too.
   void meddle(const std::string& name) {
     const auto found = pods_.find(name);
     if (found == pods_.end() || !found->second.node.empty() || rng_.below(5) != 0) return;
@@ -84,7 +84,7 @@ class ModelServer {
     if (dice == 2) {  // lost after the server acted
       to->abort();
     } else if (dice == 3) {
-      send(to, rng_.below(2) == 0 ? 504 : 404);  // the server, or a proxy before it
+      send(to, rng_.below(2) == 0 ? 504 : 404);  // from the server, or from a proxy before it
     } else if (dice == 4) {
       silent_.push_back(to);
     } else if (code == 404) {

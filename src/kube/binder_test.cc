@@ -1,5 +1,7 @@
 #include "kube/binder.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +37,7 @@ std::string pod_json(const PodState& pod) {
       pod.node, pod.gated ? R"(,"schedulingGates":[{"name":"g"}])" : "");
 }
 
-BindAsk ask(const std::string& name = "p") {
+BindRequest ask(const std::string& name = "p") {
   return {.ns = "ns", .name = name, .uid = "u1", .node = "n1", .annotations = {{"k", "v"}}};
 }
 
@@ -234,7 +236,7 @@ std::vector<BindingCase> open_replies() {
   };
 }
 
-// A proxy, or an aggregated path, says 404 of what it knows nothing about.
+// A proxy or an aggregated path answers 404 for objects that it does not know.
 std::vector<BindingCase> not_found_replies() {
   return {
       {"a proxy that has lost its way to the server: the pod is there",
@@ -419,13 +421,40 @@ TEST_F(BinderTest, NothingIsSentBehindTheFence) {
   EXPECT_TRUE(server_.seen().empty());
   EXPECT_EQ(binder_->counters().fenced, 1U);
   EXPECT_EQ(binder_->counters().open_until, net::Moment{});
-  // Half of what is left is for the way, half for the server.
+  // Half of the remaining time is for sending, half for the server.
   fence = loop_.now() + std::chrono::seconds{8};
   EXPECT_EQ(bind().result, BindResult::bound);
   const std::string told = server_.seen().at(0).query("timeout");
   ASSERT_TRUE(told.ends_with("ms")) << told;
   EXPECT_LE(std::stoi(told), 4000);
   EXPECT_GT(std::stoi(told), 10);
+}
+
+// A bind is being resolved while leadership is lost and regained: its cards may belong to other
+// pods now.
+TEST_F(BinderTest, WhatWasAskedForInAnEarlierTermIsNotSentAgain) {
+  server_.script("POST", kBinding, {refuse(500, "InternalError", "busy"), reply(201)});
+  server_.script("GET", kPod, {server_.hold()});
+  start({.in_flight_max = 1});
+  std::vector<std::string> log;
+  const auto note = [&](const std::string& which) {
+    return [&log, which](const BindOutcome& outcome) {
+      log.push_back(which + (outcome.result == BindResult::failed ? " failed" : " ended") +
+                    (outcome.maybe_bound ? " maybe" : ""));
+    };
+  };
+  binder_->bind(ask(), note("first"));
+  binder_->bind(ask("q"), note("second"));
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.held().size() == 1; }));
+  binder_->end_term();
+  EXPECT_EQ(binder_->counters().in_flight, 0U);
+  EXPECT_GT(binder_->counters().open_until, loop_.now());
+  std::sort(log.begin(), log.end());
+  EXPECT_EQ(log, (std::vector<std::string>{"first failed maybe", "second failed"}));
+  server_.held()[0]->send({200, {}, pod_json(kFree)});
+  testing::run_for(loop_, milliseconds{50});
+  EXPECT_EQ(server_.seen().size(), 2U) << "one POST and one GET";
+  EXPECT_EQ(bind().result, BindResult::bound) << "the next term begins";
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The calls of an ApiClient that wait for their turn, by lane. Knows order, numbers and deadlines;
-// sends nothing.
+// The waiting calls of an ApiClient, by lane. Handles order, numbers and deadlines; sends nothing.
 #pragma once
 
 #include <array>
@@ -19,8 +18,8 @@ struct WaitingCall {
   ApiCall call;
   SteadyTime deadline;
   ApiClient::Done done;
-  std::uint64_t generation = 0;  // of the credential that it was sent with last
-  bool refreshed = false;        // it has had its second attempt after a 401
+  std::uint64_t generation = 0;  // of the credential that it was last sent with
+  bool refreshed = false;        // it was already repeated after a 401
 };
 using CallPtr = std::shared_ptr<WaitingCall>;
 
@@ -37,7 +36,7 @@ class CallLanes {
     return lanes_[static_cast<std::size_t>(of)].size();
   }
 
-  // Takes out the calls whose deadline has come. Linear.
+  // Removes and returns the calls whose deadline has passed. Linear.
   std::vector<CallPtr> take_expired(SteadyTime now);
   std::vector<CallPtr> take_all();
   // The earliest deadline; unset if nothing waits. Linear.

@@ -48,10 +48,10 @@ struct Pipe {
   Descriptor write;
 
   [[nodiscard]] bool make() {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    read.reset(ends[0]);
-    write.reset(ends[1]);
+    std::array<int, 2> deps{};
+    if (::pipe2(deps.data(), O_CLOEXEC) != 0) return false;
+    read.reset(deps[0]);
+    write.reset(deps[1]);
     return ::fcntl(read.get(), F_SETFL, O_NONBLOCK) == 0;
   }
 };
@@ -79,7 +79,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 // 0 or an errno.
-int spawn(const ChildAsk& ask, const Pipe& out, const Pipe& err, pid_t& pid) {
+int spawn(const ChildRequest& ask, const Pipe& out, const Pipe& err, pid_t& pid) {
   SpawnActions actions;
   ::posix_spawn_file_actions_addopen(&actions.files, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions.files, out.write.get(), 1);
@@ -108,7 +108,7 @@ void drain(Descriptor& from, std::string& into) {
     const ssize_t got = ::read(from.get(), chunk.data(), chunk.size());
     if (got > 0) {
       into.append(chunk.data(), static_cast<std::size_t>(got));
-      if (into.size() > std::size_t{8} << 20U) return;  // the caller looks at the size
+      if (into.size() > std::size_t{8} << 20U) return;  // the caller checks the size
       continue;
     }
     if (got < 0 && errno == EINTR) continue;
@@ -121,14 +121,14 @@ int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// True once the program has ended; it is not reaped, so that its number cannot be given away yet.
+// Returns true once the program has ended. It is not reaped, so that its pid is not reused yet.
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
          info.si_pid == pid;
 }
 
-// Kills the program and whatever it has left behind; its exit code.
+// Kills the program and all processes of its group; returns its exit code.
 int end_group(pid_t pid) {
   ::kill(-pid, SIGKILL);
   int status = 0;
@@ -143,7 +143,7 @@ void keep_tail(std::string& text, std::size_t bytes) {
 
 }  // namespace
 
-Result<ChildEnd> run_child(const ChildAsk& ask, const std::atomic<bool>& cancelled) {
+Result<ChildEnd> run_child(const ChildRequest& ask, const std::atomic<bool>& cancelled) {
   Pipe out;
   Pipe err;
   if (!out.make() || !err.make()) {
@@ -160,7 +160,7 @@ Result<ChildEnd> run_child(const ChildAsk& ask, const std::atomic<bool>& cancell
   ChildEnd end;
   for (;;) {
     std::array<pollfd, 2> polled{
-        {{out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}}};  // -1 is passed over
+        {{out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}}};  // -1 is ignored
     ::poll(polled.data(), polled.size(), kPollMs);
     const bool ended = has_ended(pid);
     drain(out.read, end.out);

@@ -7,7 +7,7 @@
 namespace stowage::kube {
 namespace {
 
-ChildAsk shell(const std::string& script) {
+ChildRequest shell(const std::string& script) {
   return {.command = "sh",
           .args = {"-c", script},
           .env = child_environment({{"STOWAGE_TEST", "a b"}}),
@@ -33,7 +33,7 @@ TEST(ChildProcess, HasNoInput) {
 
 TEST(ChildProcess, KeepsOnlyTheEndOfTheErrors) {
   const std::atomic<bool> cancelled{false};
-  ChildAsk ask = shell("i=0; while [ $i -lt 200 ]; do echo line$i >&2; i=$((i+1)); done");
+  ChildRequest ask = shell("i=0; while [ $i -lt 200 ]; do echo line$i >&2; i=$((i+1)); done");
   ask.err_bytes_kept = 16;
   const auto end = run_child(ask, cancelled);
   ASSERT_TRUE(end.has_value()) << end.error().message;
@@ -42,7 +42,7 @@ TEST(ChildProcess, KeepsOnlyTheEndOfTheErrors) {
 
 TEST(ChildProcess, IsKilledAtItsTimeLimitWithAllItStarted) {
   const std::atomic<bool> cancelled{false};
-  ChildAsk ask = shell("echo waiting >&2; sleep 100 & sleep 100");
+  ChildRequest ask = shell("echo waiting >&2; sleep 100 & sleep 100");
   ask.time_limit = std::chrono::seconds{1};
   const auto end = run_child(ask, cancelled);
   ASSERT_FALSE(end.has_value());

@@ -30,7 +30,7 @@ std::int64_t unix_micros(WallTime time) {
 std::int64_t unix_seconds(WallTime time) { return floor<seconds>(time.time_since_epoch()).count(); }
 
 Result<WallTime> parse_rfc3339(std::string_view text) {
-  // The years that 64 bits of nanoseconds hold.
+  // The range of years that 64 bits of nanoseconds hold.
   const auto time =
       base::parse_rfc3339(text, {.first_year = 1970, .last_year = 2200, .space_for_t = true});
   if (!time) {

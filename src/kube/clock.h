@@ -1,6 +1,6 @@
-// Where time comes from, and times that others wrote. Timers run on the clock of src/net; the wall
-// clock stamps what we write, judges when a credential expires, and tells a leader that time has
-// passed which its own clock has not counted.
+// Wall-clock time, and the parsing of timestamps. Timers run on the clock of src/net. The wall
+// clock stamps what we write, decides when a credential expires, and shows a leader that time has
+// passed which its own clock did not count.
 #pragma once
 
 #include <chrono>

@@ -18,47 +18,47 @@ namespace {
 
 constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
 
-// Stands for what a condition says, without keeping the text.
+// A fingerprint of a condition, so that the text need not be kept.
 struct Print {
   std::size_t reason = 0;
   std::size_t size = 0;
   std::size_t hash = 0;
   friend bool operator==(const Print&, const Print&) = default;
 };
-Print print_of(const ConditionAsk& ask) {
+Print print_of(const ConditionRequest& ask) {
   const std::hash<std::string> hash;
   return {hash(ask.reason), ask.message.size(), hash(ask.message)};
 }
 
 struct Waiting {
-  ConditionAsk ask;
+  ConditionRequest ask;
   std::uint32_t attempts = 0;
 };
 
-// One pod that has something waiting, on its way, or both.
+// A pod with a condition that waits, is on its way, or both.
 struct Slot {
   std::optional<Waiting> waiting;
   std::optional<Print> flying;
-  bool forgotten = false;  // while on its way
-  bool queued = false;     // stands in the order, at `place`
+  bool forgotten = false;  // forgotten while on its way
+  bool queued = false;     // it is in `order`, at `place`
   std::list<std::string>::iterator place;
 };
 
-bool worth_repeating(const tl::expected<ApiReply, CallError>& reply) {
+bool worth_repeating(const CallResult& reply) {
   return !reply || reply->status >= 500 || reply->status == 429 || reply->status == 401;
 }
 
 }  // namespace
 
-struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Body> {
-  Body(ApiClient& api, ConditionWriterOptions given)
+struct ConditionWriter::Impl : std::enable_shared_from_this<ConditionWriter::Impl> {
+  Impl(ApiClient& api, ConditionWriterOptions given)
       : client(api),
         options(std::move(given)),
         written(options.remembered_max),
         backoff(options.pause_min, options.pause_max, options.seed),
         timer(client.loop()) {}
 
-  void write(ConditionAsk ask) {
+  void write(ConditionRequest ask) {
     ++counters.asked;
     const std::string uid = ask.uid;
     const Print print = print_of(ask);
@@ -106,12 +106,10 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
     if (std::exchange(slot.queued, false)) order.erase(slot.place);
   }
 
-  // Lets go of a slot that nothing keeps.
+  // Removes a slot that is no longer needed.
   void release(const std::string& uid) {
     const auto found = slots.find(uid);
-    if (found != slots.end() && !found->second.waiting && !found->second.flying) {
-      slots.erase(found);
-    }
+    if (found != slots.end() && !found->second.waiting && !found->second.flying) slots.erase(found);
   }
 
   void pump() {
@@ -128,9 +126,9 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
     ++in_flight;
     slot.flying = print_of(next.ask);
     slot.forgotten = false;
-    const ConditionAsk& ask = next.ask;
+    const ConditionRequest& ask = next.ask;
     const bool was_false = ask.was_false || written.find(uid) != nullptr;
-    codec::UnschedulableAsk patch;
+    codec::UnschedulableRequest patch;
     patch.uid = uid;
     patch.reason = ask.reason;
     patch.message = ask.message;
@@ -146,14 +144,14 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
                 });
   }
 
-  void replied(const Waiting& sent, const tl::expected<ApiReply, CallError>& reply) {
+  void replied(const Waiting& sent, const CallResult& reply) {
     --in_flight;
     const std::string& uid = sent.ask.uid;
     Slot& slot = slots[uid];
     const bool forgotten = slot.forgotten;
     const Print print = slot.flying.value_or(Print{});
     slot.flying.reset();
-    if (reply && reply->status >= 200 && reply->status < 300) {
+    if (succeeded(reply)) {
       ++counters.written;
       backoff.reset();
       if (!forgotten) written.put(uid, print);
@@ -165,15 +163,14 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
     pump();
   }
 
-  void failed(const Waiting& sent, Slot& slot, const tl::expected<ApiReply, CallError>& reply) {
+  void failed(const Waiting& sent, Slot& slot, const CallResult& reply) {
     const std::string what =
         fmt::format("write the condition of pod {}/{}", sent.ask.ns, sent.ask.name);
     if (reply && (reply->status == 404 || reply->status == 409)) {
       ++counters.ignored;
       return;
     }
-    counters.last_error =
-        reply ? explain(what, *reply) : fmt::format("cannot {}: {}", what, reply.error().message);
+    counters.last_error = explain(what, reply);
     if (!worth_repeating(reply)) {
       ++counters.failed;
       return;
@@ -187,7 +184,7 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
         self->pump();
       });
     }
-    if (slot.waiting || slot.forgotten) return;  // overtaken
+    if (slot.waiting || slot.forgotten) return;  // a newer one replaced it
     if (sent.attempts + 1 >= options.attempts_max) {
       ++counters.failed;
       return;
@@ -200,7 +197,7 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
   ApiClient& client;
   const ConditionWriterOptions options;
   std::unordered_map<std::string, Slot> slots;  // by uid
-  std::list<std::string> order;                 // uids of what waits and is not on its way
+  std::list<std::string> order;                 // uids of slots that wait and are not on their way
   base::LruMap<Print> written;
   JitteredBackoff backoff;
   net::Timer timer;
@@ -211,16 +208,16 @@ struct ConditionWriter::Body : std::enable_shared_from_this<ConditionWriter::Bod
 };
 
 ConditionWriter::ConditionWriter(ApiClient& client, ConditionWriterOptions options)
-    : body_(std::make_shared<Body>(client, std::move(options))) {}
+    : impl_(std::make_shared<Impl>(client, std::move(options))) {}
 ConditionWriter::~ConditionWriter() = default;
 
-void ConditionWriter::write(ConditionAsk ask) { body_->write(std::move(ask)); }
-void ConditionWriter::forget(std::string_view uid) { body_->forget(std::string(uid)); }
+void ConditionWriter::write(ConditionRequest ask) { impl_->write(std::move(ask)); }
+void ConditionWriter::forget(std::string_view uid) { impl_->forget(std::string(uid)); }
 
 ConditionCounters ConditionWriter::counters() const {
-  ConditionCounters counters = body_->counters;
-  counters.in_flight = body_->in_flight;
-  counters.waiting = body_->waiting;
+  ConditionCounters counters = impl_->counters;
+  counters.in_flight = impl_->in_flight;
+  counters.waiting = impl_->waiting;
   return counters;
 }
 

@@ -20,7 +20,7 @@ std::string status_path(const std::string& pod) {
   return fmt::format("/api/v1/namespaces/ns/pods/{}/status", pod);
 }
 
-ConditionAsk ask(const std::string& pod, const std::string& message) {
+ConditionRequest ask(const std::string& pod, const std::string& message) {
   return {.ns = "ns", .name = pod, .uid = "u-" + pod, .message = message};
 }
 
@@ -70,11 +70,11 @@ TEST_F(ConditionWriterTest, TheTimeOfTheTransitionIsWrittenOnce) {
   server_.script("PATCH", status_path("q"), {reply(200)});
   start().write(ask("p", "one"));
   ASSERT_TRUE(written(1));
-  ConditionAsk second = ask("p", "two");
+  ConditionRequest second = ask("p", "two");
   second.reason = "QuotaExceeded";
   writer_->write(second);
   ASSERT_TRUE(written(2));
-  ConditionAsk known = ask("q", "three");
+  ConditionRequest known = ask("q", "three");
   known.was_false = true;
   writer_->write(known);
   ASSERT_TRUE(written(3));

@@ -18,7 +18,7 @@
 namespace stowage::kube {
 namespace {
 
-// A credential this close to its end is not started with any more.
+// A credential that expires within this time is not used for new requests.
 constexpr auto kLeeway = std::chrono::seconds{10};
 
 SteadyTime steady_now() { return net::clock_now(); }
@@ -35,8 +35,8 @@ Result<std::string> read_token(const std::string& path) {
   return token;
 }
 
-// Runs in the worker thread: touches nothing but its arguments.
-Result<ExecCredential> run_plugin(const ExecPlugin& plugin, const ChildAsk& ask,
+// Runs on the worker thread: touches only its arguments.
+Result<ExecCredential> run_plugin(const ExecPlugin& plugin, const ChildRequest& ask,
                                   const std::atomic<bool>& cancelled) {
   const auto with_hint = [&](const std::string& message) {
     return fail(fmt::format("credential plugin: {}{}{}", message,
@@ -57,8 +57,8 @@ Result<ExecCredential> run_plugin(const ExecPlugin& plugin, const ChildAsk& ask,
 
 }  // namespace
 
-struct CredentialSource::Body : std::enable_shared_from_this<CredentialSource::Body> {
-  Body(net::EventLoop& event_loop, const ClientConfig& client_config, CredentialOptions given)
+struct CredentialSource::Impl : std::enable_shared_from_this<CredentialSource::Impl> {
+  Impl(net::EventLoop& event_loop, const ClientConfig& client_config, CredentialOptions given)
       : loop(event_loop), config(client_config), options(std::move(given)) {
     const Credentials& from = config.credentials;
     if (const auto* token = std::get_if<BearerToken>(&from)) {
@@ -117,11 +117,11 @@ struct CredentialSource::Body : std::enable_shared_from_this<CredentialSource::B
   }
 
   void answer() {
-    if (running) return;  // its end will answer
+    if (running) return;  // its result answers this caller too
     const bool ok = credential.has_value();
     const std::vector<Ready> ready = std::exchange(waiters, {});
     for (const Ready& each : ready) {
-      if (cancelled) return;  // the one before has destroyed the source
+      if (cancelled) return;  // an earlier callback has destroyed the source
       each(ok ? Status() : Status(fail(error)));
     }
   }
@@ -129,14 +129,14 @@ struct CredentialSource::Body : std::enable_shared_from_this<CredentialSource::B
   void start(const ExecPlugin& plugin) {
     ++counters.refreshes;
     running = true;
-    if (worker.joinable()) worker.join();  // it has posted its result: nothing is left to do in it
+    if (worker.joinable()) worker.join();  // it has posted its result and is about to end
     auto env = plugin.env;
     env.emplace_back("KUBERNETES_EXEC_INFO", exec_info(plugin, config));
-    ChildAsk ask{.command = plugin.command,
-                 .args = plugin.args,
-                 .env = child_environment(env),
-                 .time_limit = options.exec_time_limit};
-    // The loop outlives the thread, which is joined before the body goes.
+    ChildRequest ask{.command = plugin.command,
+                     .args = plugin.args,
+                     .env = child_environment(env),
+                     .time_limit = options.exec_time_limit};
+    // The loop outlives the thread, which is joined before the body is destroyed.
     worker = std::thread([this, plugin, ask = std::move(ask), weak = weak_from_this()] {
       auto result = run_plugin(plugin, ask, cancelled);
       loop.post([weak, result = std::move(result)] {
@@ -194,7 +194,7 @@ struct CredentialSource::Body : std::enable_shared_from_this<CredentialSource::B
   std::uint64_t generation = 0;
   std::optional<WallTime> expires;  // of the plugin's credential
   SteadyTime next_read{};           // of the file
-  SteadyTime quiet_until{};         // the plugin is not run before
+  SteadyTime quiet_until{};         // the plugin is not run before then
   std::string error;                // why there is no credential
   std::vector<Ready> waiters;
   std::thread worker;
@@ -204,12 +204,12 @@ struct CredentialSource::Body : std::enable_shared_from_this<CredentialSource::B
 
 CredentialSource::CredentialSource(net::EventLoop& loop, const ClientConfig& config,
                                    CredentialOptions options)
-    : body_(std::make_shared<Body>(loop, config, std::move(options))) {}
-CredentialSource::~CredentialSource() { body_->shut_down(); }
+    : impl_(std::make_shared<Impl>(loop, config, std::move(options))) {}
+CredentialSource::~CredentialSource() { impl_->shut_down(); }
 
-const Credential* CredentialSource::current() { return body_->current(); }
-void CredentialSource::fetch(Ready ready) { body_->fetch(std::move(ready)); }
-bool CredentialSource::rejected(std::uint64_t generation) { return body_->rejected(generation); }
-const CredentialCounters& CredentialSource::counters() const { return body_->counters; }
+const Credential* CredentialSource::current() { return impl_->current(); }
+void CredentialSource::fetch(Ready ready) { impl_->fetch(std::move(ready)); }
+bool CredentialSource::rejected(std::uint64_t generation) { return impl_->rejected(generation); }
+const CredentialCounters& CredentialSource::counters() const { return impl_->counters; }
 
 }  // namespace stowage::kube

@@ -66,7 +66,7 @@ TEST_F(CredentialsTest, ATokenFileIsReadAgainWhenItsTimeHasCome) {
   EXPECT_EQ(source_->current()->authorization, "Bearer one");
   folder_.write("token", "two\n");
   EXPECT_TRUE(run_until(loop_, [&] { return source_->current()->authorization == "Bearer two"; }));
-  folder_.write("token", "");  // half written: the old one is used on
+  folder_.write("token", "");  // half written: the old one stays in use
   testing::run_for(loop_, milliseconds{50});
   EXPECT_EQ(source_->current()->authorization, "Bearer two");
   EXPECT_GT(source_->counters().failures, 0U);

@@ -11,32 +11,30 @@
 namespace stowage::kube {
 namespace {
 
-using Reply = tl::expected<ApiReply, CallError>;
+using Reply = CallResult;
 
 constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
-constexpr std::int32_t kReleasedSeconds = 1;  // of a lease that was given back
+constexpr std::int32_t kReleasedSeconds = 1;  // duration of a lease that was given back
 constexpr std::chrono::milliseconds kFollowEvery{50};
-constexpr int kReleaseTries = 3;  // somebody may have written an annotation in between
+constexpr int kReleaseTries = 3;  // another client may have written an annotation in between
 
-// A candidate that knew a lease which is gone leaves so many renewals' time to its leader.
+// A candidate that knew a deleted lease leaves its leader the time of this many renewals.
 constexpr int kRenewalsLeft = 2;
 
-// A call, by both clocks.
+// The time of a call, by both clocks.
 struct Sent {
   net::Moment at;
   WallTime wall;
 };
 
-bool good(const Reply& reply) { return reply && reply->status >= 200 && reply->status < 300; }
-
 }  // namespace
 
-struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
-  Body(ApiClient& api, ElectorOptions given, Ends given_ends)
+struct Elector::Impl : std::enable_shared_from_this<Elector::Impl> {
+  Impl(ApiClient& api, ElectorOptions given, Deps given_deps)
       : client(api),
         options(std::move(given)),
-        ends(std::move(given_ends)),
+        deps(std::move(given_deps)),
         rng(options.seed),
         timer(client.loop()),
         expiry(client.loop()) {
@@ -78,20 +76,20 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
     ApiCall what;
     what.target = path;
     call(std::move(what),
-         [](Body& self, const Sent& /*sent*/, const Reply& reply) { self.looked(reply); });
+         [](Impl& self, const Sent& /*sent*/, const Reply& reply) { self.looked(reply); });
   }
 
   void looked(const Reply& reply) {
     if (reply && reply->status == kNotFound) return missing();
-    if (!good(reply)) return failed("read", reply);
+    if (!succeeded(reply)) return failed("read", reply);
     auto lease = codec::read_lease(reply->body);
     if (!lease) return failed(fmt::format("cannot read the lease: {}", lease.error().message));
     see(std::move(*lease));
     decide();
   }
 
-  // Nobody has the lease. While we lead, nobody else can have had it either: who makes one waits
-  // for longer than we lead without it.
+  // There is no lease. While we lead, no other replica can have had it either: a replica that
+  // creates one waits for longer than we may lead without it.
   void missing() {
     if (leading) return create();
     held_until.reset();
@@ -104,9 +102,10 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
   }
 
   void see(codec::Lease lease) {
-    if (std::exchange(fails, false) && ends.on_trouble) ends.on_trouble({}, 0);
+    if (std::exchange(fails, false) && deps.on_trouble) deps.on_trouble({}, 0);
     missing_since.reset();
-    // Of another lease that bears our name: our call of long ago made it, and others may have led.
+    // Another lease with our name: an old call of ours created it, and other replicas may have led
+    // since.
     if (lease.holder != options.identity || lease.uid != seen.uid) held_until.reset();
     const bool same = known && lease.resource_version == seen.resource_version;
     const bool news =
@@ -115,19 +114,19 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
     if (!same) unchanged_since = now();
     seen_at = now();
     seen = std::move(lease);
-    if (news && ends.on_leader) ends.on_leader(seen);
+    if (news && deps.on_leader) deps.on_leader(seen);
   }
 
   void decide() {
     if (leading) {
-      if (ours()) return renew();  // with the version that is the newest now
+      if (ours()) return renew();  // with the newest version
       return lose(fmt::format("{} holds the lease", seen.holder.empty() ? "nobody" : seen.holder));
     }
-    // A lease of our own that we do not lead by: our last call took effect after we gave up, or its
-    // reply was lost. Nobody else has it.
+    // A lease of our own, although we do not lead: our last call took effect after we gave up, or
+    // its reply was lost. No other replica has it.
     const bool free = seen.holder.empty() || ours();
     if (!free && now() < unchanged_since + seen_duration()) {
-      trouble.clear();  // that it can be read says nothing about taking it
+      trouble.clear();  // the lease is readable, but that does not mean it can be written
       return again(options.look);
     }
     acquire();
@@ -135,7 +134,7 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
 
   // ---- taking and keeping it
 
-  [[nodiscard]] codec::LeaseAsk ask() const {
+  [[nodiscard]] codec::LeaseRequest ask() const {
     return {.ns = options.ns,
             .name = options.name,
             .resource_version = seen.resource_version,
@@ -147,7 +146,7 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
   }
 
   void create() {
-    codec::LeaseAsk fresh = ask();
+    codec::LeaseRequest fresh = ask();
     fresh.acquired_micros = fresh.renewed_micros;
     fresh.transitions = 0;
     ApiCall what;
@@ -157,35 +156,35 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
     if (!leading) {
       attempt = {.clean = false, .before = known ? seen.holder : std::string(), .created = true};
     }
-    call(std::move(what), [](Body& self, const Sent& sent, const Reply& reply) {
-      // There is no namespace for it, or nothing but a proxy.
+    call(std::move(what), [](Impl& self, const Sent& sent, const Reply& reply) {
+      // Its namespace does not exist, or a proxy answered.
       if (reply && reply->status == kNotFound) return self.failed("create", reply);
       self.written(sent, reply, &self.attempt);
     });
   }
 
   void acquire() {
-    codec::LeaseAsk mine = ask();
+    codec::LeaseRequest mine = ask();
     mine.acquired_micros = mine.renewed_micros;
     if (!ours()) {
       ++mine.transitions;
-      // Who gives a lease back leaves the time of its last renewal in it.
+      // A released lease keeps the time of its last renewal.
       const bool made = seen.holder.empty() && seen.renewed.empty();
       attempt = {.clean = seen.holder.empty() && !made, .before = seen.holder, .created = made};
     }
-    patch(mine, [](Body& self, const Sent& sent, const Reply& reply) {
+    patch(mine, [](Impl& self, const Sent& sent, const Reply& reply) {
       self.written(sent, reply, &self.attempt);
     });
   }
 
   void renew() {
-    patch(ask(), [](Body& self, const Sent& sent, const Reply& reply) {
+    patch(ask(), [](Impl& self, const Sent& sent, const Reply& reply) {
       self.written(sent, reply, self.leading ? nullptr : &self.attempt);
     });
   }
 
   template <typename Take>
-  void patch(const codec::LeaseAsk& wanted, Take take) {
+  void patch(const codec::LeaseRequest& wanted, Take take) {
     ApiCall what;
     what.method = "PATCH";
     what.target = path;
@@ -194,12 +193,12 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
     call(std::move(what), take);
   }
 
-  // `start`: we were no leader when it was sent.
+  // `start`: we did not lead when it was sent.
   void written(const Sent& sent, const Reply& reply, const Start* start) {
     if (reply && (reply->status == kConflict || reply->status == kNotFound)) {
-      return look();  // somebody else was first, or our own call of which the reply was lost
+      return look();  // another replica was first, or our own call whose reply was lost
     }
-    if (!good(reply)) return failed(start != nullptr ? "take" : "renew", reply);
+    if (!succeeded(reply)) return failed(start != nullptr ? "take" : "renew", reply);
     auto lease = codec::read_lease(reply->body);
     if (!lease) return failed(fmt::format("cannot read the lease: {}", lease.error().message));
     trouble.clear();
@@ -209,24 +208,24 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
     watch_expiry();
     again(options.retry);
     if (leading) {
-      held_until = now();  // also of one that we had to make anew
+      held_until = now();  // also for one that we had to create again
       if (start == nullptr) ++counters.renewed;
       return;
     }
     if (start == nullptr || keep_for_now(before)) return;
-    if (now() >= sent.at + options.renew_deadline) return;  // the reply came too late to be of use
+    if (now() >= sent.at + options.renew_deadline) return;  // the reply came too late
     leading = true;
     ++counters.acquired;
     if (!start->clean) ++counters.unclean;
-    ends.on_leading(*start);
+    deps.on_leading(*start);
   }
 
-  // Of a lease that was made, and not taken over from somebody.
+  // Whether the lease was created, not taken over from another replica.
   [[nodiscard]] bool made() const { return attempt.created || seen.transitions == 0; }
   [[nodiscard]] bool waited() const { return !made() || (held_until && now() >= *held_until); }
 
-  // True: it is ours, and a leader of whom it says nothing may still be at work. `before`: the
-  // duration of the lease before it, if there was one.
+  // Returns true if the lease is ours, and a leader that it does not record may still be working.
+  // `before`: the duration of the previous lease, if there was one.
   bool keep_for_now(net::Duration before) {
     if (waited()) return false;
     if (!held_until) {
@@ -242,7 +241,7 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
   }
 
   void note(const std::string& text) const {
-    if (ends.on_note) ends.on_note(text);
+    if (deps.on_note) deps.on_note(text);
   }
 
   // ---- losing it
@@ -258,11 +257,11 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
   void lose(const std::string& why) {
     leading = false;
     expiry.cancel();
-    // If it becomes ours again, what we sent before may still be under way.
+    // If it becomes ours again, requests that we sent before may still be under way.
     attempt = {.clean = false, .before = options.identity};
     ++counters.lost;
     again(options.look);
-    ends.on_lost(why);
+    deps.on_lost(why);
   }
 
   [[nodiscard]] bool clocks_disagree() const {
@@ -294,11 +293,11 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
     ++counters.failed;
     trouble = std::move(why);
     fails = true;
-    if (ends.on_trouble) ends.on_trouble(trouble, code);
+    if (deps.on_trouble) deps.on_trouble(trouble, code);
     again(std::min(options.retry, options.look));
   }
 
-  // Up to a fifth later, so that candidates do not come all at once.
+  // Adds up to a fifth, so that candidates do not all call at once.
   void again(net::Duration pause) {
     const auto spread =
         static_cast<net::Duration::rep>(rng.unit() * static_cast<double>(pause.count()) / 5);
@@ -314,19 +313,19 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
     leading = false;
     stopped = true;
     released = std::move(done);
-    if (!writes) give_back();  // else when its end is known
+    if (!writes) give_back();  // otherwise when the result of the write is known
   }
 
   // The reply to a write that was under way when we stopped.
   void give_back_after(const Reply& reply) {
-    if (good(reply)) {
+    if (succeeded(reply)) {
       if (auto lease = codec::read_lease(reply->body)) {
         seen = std::move(*lease);
         known = true;
         return give_back();
       }
     }
-    read_again();  // nobody knows what became of it
+    read_again();  // the result is unknown
   }
 
   void give_back() {
@@ -335,7 +334,7 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
         if (then) then();
       });
     }
-    codec::LeaseAsk empty = ask();
+    codec::LeaseRequest empty = ask();
     empty.holder.clear();
     empty.seconds = kReleasedSeconds;
     ApiCall what;
@@ -343,7 +342,7 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
     what.target = path;
     what.content_type = "application/merge-patch+json";
     what.body = codec::lease_patch(empty);
-    last_call(std::move(what), [](Body& self, const Reply& reply) {
+    last_call(std::move(what), [](Impl& self, const Reply& reply) {
       if (reply && reply->status == kConflict) return self.read_again();
       self.known = false;
       self.give_back();
@@ -353,9 +352,9 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
   void read_again() {
     ApiCall what;
     what.target = path;
-    last_call(std::move(what), [](Body& self, const Reply& reply) {
+    last_call(std::move(what), [](Impl& self, const Reply& reply) {
       self.known = false;
-      if (good(reply)) {
+      if (succeeded(reply)) {
         if (auto lease = codec::read_lease(reply->body)) {
           self.seen = std::move(*lease);
           self.known = true;
@@ -368,8 +367,8 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
   void follow() {
     ApiCall what;
     what.target = path;
-    last_call(std::move(what), [](Body& self, const Reply& reply) {
-      if (good(reply)) {
+    last_call(std::move(what), [](Impl& self, const Reply& reply) {
+      if (succeeded(reply)) {
         if (auto lease = codec::read_lease(reply->body)) self.see(std::move(*lease));
       }
       self.timer.start(kFollowEvery, [&self] { self.follow(); });
@@ -387,50 +386,51 @@ struct Elector::Body : std::enable_shared_from_this<Elector::Body> {
 
   ApiClient& client;
   ElectorOptions options;
-  Ends ends;
+  Deps deps;
   base::Rng rng;
   net::Timer timer;   // the next call
-  net::Timer expiry;  // of our right to lead
+  net::Timer expiry;  // end of our right to lead
   std::string folder;
   std::string path;
   bool known = false;
   codec::Lease seen;
   net::Moment seen_at{};
   net::Moment unchanged_since{};
-  std::optional<net::Moment> missing_since;  // a lease that we knew
-  std::optional<net::Moment> held_until;     // of a lease that we made: then we may lead
+  std::optional<net::Moment> missing_since;  // since a lease that we knew is missing
+  std::optional<net::Moment> held_until;     // for a lease that we created: we may lead from then
+                                             // on
   Sent renewal;                              // the last one that succeeded
   bool leading = false;
   bool stopped = false;
   bool calling = false;
-  bool fails = false;   // the last call did, and that was told
-  bool writes = false;  // a call is under way that may make the lease ours, or keep it so
+  bool fails = false;   // the last call failed, and that was reported
+  bool writes = false;  // a call is under way that may acquire or renew the lease
   std::function<void()> released;
   int release_tries = 0;
-  Start attempt;  // what it will be if the lease that we ask for becomes ours
+  Start attempt;  // how the term starts if this attempt succeeds
   std::string trouble;
   ElectorCounters counters;
 };
 
-Elector::Elector(ApiClient& client, ElectorOptions options, Ends ends)
-    : body_(std::make_shared<Body>(client, std::move(options), std::move(ends))) {}
-Elector::~Elector() { body_->stopped = true; }
+Elector::Elector(ApiClient& client, ElectorOptions options, Deps deps)
+    : impl_(std::make_shared<Impl>(client, std::move(options), std::move(deps))) {}
+Elector::~Elector() { impl_->stopped = true; }
 
-void Elector::start() { body_->look(); }
-void Elector::release(std::function<void()> done) { body_->release(std::move(done)); }
-void Elector::follow() { body_->follow(); }
-bool Elector::leading() const { return body_->leading; }
+void Elector::start() { impl_->look(); }
+void Elector::release(std::function<void()> done) { impl_->release(std::move(done)); }
+void Elector::follow() { impl_->follow(); }
+bool Elector::leading() const { return impl_->leading; }
 
-net::Moment Elector::fence() const { return body_->fence(); }
+net::Moment Elector::fence() const { return impl_->fence(); }
 
-const codec::Lease& Elector::seen() const { return body_->seen; }
-net::Moment Elector::seen_at() const { return body_->seen_at; }
-const std::string& Elector::trouble() const { return body_->trouble; }
+const codec::Lease& Elector::seen() const { return impl_->seen; }
+net::Moment Elector::seen_at() const { return impl_->seen_at; }
+const std::string& Elector::trouble() const { return impl_->trouble; }
 void Elector::set_annotations(dialect::Annotations annotations) {
-  body_->options.annotations = std::move(annotations);
+  impl_->options.annotations = std::move(annotations);
 }
 
-const ElectorOptions& Elector::options() const { return body_->options; }
-const ElectorCounters& Elector::counters() const { return body_->counters; }
+const ElectorOptions& Elector::options() const { return impl_->options; }
+const ElectorCounters& Elector::counters() const { return impl_->counters; }
 
 }  // namespace stowage::kube

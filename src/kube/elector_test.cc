@@ -18,14 +18,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Until the first one leads: a whole lease, the margin and two calls.
+// Until the first replica leads: a whole lease, the margin and two calls.
 constexpr std::chrono::milliseconds kFirst = 15'600ms;
 
 // One lease in memory, for several clients. Calls of a client can be lost before or after the
-// server has acted.
+// server acts.
 class LeaseServer {
  public:
-  // kept: good, but a lease that is to be made waits for act_on_kept(), and the rest is lost.
+  // kept: good, but the creation of a lease waits for act_on_kept(), and other calls are lost.
   enum class Way : unsigned char { good, lost, reply_lost, broken, no_namespace, kept };
 
   explicit LeaseServer(net::testing::VirtualTime& time) : time_(time) {}
@@ -49,7 +49,7 @@ class LeaseServer {
   [[nodiscard]] const codec::Lease& lease() const { return lease_; }
   [[nodiscard]] bool exists() const { return exists_; }
   void remove() { exists_ = false; }
-  // As somebody does by hand.
+  // Like an operator by hand.
   void make_free() {
     exists_ = true;
     lease_ = {.resource_version = std::to_string(++version_)};
@@ -74,12 +74,12 @@ class LeaseServer {
       return {.status = 200,
               .body = R"({"metadata":{"resourceVersion":")" + lease_.resource_version + R"("}})"};
     }
-    codec::LeaseAsk ask{.resource_version = lease_.resource_version,
-                        .holder = lease_.holder,
-                        .seconds = lease_.seconds,
-                        .renewed_micros = version_,
-                        .transitions = lease_.transitions,
-                        .annotations = lease_.annotations};
+    codec::LeaseRequest ask{.resource_version = lease_.resource_version,
+                            .holder = lease_.holder,
+                            .seconds = lease_.seconds,
+                            .renewed_micros = version_,
+                            .transitions = lease_.transitions,
+                            .annotations = lease_.annotations};
     return {.status = 200,
             .body = with(codec::lease_patch(ask), R"("uid":")" + std::to_string(made_) + R"(")")};
   }
@@ -88,7 +88,7 @@ class LeaseServer {
   bool exists_ = false;
   codec::Lease lease_;
   std::int64_t version_ = 0;
-  std::int64_t made_ = 0;  // so often
+  std::int64_t made_ = 0;  // number of creations
   std::optional<net::HttpRequest> kept_;
 };
 
@@ -149,7 +149,7 @@ struct Candidate {
     client = ApiClient::create(loop, ClientConfig{}, options).value();
     elector = std::make_unique<Elector>(
         *client, ElectorOptions{.identity = name, .annotations = {{"at", name}}},
-        Elector::Ends{
+        Elector::Deps{
             .on_leading =
                 [this](const Elector::Start& start) {
                   told += start.clean     ? "leads "
@@ -162,7 +162,7 @@ struct Candidate {
   }
 
   net::EventLoop loop;
-  net::Duration wall_ahead{};  // of our own clock
+  net::Duration wall_ahead{};  // the wall clock ahead of our own clock
   std::unique_ptr<ApiClient> client;
   std::unique_ptr<Elector> elector;
   std::string told;
@@ -242,7 +242,7 @@ TEST_F(ElectorTest, ALostReplyIsNoLostLease) {
   Candidate a(server, "a");
   time.pass(kFirst + 3s);
   server.ways["a"] = LeaseServer::Way::reply_lost;
-  time.pass(4s);  // the server has renewed it, and a does not know
+  time.pass(4s);  // the server has renewed it, but a does not know
   server.ways["a"] = LeaseServer::Way::good;
   time.pass(30s);
   EXPECT_EQ(a.told, "leads anew ");
@@ -289,7 +289,7 @@ TEST_F(ElectorTest, NeverTwoLeadersAtATime) {
       server.ways[name] = static_cast<LeaseServer::Way>(rng.below(4));
     }
     if (rng.below(150) == 0) server.remove();
-    if (rng.below(200) == 0) {  // one restarts under another name
+    if (rng.below(200) == 0) {  // a replica restarts under another name
       auto& one = candidates[rng.below(3)];
       const auto old = one->elector->options().identity;
       const net::Moment fence = one->elector->fence();
@@ -310,7 +310,7 @@ TEST_F(ElectorTest, NeverTwoLeadersAtATime) {
   EXPECT_GT(changes, 10);
 }
 
-// Whatever is under way when it stops: nobody has to wait for the lease to run out.
+// Whatever is under way at release: no candidate has to wait until the lease expires.
 TEST(ElectorRelease, AtAnyMomentLeavesALeaseThatIsFree) {
   for (int offset = 0; offset < 2600; ++offset) {
     net::testing::VirtualTime time;
@@ -328,7 +328,7 @@ TEST(ElectorRelease, AtAnyMomentLeavesALeaseThatIsFree) {
   }
 }
 
-// One that was made stands for a leader before us as well, whom nobody knows.
+// A created lease also protects an earlier leader that is not known.
 TEST(ElectorRelease, ALeaseThatWasMadeAndNotLedByYetRunsOut) {
   for (int offset = 0; offset < 15'400; offset += 7) {
     net::testing::VirtualTime time;
@@ -359,7 +359,7 @@ TEST_F(ElectorTest, ALeaderMakesADeletedLeaseAnewAndGoesOn) {
   EXPECT_EQ(a.elector->counters().lost, 0);
 }
 
-// It can reach nobody, and has its right for as long as it would have had with the lease.
+// It cannot reach the server, and may lead for as long as it could have with the lease.
 TEST_F(ElectorTest, ADeletedLeaseIsWaitedOutByWhoKnewIt) {
   Candidate a(server, "a");
   time.pass(kFirst);
@@ -378,7 +378,7 @@ TEST_F(ElectorTest, ADeletedLeaseIsWaitedOutByWhoKnewIt) {
   EXPECT_EQ(a.told, "leads anew lost ");
 }
 
-// It cannot know whether there was a lease before it came.
+// It cannot know whether there was a lease before it started.
 TEST_F(ElectorTest, WhoComesAfterADeletionWaitsAsWell) {
   Candidate a(server, "a");
   time.pass(kFirst + 10s);
@@ -391,8 +391,8 @@ TEST_F(ElectorTest, WhoComesAfterADeletionWaitsAsWell) {
   EXPECT_EQ(b.elector->counters().unclean, 1);
 }
 
-// The server acts late on the call by which a leader made its lease anew. Meanwhile another has
-// led, and its lease was deleted as well.
+// The server executes late the call by which a leader created its lease again. Meanwhile another
+// replica has led, and its lease was deleted as well.
 TEST_F(ElectorTest, ALeaseThatIsMadeLateIsWaitedOutByWhoLedBefore) {
   Candidate a(server, "a");
   time.pass(kFirst + 10s);
@@ -426,7 +426,7 @@ TEST_F(ElectorTest, AFreeLeaseThatNobodyEverHeldIsTakenAsNone) {
   EXPECT_EQ(b.told, "leads anew ");
 }
 
-// A server that knows neither the lease nor its namespace is not asked without a pause.
+// A server that has neither the lease nor its namespace is asked only with pauses.
 TEST_F(ElectorTest, ALeaseThatCannotBeMadeIsTriedNowAndThen) {
   server.ways["a"] = LeaseServer::Way::no_namespace;
   Candidate a(server, "a");
@@ -435,7 +435,7 @@ TEST_F(ElectorTest, ALeaseThatCannotBeMadeIsTriedNowAndThen) {
   EXPECT_LE(a.elector->counters().failed, 20);
 }
 
-// Both clocks stand still while a virtual machine is paused; later only the wall clock is set.
+// Both clocks stop while a virtual machine is paused; afterwards only the wall clock is corrected.
 TEST_F(ElectorTest, NothingIsSentBeforeARenewalWhenTheClocksDisagree) {
   Candidate a(server, "a");
   time.pass(kFirst + 10s);
@@ -450,7 +450,7 @@ TEST_F(ElectorTest, NothingIsSentBeforeARenewalWhenTheClocksDisagree) {
   EXPECT_EQ(a.elector->counters().clock_jumps, 3);
   a.wall_ahead += 200ms;
   EXPECT_GT(a.elector->fence(), time.now()) << "clocks are set a little now and then";
-  // A renewal that was sent before the jump is not one after it.
+  // A renewal that was sent before the clock jump does not count.
   time.pass(2s);
   server.ways["a"] = LeaseServer::Way::lost;
   time.pass(2500ms);

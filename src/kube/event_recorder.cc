@@ -21,30 +21,30 @@ constexpr std::string_view kNodeNamespace = "default";
 
 // One event and its repetitions.
 struct Series {
-  EventAsk ask;
+  EventRequest ask;
   std::uint64_t id = 0;      // another series may take the key later
   std::string name;          // of the event
   std::int32_t count = 1;    // how often it happened
-  std::int32_t written = 1;  // how often the server knows of
+  std::int32_t written = 1;  // the count that the server has
   bool created = false;
   bool busy = false;    // a call is under way
-  bool queued = false;  // a patch is due some time
+  bool queued = false;  // a patch is due later
   SteadyTime seen{};
-  SteadyTime told{};  // when the server was told last
-  WallTime when{};    // it happened last
+  SteadyTime told{};  // last write to the server
+  WallTime when{};    // last occurrence
 };
 
-// An event that the server does not have yet. Owns all it needs: its series may be forgotten while
-// it waits.
+// An event that the server does not have yet. Owns everything it needs: its series may be forgotten
+// while it waits.
 struct Unwritten {
   std::uint64_t id = 0;
-  EventAsk ask;
+  EventRequest ask;
   WallTime when{};
-  std::string name;  // given with the first attempt and kept, so that none is written twice
+  std::string name;  // fixed at the first attempt, so that no event is written twice
   std::uint32_t attempts = 0;
 };
 
-bool may_try_again(const tl::expected<ApiReply, CallError>& reply) {
+bool may_try_again(const CallResult& reply) {
   if (!reply) return !reply.error().shed;
   return reply->status >= 500 || reply->status == 429;
 }
@@ -53,9 +53,9 @@ std::string object_key(const EventObject& object) {
   return fmt::format("{}\n{}\n{}\n{}", object.kind, object.ns, object.name, object.uid);
 }
 
-std::string series_key(const EventAsk& ask) {
+std::string series_key(const EventRequest& ask) {
   return fmt::format("{}\n{}\n{}\n{}\n{}", object_key(ask.regarding), static_cast<int>(ask.type),
-                     ask.reason, ask.action, ask.note);
+                     to_string(ask.reason), ask.action, ask.note);
 }
 
 std::string events_path(const EventObject& object) {
@@ -65,8 +65,8 @@ std::string events_path(const EventObject& object) {
 
 }  // namespace
 
-struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
-  Body(ApiClient& api, EventRecorderOptions given)
+struct EventRecorder::Impl : std::enable_shared_from_this<EventRecorder::Impl> {
+  Impl(ApiClient& api, EventRecorderOptions given)
       : client(api),
         options(std::move(given)),
         series(options.series_max),
@@ -76,7 +76,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
         rests(options.rest_min, options.rest_max, 1),
         rest_timer(client.loop()) {}
 
-  void record(EventAsk ask) {
+  void record(EventRequest ask) {
     ++counters.asked;
     const SteadyTime now = client.loop().now();
     std::string key = series_key(ask);
@@ -124,7 +124,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     unwritten.push_back({.id = each.id, .ask = each.ask, .when = each.when});
   }
 
-  // Gives a few of them to the client, which holds them back while there are binds.
+  // Passes a few of them to the client, which delays them while there are binds.
   void pump() {
     while (!resting && !unwritten.empty() && calls < options.calls_max) {
       Unwritten next = std::move(unwritten.front());
@@ -135,7 +135,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
 
   void write(Unwritten each) {
     if (++each.attempts == 1) {
-      // Two events of one nanosecond must not have one name.
+      // Two events of the same nanosecond must have different names.
       last_nanos = std::max(unix_nanos(each.when), last_nanos + 1);
       each.name = codec::event_name(each.ask.regarding.name, last_nanos);
     } else {
@@ -146,7 +146,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     record.name = each.name;
     record.type = each.ask.type == EventType::normal ? codec::EventRecord::Type::normal
                                                      : codec::EventRecord::Type::warning;
-    record.reason = each.ask.reason;
+    record.reason = to_string(each.ask.reason);
     record.action = each.ask.action;
     record.note = each.ask.note;
     record.controller = options.controller;
@@ -163,16 +163,15 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     call.lane = Lane::events;
     ++calls;
     client.call(std::move(call), options.call_deadline,
-                [weak = weak_from_this(),
-                 each = std::move(each)](const tl::expected<ApiReply, CallError>& reply) mutable {
+                [weak = weak_from_this(), each = std::move(each)](const CallResult& reply) mutable {
                   if (const auto self = weak.lock()) self->written(std::move(each), reply);
                 });
   }
 
-  void written(Unwritten each, const tl::expected<ApiReply, CallError>& reply) {
+  void written(Unwritten each, const CallResult& reply) {
     --calls;
     const bool there = reply && reply->status == 409 && each.attempts > 1;
-    if (there || (reply && reply->status >= 200 && reply->status < 300)) {
+    if (there || succeeded(reply)) {
       ++counters.created;
       rests.reset();
       const std::string key = series_key(each.ask);
@@ -194,7 +193,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     pump();
   }
 
-  // A server that does not answer is left alone for a while.
+  // A server that does not answer is not called for a while.
   void rest() {
     if (std::exchange(resting, true)) return;
     rest_timer.start(rests.next(), [weak = weak_from_this()] {
@@ -210,20 +209,19 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     return each != nullptr && each->id == id ? each : nullptr;
   }
 
-  // Without a beginning there is no series: the next time is a first time.
+  // If the first event is lost there is no series: the next occurrence is a first one.
   void forget(const Unwritten& each) {
     const std::string key = series_key(each.ask);
     if (alive(key, each.id) != nullptr) series.erase(key);
   }
 
-  void failed(const tl::expected<ApiReply, CallError>& reply) {
+  void failed(const CallResult& reply) {
     if (!reply && reply.error().shed) {
       ++counters.shed;
       return;
     }
     ++counters.failed;
-    counters.last_error = reply ? explain("write an event", *reply)
-                                : fmt::format("cannot write an event: {}", reply.error().message);
+    counters.last_error = explain("write an event", reply);
   }
 
   void patch(const std::string& key, Series& each) {
@@ -236,22 +234,20 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
     call.content_type = kMergePatch;
     call.body = codec::event_series_patch(each.count, unix_micros(each.when));
     call.lane = Lane::events;
-    client.call(
-        std::move(call), options.call_deadline,
-        [weak = weak_from_this(), key, id = each.id](const tl::expected<ApiReply, CallError>& r) {
-          if (const auto self = weak.lock()) self->patched(key, id, r);
-        });
+    client.call(std::move(call), options.call_deadline,
+                [weak = weak_from_this(), key, id = each.id](const CallResult& r) {
+                  if (const auto self = weak.lock()) self->patched(key, id, r);
+                });
   }
 
-  void patched(const std::string& key, std::uint64_t id,
-               const tl::expected<ApiReply, CallError>& reply) {
+  void patched(const std::string& key, std::uint64_t id, const CallResult& reply) {
     Series* each = alive(key, id);
     if (each != nullptr) each->busy = false;
-    if (reply && reply->status >= 200 && reply->status < 300) {
+    if (succeeded(reply)) {
       ++counters.patched;
       if (each != nullptr && each->count > each->written) queue_patch(key, *each);
     } else if (reply && reply->status == 404 && each != nullptr) {
-      // The server keeps events for an hour or so; this one starts anew.
+      // The server keeps events for about an hour; this one starts again.
       each->created = false;
       each->count = 1;
       create(*each);
@@ -262,7 +258,7 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
   }
 
   void queue_patch(const std::string& key, Series& each) {
-    if (each.queued || each.busy || !each.created) return;  // a reply brings us here again
+    if (each.queued || each.busy || !each.created) return;  // a reply continues here
     each.queued = true;
     due.insert({each.told + options.series_patch_every, each.id, key});
     arm();
@@ -307,9 +303,9 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
   base::LruMap<TokenBucket> objects;
   TokenBucket bucket;
   net::Timer timer;
-  std::set<Due> due;  // patches to come; at most one for each series
+  std::set<Due> due;  // patches that are due; at most one for each series
   std::deque<Unwritten> unwritten;
-  std::size_t calls = 0;  // of creations, with the client
+  std::size_t calls = 0;  // creations under way in the client
   JitteredBackoff rests;
   net::Timer rest_timer;
   bool resting = false;
@@ -320,16 +316,16 @@ struct EventRecorder::Body : std::enable_shared_from_this<EventRecorder::Body> {
 
 EventRecorder::EventRecorder(ApiClient& client, EventRecorderOptions options) {
   if (options.instance.empty()) options.instance = options.controller;
-  body_ = std::make_shared<Body>(client, std::move(options));
+  impl_ = std::make_shared<Impl>(client, std::move(options));
 }
 EventRecorder::~EventRecorder() = default;
 
-void EventRecorder::record(EventAsk ask) { body_->record(std::move(ask)); }
+void EventRecorder::record(EventRequest ask) { impl_->record(std::move(ask)); }
 
 EventCounters EventRecorder::counters() const {
-  EventCounters counters = body_->counters;
-  counters.series = body_->series.size();
-  counters.waiting = body_->unwritten.size() + body_->calls;
+  EventCounters counters = impl_->counters;
+  counters.series = impl_->series.size();
+  counters.waiting = impl_->unwritten.size() + impl_->calls;
   return counters;
 }
 

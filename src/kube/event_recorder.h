@@ -1,10 +1,10 @@
-// Events for people (kubectl describe): events.k8s.io/v1. Nothing here ever delays a bind: events
-// wait while binds are under way, and are written when there is time. An event of type normal is
-// written in the end, tried again where the server did not answer; warnings come in floods and are
-// limited by rate. What is too much is dropped and counted.
+// Events for users (kubectl describe): events.k8s.io/v1. They never delay a bind: events wait while
+// binds are under way. An event of type normal is always written in the end, and repeated if the
+// server does not answer. Warnings come in large numbers and are limited by rate. Surplus events
+// are dropped and counted.
 //
-// The same thing said of the same object within `series_gap` becomes a series of one event whose
-// count is patched from time to time.
+// The same event about the same object within `series_gap` becomes a series: one event whose count
+// is patched from time to time.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 
 #include "kube/api_client.h"
 #include "kube/clock.h"
+#include "kube/event_reason.h"
 
 namespace stowage::kube {
 
@@ -28,13 +29,13 @@ struct EventObject {
   friend bool operator==(const EventObject&, const EventObject&) = default;
 };
 
-struct EventAsk {
+struct EventRequest {
   EventObject regarding;
   EventType type = EventType::normal;
-  std::string reason;  // "Scheduled", "FailedScheduling"
+  EventReason reason = EventReason::scheduled;
   std::string action;  // "Binding", "Scheduling"
   std::string note;    // cut at 1024 bytes
-  friend bool operator==(const EventAsk&, const EventAsk&) = default;
+  friend bool operator==(const EventRequest&, const EventRequest&) = default;
 };
 
 struct EventRecorderOptions {
@@ -42,16 +43,16 @@ struct EventRecorderOptions {
   std::string instance;    // reportingInstance, usually the host's name; may not be empty
   double per_second = 50;  // new warnings and patches together
   double burst = 200;
-  std::size_t waiting_max = 50'000;  // to be written; beyond: the oldest is dropped
-  std::size_t calls_max = 32;        // given to the client at a time
+  std::size_t waiting_max = 50'000;  // events that wait; beyond that the oldest is dropped
+  std::size_t calls_max = 32;        // passed to the client at a time
   std::uint32_t attempts_max = 5;
-  net::Duration rest_min = std::chrono::seconds{1};  // after a server that did not answer
+  net::Duration rest_min = std::chrono::seconds{1};  // after the server did not answer
   net::Duration rest_max = std::chrono::seconds{30};
-  double per_object_burst = 25;  // of different events of one object; then one per
+  double per_object_burst = 25;  // different events per object; then one per
   net::Duration per_object_every = std::chrono::seconds{300};
   net::Duration series_gap = std::chrono::minutes{6};
   net::Duration series_patch_every = std::chrono::seconds{60};
-  std::size_t series_max = 4096;  // remembered; the longest unused is forgotten
+  std::size_t series_max = 4096;  // remembered; the least recently used is forgotten
   net::Duration call_deadline = std::chrono::seconds{30};
   WallClock wall_clock = system_wall_clock();
 };
@@ -60,13 +61,13 @@ struct EventCounters {
   std::uint64_t asked = 0;
   std::uint64_t created = 0;
   std::uint64_t patched = 0;
-  std::uint64_t merged = 0;   // repetitions that went into a count
+  std::uint64_t merged = 0;   // repetitions that were added to a count
   std::uint64_t dropped = 0;  // by the limits here
   std::uint64_t shed = 0;     // by the full lane of the client
   std::uint64_t retried = 0;
   std::uint64_t failed = 0;  // refused by the server, or no reply
   std::size_t series = 0;    // remembered now
-  std::size_t waiting = 0;   // to be written
+  std::size_t waiting = 0;   // not yet written
   std::string last_error;
 };
 
@@ -77,13 +78,13 @@ class EventRecorder {
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;
 
-  void record(EventAsk ask);
+  void record(EventRequest ask);
 
   [[nodiscard]] EventCounters counters() const;
 
  private:
-  struct Body;
-  std::shared_ptr<Body> body_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::kube

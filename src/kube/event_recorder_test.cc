@@ -20,17 +20,17 @@ constexpr const char* kEvents = "/apis/events.k8s.io/v1/namespaces/ns/events";
 
 const WallTime kNow = WallTime{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
 
-EventAsk ask(const std::string& pod, const std::string& note = "no room") {
+EventRequest ask(const std::string& pod, const std::string& note = "no room") {
   return {.regarding = {.ns = "ns", .name = pod, .uid = "u-" + pod},
           .type = EventType::warning,
-          .reason = "FailedScheduling",
+          .reason = EventReason::failed_scheduling,
           .action = "Scheduling",
           .note = note};
 }
 
-EventAsk scheduled(const std::string& pod) {
+EventRequest scheduled(const std::string& pod) {
   return {.regarding = {.ns = "ns", .name = pod, .uid = "u-" + pod},
-          .reason = "Scheduled",
+          .reason = EventReason::scheduled,
           .action = "Binding",
           .note = "assigned " + pod};
 }
@@ -91,7 +91,7 @@ TEST_F(EventRecorderTest, EventsOfOneMomentHaveDifferentNames) {
 
 TEST_F(EventRecorderTest, EventsOfANodeGoToTheDefaultNamespace) {
   server_.script("POST", "/apis/events.k8s.io/v1/namespaces/default/events", {reply(201)});
-  start().record({.regarding = {.kind = "Node", .name = "n1"}, .reason = "R", .action = "A"});
+  start().record({.regarding = {.kind = "Node", .name = "n1"}, .action = "A"});
   EXPECT_TRUE(created(1));
 }
 

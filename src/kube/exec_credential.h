@@ -1,4 +1,4 @@
-// What is said to a credential plugin and what it says: client.authentication.k8s.io.
+// Input and output of a credential plugin: client.authentication.k8s.io.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@ struct ExecCredential {
   std::string token;
   std::string certificate_pem;
   std::string key_pem;
-  std::optional<WallTime> expires;  // unset: good until the server refuses it
+  std::optional<WallTime> expires;  // unset: valid until the server refuses it
 };
 
 // The value of KUBERNETES_EXEC_INFO.
 [[nodiscard]] std::string exec_info(const ExecPlugin& plugin, const ClientConfig& config);
 
-// What the plugin printed. An error says what is wrong with it, without the secrets in it.
+// Parses the output of the plugin. An error says what is wrong, without any secrets.
 [[nodiscard]] Result<ExecCredential> parse_exec_credential(const ExecPlugin& plugin,
                                                            std::string_view out);
 

@@ -42,7 +42,7 @@ void InformerBase::on_list_end(std::string_view /*version*/) {
 }
 
 void InformerBase::delete_unlisted() {
-  std::vector<std::pair<std::string, bool>> gone;  // and whether it was read
+  std::vector<std::pair<std::string, bool>> gone;  // key, and whether it was read
   for (const Keys* keys : {&known_, &unread_}) {
     for (const auto& [key, list] : *keys) {
       if (list != list_) gone.emplace_back(key, keys == &known_);
@@ -84,7 +84,7 @@ void InformerBase::on_status(const ReflectorStatus& status) {
   const bool failed = status.phase == ReflectorPhase::disconnected;
   const bool refused = failed && (status.code == kForbidden || status.code == kNotFound);
   if (options_.retry_absent && refused && !listed_) {
-    if (outage_) outage_->works();  // the server does
+    if (outage_) outage_->works();  // the server works
     return do_without(status.error);
   }
   if (outage_) tell(*outage_, status);

@@ -1,14 +1,14 @@
-// Follows all objects of one resource and hands them on decoded: updates, deletions, and what a
-// list no longer names.
+// Follows all objects of one resource and passes them on decoded: updates, deletions, and objects
+// that a list no longer contains.
 //
 //   Reflector -> decode -> updated(object)
-//                   '--- unreadable(): what is known of the object stays
+//                   '--- unreadable(): the known state of the object stays
 //
-// After a list, objects that it does not name are deleted, in the order of their keys; none is if
-// the list has an object whose key cannot be read, for that may be any. An event that cannot be
-// read is made good by a list (Reflector::relist_soon).
+// After a list, objects that it does not contain are deleted, in the order of their keys. None is
+// deleted if the list has an object whose key cannot be read, because it may be any of them. An
+// event that cannot be read leads to a new list (Reflector::relist_soon).
 //
-// Lives on the client's loop. Keeps one key per object, and nothing else of it.
+// Lives on the client's loop. Keeps only one key per object.
 #pragma once
 
 #include <cstddef>
@@ -26,33 +26,34 @@
 
 namespace stowage::kube {
 
-// What an informer tells besides updates. Views are valid during the call only.
+// Callbacks of an informer besides updates. Views are valid during the call only.
 class InformerEvents {
  public:
   virtual ~InformerEvents() = default;
 
-  // The key of an object of which the rest is not needed, or cannot be decoded.
+  // The key of an object whose other fields are not needed or cannot be decoded.
   [[nodiscard]] virtual Result<std::string> key_of(std::string_view json) = 0;
 
   struct Deleted {
     const std::string& key;
-    bool by_list = false;   // a list does not name it; else the watch says so
-    bool was_read = false;  // it was handed on at least once
+    bool by_list = false;   // a list lacks it; otherwise the watch reported it
+    bool was_read = false;  // it was passed on at least once
   };
   virtual void deleted(const Deleted& object) = 0;
   struct Unreadable {
     std::string_view json;
-    const std::string& key;  // empty: it cannot be read either
+    const std::string& key;  // empty: the key cannot be read either
     const std::string& why;
   };
   virtual void unreadable(const Unreadable& object) = 0;
-  // An event of the watch, which may be about any object. A list follows.
+  // An event of the watch cannot be read; it may be about any object. A list follows.
   virtual void unreadable_event(const std::string& why) = 0;
 
   virtual void list_began() {}
-  virtual void list_read() {}   // all its objects were handed on; deletions follow
+  virtual void list_read() {}   // all its objects were passed on; deletions follow
   virtual void list_ended() {}  // after the deletions
-  // Only with InformerOptions::retry_absent: the server has no such resource, or not for us. Once.
+  // Only with InformerOptions::retry_absent: the server does not have the resource, or we may not
+  // read it. Called once.
   virtual void absent(const std::string& /*why*/) {}
   virtual void status_changed(const ReflectorStatus& /*status*/) {}
 };
@@ -60,13 +61,13 @@ class InformerEvents {
 struct InformerOptions {
   ReflectorOptions reflector;
   std::shared_ptr<Outages> outages;  // null: outages are not reported
-  std::string what;                  // for them: "pods"
-  // If set: replies 403 and 404 before the first list mean that there are no such objects. It is
-  // tried again after this time.
+  std::string what;                  // the name in such reports: "pods"
+  // If set: replies 403 and 404 before the first list mean that there are no such objects. The list
+  // is tried again after this time.
   std::optional<net::Duration> retry_absent;
 };
 
-// All of an informer but the type of its objects.
+// The part of an informer that does not depend on the type of its objects.
 class InformerBase : private ReflectorSink {
  public:
   // `client` and `events` outlive it.
@@ -76,20 +77,20 @@ class InformerBase : private ReflectorSink {
   InformerBase& operator=(const InformerBase&) = delete;
 
   void start() { reflector_->start(); }  // once
-  void stop();                           // nothing is told after it
+  void stop();                           // no callback follows
   void relist() { reflector_->relist(); }
-  // There is an object of this key, which may never be seen: a list that begins later and does not
-  // name it deletes it.
+  // There is an object of this key, which may never be seen: a list that begins later and lacks it
+  // deletes it.
   void expect(const std::string& key) { known_[key] = list_; }
 
   [[nodiscard]] bool synced() const { return listed_ || absent_; }
   [[nodiscard]] bool is_absent() const { return absent_; }
-  [[nodiscard]] std::size_t size() const { return known_.size(); }  // objects that were handed on
+  [[nodiscard]] std::size_t size() const { return known_.size(); }  // objects that were passed on
   [[nodiscard]] const ReflectorStatus& status() const { return reflector_->status(); }
   [[nodiscard]] const ReflectorCounters& counters() const { return reflector_->counters(); }
 
  private:
-  // Hands the object on; its key, or why it cannot be decoded.
+  // Passes the object on; returns its key, or why it cannot be decoded.
   [[nodiscard]] virtual Result<std::string> update(std::string_view json) = 0;
 
   void on_list_begin() override;
@@ -103,7 +104,8 @@ class InformerBase : private ReflectorSink {
   void delete_unlisted();
   void do_without(const std::string& why);
 
-  using Keys = std::unordered_map<std::string, std::uint64_t>;  // and the list that named it last
+  using Keys = std::unordered_map<std::string, std::uint64_t>;  // with the list that last contained
+                                                                // each
   ApiClient& client_;
   InformerOptions options_;
   InformerEvents& events_;

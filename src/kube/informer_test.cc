@@ -45,7 +45,7 @@ struct Widget {
   std::string name;
 };
 
-// Writes down what it is told: "[", "|" and "]" for a list, "+name", "-name", "?name".
+// Records its callbacks: "[", "|" and "]" for a list, "+name", "-name", "?name".
 class Diary final : public InformerHandler<Widget> {
  public:
   Result<Widget> decode(std::string_view json) override {
@@ -86,8 +86,8 @@ class Diary final : public InformerHandler<Widget> {
 
 class InformerTest : public ::testing::Test {
  protected:
-  // Answers to lists and to watches, the last one for ever. A watch that is not scripted stays
-  // open.
+  // Scripts the answers to lists and to watches. The last one repeats; a watch that is not scripted
+  // stays open.
   void script(const std::vector<FakeApiServer::Answer>& lists,
               const std::vector<std::vector<std::string>>& watches) {
     lists_ = {lists.begin(), lists.end()};

@@ -1,12 +1,12 @@
-// Which keys are kept, and which of them signs. No calls are made here.
+// Which keys are kept, and which one signs. Makes no calls.
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/number.h"
 #include "base/text.h"
-#include "kube/key_keeper.h"
+#include "kube/key_manager.h"
 
 namespace stowage::kube {
 namespace {
@@ -17,11 +17,8 @@ constexpr std::string_view kRotate = "rotate";
 constexpr std::string_view kEnd = "-----END PRIVATE KEY-----";
 
 std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  const bool good = parsed.ec == std::errc{} && parsed.ptr == end && number >= 0;
-  return good ? std::optional(number) : std::nullopt;
+  const auto number = base::parse_number<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 }  // namespace

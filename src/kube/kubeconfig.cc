@@ -108,12 +108,11 @@ Status take_cluster(const ClusterEntry& cluster, ClientConfig& config) {
                     "insecure-skip-tls-verify: remove one",
                     at(), owner));
   }
-  STOWAGE_TRY(pem, read_pem({.owner = owner,
-                             .key = "certificate-authority",
-                             .place = &cluster.place,
-                             .data = &cluster.ca_data,
-                             .file = &cluster.ca_file}));
-  config.ca_pem = std::move(pem);
+  STOWAGE_TRY_ASSIGN(config.ca_pem, read_pem({.owner = owner,
+                                              .key = "certificate-authority",
+                                              .place = &cluster.place,
+                                              .data = &cluster.ca_data,
+                                              .file = &cluster.ca_file}));
   if (cluster.ca_data.empty()) config.ca_file = resolve(cluster.place, cluster.ca_file);
   return {};
 }
@@ -138,9 +137,7 @@ Result<ExecPlugin> take_exec(const UserEntry& user, const std::string& owner) {
                     "terminal, which a server does not have",
                     at(), owner, exec.command));
   }
-  if (exec.command.find('/') != std::string::npos) {
-    exec.command = resolve(user.place, exec.command);
-  }
+  if (exec.command.find('/') != std::string::npos) exec.command = resolve(user.place, exec.command);
   return exec;
 }
 
@@ -211,8 +208,7 @@ Status take_user(const UserEntry& user, ClientConfig& config) {
   config.certificate_pem = std::move(certificate);
   config.key_pem = std::move(key);
   if (!user.impersonate.user.empty()) config.impersonate = user.impersonate;
-  STOWAGE_TRY(credentials, take_credentials(user, owner));
-  config.credentials = std::move(credentials);
+  STOWAGE_TRY_ASSIGN(config.credentials, take_credentials(user, owner));
   return {};
 }
 
@@ -303,7 +299,7 @@ Result<ClientConfig> load_kubeconfig(const KubeconfigOptions& options) {
                             known_names(context->cluster, names_of(file.clusters))));
   }
   STOWAGE_TRY_VOID(take_cluster(*cluster, config));
-  if (context->user.empty()) return config;  // nobody in particular
+  if (context->user.empty()) return config;  // anonymous
   const UserEntry* user = find_entry(file.users, context->user);
   if (user == nullptr) {
     return fail(fmt::format("{}: contexts[\"{}\"].context.user: no user \"{}\"{}",

@@ -1,11 +1,10 @@
-// Which API server to talk to and as whom: from kubeconfig files or from inside a pod. Files are
-// read when the functions are called; an error names the file, the key and what to do.
+// Which API server to use, and with which credentials: from kubeconfig files or from inside a pod.
+// Files are read when the functions are called; an error names the file, the key and what to do.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,12 +14,12 @@
 
 namespace stowage::kube {
 
-// Ways to say who we are. A client certificate is apart: it may be there beside any of them.
+// Ways to authenticate. A client certificate is separate: it may be combined with any of them.
 struct BearerToken {
   std::string token;
   friend bool operator==(const BearerToken&, const BearerToken&) = default;
 };
-struct BearerTokenFile {  // read again and again: its content is replaced while we run
+struct BearerTokenFile {  // read repeatedly: its content is replaced while we run
   std::string path;
   friend bool operator==(const BearerTokenFile&, const BearerTokenFile&) = default;
 };
@@ -34,7 +33,7 @@ struct ExecPlugin {
   std::string api_version;  // client.authentication.k8s.io/v1 or v1beta1
   std::string command;      // a path, absolute if it had a slash, or a name to look up in PATH
   std::vector<std::string> args;
-  std::vector<std::pair<std::string, std::string>> env;  // on top of our own environment
+  std::vector<std::pair<std::string, std::string>> env;  // added to our own environment
   std::string install_hint;
   bool provide_cluster_info = false;
   friend bool operator==(const ExecPlugin&, const ExecPlugin&) = default;
@@ -42,7 +41,7 @@ struct ExecPlugin {
 using Credentials =
     std::variant<std::monostate, BearerToken, BearerTokenFile, BasicLogin, ExecPlugin>;
 
-// "as" in a kubeconfig: act for somebody else.
+// "as" in a kubeconfig: act for another user.
 struct Impersonation {
   std::string user;
   std::string uid;
@@ -51,11 +50,11 @@ struct Impersonation {
 };
 
 struct ClientConfig {
-  std::string origin;  // for people: 'context "x" of /home/me/.kube/config'
+  std::string origin;  // for messages: 'context "x" of /home/me/.kube/config'
   net::Url server;
   std::string server_url;  // as written
   std::string ca_pem;      // empty: the certificates of the system
-  std::string ca_file;     // where ca_pem was read; read again from time to time; may be empty
+  std::string ca_file;     // the file of ca_pem, read again from time to time; may be empty
   std::string certificate_pem;
   std::string key_pem;
   std::string tls_server_name;
@@ -65,7 +64,7 @@ struct ClientConfig {
   std::string ns = "default";
 };
 
-// The outside world, so that tests can have another.
+// Access to the environment, which tests can replace.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 [[nodiscard]] Environment process_environment();
 
@@ -75,8 +74,8 @@ struct KubeconfigOptions {
   Environment environment = process_environment();  // KUBECONFIG and HOME
 };
 
-// Files of the colon list KUBECONFIG are merged: the first that defines an entry wins. Files of the
-// list that do not exist are passed over, but one must be there.
+// The files of the colon-separated list KUBECONFIG are merged: the first that defines an entry
+// wins. Missing files are ignored, but at least one must exist.
 [[nodiscard]] Result<ClientConfig> load_kubeconfig(const KubeconfigOptions& options);
 
 struct InClusterOptions {

@@ -14,7 +14,7 @@ Place place_of(const std::string& file, const YAML::Node& node) {
   return {file, mark.is_null() ? 0 : mark.line + 1};
 }
 
-// Reads the keys of one mapping and keeps the first thing that is wrong with them.
+// Reads the keys of one mapping and keeps the first error.
 class Fields {
  public:
   // `owner` is the path of the mapping for messages, e.g. users["me"].user
@@ -24,7 +24,7 @@ class Fields {
   }
 
   [[nodiscard]] YAML::Node child(const char* key) const {
-    const YAML::Node& node = node_;  // a const node does not grow when it is asked
+    const YAML::Node& node = node_;  // a const node is not changed by a lookup
     return node.IsMap() ? node[key] : YAML::Node(YAML::NodeType::Undefined);
   }
 

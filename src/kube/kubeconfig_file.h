@@ -1,4 +1,4 @@
-// The entries of kubeconfig files as they are written, before anyone chooses among them.
+// The entries of kubeconfig files as written, before a selection.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace stowage::kube {
 
-// Where an entry stands, for messages and for relative paths.
+// The place of an entry, for messages and for relative paths.
 struct Place {
   std::string file;
   int line = 0;  // 0: unknown

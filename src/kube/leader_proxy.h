@@ -1,5 +1,5 @@
-// What a replica that does not lead needs to pass requests on to the one that does, and its answers
-// back. A request is passed on once: it carries a mark.
+// Parts for a replica that forwards requests to the leader and returns its answers. A request is
+// forwarded once: it carries a mark.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,10 @@ inline constexpr const char* kForwardedHeader = "Stowage-Forwarded";
 
 [[nodiscard]] bool was_forwarded(const net::HttpRequest& request);
 
-// The same request with the mark and these of its headers.
+// The same request with the mark and only these headers.
 [[nodiscard]] net::HttpRequest forwarded(const net::HttpRequest& request, std::string body,
                                          std::initializer_list<const char*> headers);
-// The answer with these of its headers.
+// The answer with only these headers.
 [[nodiscard]] net::HttpResponse repeated(net::HttpResponse answer,
                                          std::initializer_list<const char*> headers);
 
@@ -35,7 +35,7 @@ struct LeaderClientOptions {
   std::size_t answer_bytes_max = 0;
   std::chrono::seconds connect_timeout{2};
 };
-// An error: the leader gives a bad address.
+// An error says that the leader's address is invalid.
 [[nodiscard]] Result<net::Url> parse_leader_url(const std::string& url);
 // tls: for an https address.
 [[nodiscard]] std::shared_ptr<net::HttpClient> make_leader_client(

@@ -14,29 +14,29 @@
 namespace stowage::kube {
 namespace {
 
-using Reply = tl::expected<ApiReply, CallError>;
+using Reply = CallResult;
 
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 
 struct Job {
-  ObjectAsk ask;
+  ObjectRequest ask;
   ObjectAccess::Done done;
   SteadyTime deadline{};
   base::Backoff backoff{net::Duration{}, net::Duration{}};
   std::optional<ObjectPath> object;
-  bool found = false;  // it is there, or may be, whatever the last reply said
-  std::string said;    // by the server, the last time that it did not do it
+  bool found = false;  // it exists, or may exist, whatever the last reply said
+  std::string said;    // the server's last message when it did not execute the call
   std::unique_ptr<net::Timer> timer;
 };
 using JobPtr = std::shared_ptr<Job>;
 
-// The API server itself says that the object is not there.
+// The API server itself reports that the object does not exist.
 bool says_gone(const Job& job, const Reply& reply) {
   return reply && job.object && says_not_found(*reply, job.object->resource, job.object->name);
 }
 
-// A 404 that is not about the object comes from something on the way to the server.
+// A 404 that is not about the object comes from a proxy.
 bool worth_repeating(const Job& job, const Reply& reply) {
   if (!reply) return true;
   if (reply->status == kNotFound) return job.object && (job.found || !says_gone(job, reply));
@@ -65,12 +65,12 @@ ObjectOutcome outcome_of(const Job& job, Reply reply) {
 
 }  // namespace
 
-struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
-  Body(ApiClient& api, const ObjectAccessOptions& given)
+struct ObjectAccess::Impl : std::enable_shared_from_this<ObjectAccess::Impl> {
+  Impl(ApiClient& api, const ObjectAccessOptions& given)
       : client(api), options(given), pauses(given.pause_min, given.pause_max, given.seed) {}
 
   void send(const JobPtr& job) {
-    const ObjectAsk& ask = job->ask;
+    const ObjectRequest& ask = job->ask;
     ApiCall call{.method = ask.method, .target = ask.target, .body = ask.body};
     if (ask.method == "PATCH") call.content_type = ask.content_type;
     call.lane = ask.lane;
@@ -86,8 +86,8 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
                 });
   }
 
-  // As the binder does: that a write found nothing counts if a read finds nothing either, or is not
-  // for us to do.
+  // Like the binder: a NotFound reply to a write counts if a read finds nothing either, or is
+  // forbidden.
   void look_up(const JobPtr& job, Reply said) {
     ApiCall call{.target = job->object->path};
     call.lane = job->ask.lane;
@@ -117,7 +117,7 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
     }
     const bool answered = reply.has_value();
     ObjectOutcome outcome = outcome_of(*job, std::move(reply));
-    // The last attempt is cut short by the deadline: what the server said before tells more.
+    // The deadline cuts the last attempt short: the server's earlier message says more.
     if (!answered && !job->said.empty()) outcome.message += "; before: " + job->said;
     if (outcome.result == ObjectResult::refused) ++counters.refused;
     if (outcome.result == ObjectResult::failed) ++counters.failed;
@@ -133,24 +133,24 @@ struct ObjectAccess::Body : std::enable_shared_from_this<ObjectAccess::Body> {
 };
 
 ObjectAccess::ObjectAccess(ApiClient& client, ObjectAccessOptions options)
-    : body_(std::make_shared<Body>(client, options)) {}
-ObjectAccess::~ObjectAccess() { body_->jobs.clear(); }
+    : impl_(std::make_shared<Impl>(client, options)) {}
+ObjectAccess::~ObjectAccess() { impl_->jobs.clear(); }
 
-void ObjectAccess::call(ObjectAsk ask, Done done) {
-  ++body_->counters.asked;
+void ObjectAccess::call(ObjectRequest ask, Done done) {
+  ++impl_->counters.asked;
   auto job = std::make_shared<Job>();
   job->ask = std::move(ask);
   job->object = object_path(job->ask.target);
   job->done = std::move(done);
-  job->deadline = body_->client.loop().now() + body_->options.total_deadline;
-  job->backoff = {body_->options.pause_min, body_->options.pause_max};
-  body_->jobs.insert(job);
-  body_->send(job);
+  job->deadline = impl_->client.loop().now() + impl_->options.total_deadline;
+  job->backoff = {impl_->options.pause_min, impl_->options.pause_max};
+  impl_->jobs.insert(job);
+  impl_->send(job);
 }
 
 ObjectAccess::Counters ObjectAccess::counters() const {
-  Counters counters = body_->counters;
-  counters.under_way = body_->jobs.size();
+  Counters counters = impl_->counters;
+  counters.under_way = impl_->jobs.size();
   return counters;
 }
 

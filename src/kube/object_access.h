@@ -1,7 +1,7 @@
-// Single calls about single objects: reads, patches and deletions, each with a time limit of its
-// own within which it is repeated as long as that may help. A 404 that does not name the object
-// tells nothing about it: the call is repeated. Whoever asks makes sure that doing it twice is
-// harmless: a reply may be lost after the server has acted.
+// Single calls about single objects: reads, patches and deletions. Each has a time limit and is
+// repeated within it as long as that may help. A 404 that does not name the object tells nothing
+// about it: the call is repeated. The caller must make sure that a repetition is harmless: a reply
+// may be lost after the server has acted.
 #pragma once
 
 #include <chrono>
@@ -18,27 +18,27 @@ namespace stowage::kube {
 inline constexpr const char* kMergePatch = "application/merge-patch+json";
 inline constexpr const char* kStrategicMergePatch = "application/strategic-merge-patch+json";
 
-struct ObjectAsk {
+struct ObjectRequest {
   std::string what;  // for errors: "delete pod a/b"
   std::string method = "PATCH";
   std::string target;
   std::string body;
-  std::string content_type = kMergePatch;  // of a PATCH; other bodies are JSON
+  std::string content_type = kMergePatch;  // for a PATCH; other bodies are JSON
   Lane lane = Lane::normal;
 };
 
 enum class ObjectResult : std::uint8_t {
   done,
-  gone,      // the API server says that there is no such object (see says_not_found), and after a
-             // write says so once more when the object is looked up
-  conflict,  // 409: it is another one by now, or not in the version that was meant
-  refused,   // the server will not do it: forbidden, invalid
-  failed,    // no final answer within the time; it may have been done
+  gone,      // the API server reports that there is no such object (see says_not_found); after a
+             // write, a lookup of the object has confirmed it
+  conflict,  // 409: it is another object now, or another version
+  refused,   // the server refuses: forbidden, invalid
+  failed,    // no final answer within the time limit; it may have been executed
 };
 
 struct ObjectOutcome {
   ObjectResult result = ObjectResult::failed;
-  std::string message;  // the server's words, or ours; empty if done
+  std::string message;  // the server's message or ours; empty if done
   std::string body;     // of the reply, if done
 };
 
@@ -53,13 +53,13 @@ struct ObjectAccessOptions {
 class ObjectAccess {
  public:
   explicit ObjectAccess(ApiClient& client, ObjectAccessOptions options = {});
-  ~ObjectAccess();  // without callbacks; what was sent may still be done by the server
+  ~ObjectAccess();  // calls no callbacks; the server may still execute requests that were sent
   ObjectAccess(const ObjectAccess&) = delete;
   ObjectAccess& operator=(const ObjectAccess&) = delete;
 
   using Done = std::function<void(ObjectOutcome)>;
   // Ends in exactly one callback, never before call() has returned.
-  void call(ObjectAsk ask, Done done);
+  void call(ObjectRequest ask, Done done);
 
   struct Counters {
     std::uint64_t asked = 0;
@@ -71,8 +71,8 @@ class ObjectAccess {
   [[nodiscard]] Counters counters() const;
 
  private:
-  struct Body;
-  std::shared_ptr<Body> body_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::kube

@@ -82,7 +82,7 @@ TEST_F(ObjectAccessTest, ANotFoundThatIsNotAboutTheObjectTellsNothing) {
     std::vector<FakeApiServer::Answer> writes;
     std::vector<FakeApiServer::Answer> reads;
     ObjectResult result;
-    std::size_t read;  // so often
+    std::size_t read;  // number of reads
   };
   const Row rows[] = {
       {"of a proxy", {reply(404, "404 page not found"), reply(200)}, {gone}, ObjectResult::done, 0},

@@ -1,4 +1,4 @@
-// Paths of the Kubernetes API: how they are made, and which object one is about.
+// Paths of the Kubernetes API: builds them, and finds the object that a path is about.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct ObjectPath {
   std::string resource;  // "pods"
   std::string name;
 };
-// Of "/api/v1/namespaces/ns/pods/p/status?x=y" the pod p. Unset if no single object is named, as in
-// the path of a list.
+// For "/api/v1/namespaces/ns/pods/p/status?x=y": the pod p. Unset if the path names no single
+// object, e.g. the path of a list.
 [[nodiscard]] std::optional<ObjectPath> object_path(std::string_view target);
 
 }  // namespace stowage::kube

@@ -1,5 +1,4 @@
-// Reads lists and watches in the form in which the server sends them, and hands objects on as JSON.
-// Not thread-safe.
+// Reads lists and watches in the server's format and passes objects on as JSON. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace stowage::kube {
 
 enum class WireForm : std::uint8_t { json, protobuf };
 
-// What to ask for: protobuf where the server has it.
+// The Accept header: protobuf where the server has it.
 inline constexpr const char* kAcceptProtobuf =
     "application/vnd.kubernetes.protobuf,application/json";
 // By its Content-Type.
@@ -24,7 +23,7 @@ inline constexpr const char* kAcceptProtobuf =
 
 class ObjectReader {
  public:
-  // Objects in the results are views of what was given, in that form; see json().
+  // Objects in the results are views of the input, in its format; see json().
   [[nodiscard]] Result<codec::ListPage> list(WireForm form, std::string_view body);
   // `event` is one line of JSON, or the content of one frame.
   [[nodiscard]] Result<codec::WatchEvent> watch_event(WireForm form, std::string_view event);

@@ -9,7 +9,7 @@
 namespace stowage::kube {
 namespace {
 
-// The server, or the way to it, and not the question.
+// Whether the server or the connection failed, rather than the request being refused.
 bool is_outage(int code) { return code == 0 || code >= 500 || code == 429 || code == 408; }
 
 std::string seconds_text(net::Duration time) {
@@ -20,8 +20,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-// "cannot list /api/v1/pods: 10.0.0.1:6443 did not answer GET /api/v1/pods within 60 s": what is
-// before the first colon, words with a slash, methods and numbers differ from one to the other.
+// "cannot list /api/v1/pods: 10.0.0.1:6443 did not answer GET /api/v1/pods within 60 s": the text
+// before the first colon, words with a slash, methods and numbers differ between callers.
 std::string outage_cause(std::string_view why) {
   const std::size_t colon = why.find(": ");
   if (colon != std::string_view::npos) why.remove_prefix(colon + 2);

@@ -1,7 +1,7 @@
-// Tells people that the API server is away: once when it goes, once for every other reason that
-// shows up, and once when all who call it are served again, however many they are and however often
-// they try meanwhile. A refusal that is about one caller alone (a missing right, a resource that
-// the server does not know) is told for that caller, once per reason.
+// Logs outages of the API server: once when one begins, once for every further cause, and once when
+// all callers are served again, however many there are and however often they try meanwhile. A
+// refusal that concerns one caller (a missing permission, an unknown resource) is logged for that
+// caller, once per reason.
 //
 // Lives on one loop.
 #pragma once
@@ -23,16 +23,16 @@ class Outages : public std::enable_shared_from_this<Outages> {
   // Both outlive it.
   Outages(net::EventLoop& loop, base::Log& log) : loop_(loop), log_(log) {}
 
-  // One of those that call the server. One that goes away is not waited for.
+  // One of the callers. A caller that is destroyed does not prolong the outage.
   class Source {
    public:
-    // `what` it asks for: "pods", "the lease".
+    // `what` it requests: "pods", "the lease".
     Source(std::shared_ptr<Outages> outages, std::string what);
     ~Source();
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;
 
-    // `code` of the reply; 0: there was none.
+    // `code` of the reply; 0: no reply.
     void failed(const std::string& why, int code);
     void works();
 
@@ -40,10 +40,10 @@ class Outages : public std::enable_shared_from_this<Outages> {
     friend class Outages;
     std::shared_ptr<Outages> outages_;
     std::string what_;
-    std::string refusal_;  // told, of this one alone
+    std::string refusal_;  // last reported refusal of this caller
   };
 
-  [[nodiscard]] std::size_t away() const { return away_.size(); }  // sources that fail
+  [[nodiscard]] std::size_t away() const { return away_.size(); }  // callers that fail
 
  private:
   void failed(const Source& source, const std::string& why);
@@ -52,12 +52,12 @@ class Outages : public std::enable_shared_from_this<Outages> {
   net::EventLoop& loop_;
   base::Log& log_;
   std::set<const Source*> away_;
-  std::set<std::string> causes_;  // told since the server went
+  std::set<std::string> causes_;  // reported during this outage
   net::Moment since_{};
-  std::uint64_t failures_ = 0;  // since then
+  std::uint64_t failures_ = 0;  // during this outage
 };
 
-// What went wrong, without what was asked for: the same for all who ask.
+// The cause without the request: equal for all callers.
 [[nodiscard]] std::string outage_cause(std::string_view why);
 
 }  // namespace stowage::kube

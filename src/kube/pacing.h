@@ -1,4 +1,4 @@
-// How fast and how soon: a token bucket, and pauses that grow.
+// Rate limits and delays: a token bucket, and pauses that grow.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace stowage::kube {
 
-// `per_second` tokens come in, at most `burst` are kept; it starts full. A rate of 0 or less is no
-// limit.
+// Adds `per_second` tokens per second, keeps at most `burst`, and starts full. A rate of 0 or less
+// means no limit.
 class TokenBucket {
  public:
   TokenBucket(double per_second, double burst)
       : per_second_(per_second), burst_(std::max(burst, 1.0)), tokens_(burst_) {}
 
-  // Takes a token unless that would leave fewer than `reserve`. A reserve that not even a full
-  // bucket could leave counts as what it could.
+  // Takes a token unless that would leave fewer than `reserve`. A reserve that even a full bucket
+  // could not leave is lowered to what it could.
   bool take(SteadyTime now, double reserve = 0) {
     if (per_second_ <= 0) return true;
     refill(now);

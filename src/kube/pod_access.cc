@@ -13,16 +13,15 @@
 namespace stowage::kube {
 namespace {
 
-using Reply = tl::expected<ApiReply, CallError>;
+using Reply = CallResult;
 
 constexpr int kConflict = 409;
-// What has less time than this is not sent.
+// A write with less time left is not sent.
 constexpr std::chrono::milliseconds kTimeToWrite{10};
 
-bool good(const Reply& reply) { return reply && reply->status >= 200 && reply->status < 300; }
-
-// A conflict is another writer at the same moment, or another pod of that name: once more, and
-// then the words of the server. Of a write that names the version it is of, the answer.
+// A conflict means another writer at the same moment, or another pod of that name: it is repeated
+// once, then the server's message is returned. For a write that names a version, a conflict is the
+// answer.
 bool worth_repeating(const Reply& reply, int attempt, bool conditional) {
   if (!reply) return !reply.error().shed;
   return reply->status >= 500 || (reply->status == kConflict && attempt == 0 && !conditional);
@@ -30,14 +29,15 @@ bool worth_repeating(const Reply& reply, int attempt, bool conditional) {
 
 }  // namespace
 
-struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
-  Body(ApiClient& api, PodAccessOptions settings) : client(api), options(std::move(settings)) {}
+struct PodAccess::Impl : std::enable_shared_from_this<PodAccess::Impl> {
+  Impl(ApiClient& api, PodAccessOptions settings) : client(api), options(std::move(settings)) {}
 
   struct Job {
     ApiCall ask;
     SteadyTime until{};
     bool fenced = false;
     bool conditional = false;
+    std::uint64_t term = 0;
     std::function<void(Reply)> done;
     int attempt = 0;
   };
@@ -48,7 +48,7 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
     if (job.fenced) {
       const net::Moment fence = options.fence ? options.fence() : job.until;
       limit = (std::min(job.until, fence) - client.loop().now()) / 2;
-      if (limit < kTimeToWrite) return fenced_off(std::move(job));
+      if (limit < kTimeToWrite || job.term != term) return fenced_off(std::move(job));
       const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
       ask.target += fmt::format("?timeout={}ms", millis.count());
     }
@@ -72,8 +72,8 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
 
   void replied(Job job, Reply reply) {
     const bool time_left = client.loop().now() + options.pause < job.until;
-    if (good(reply) || !time_left || !worth_repeating(reply, job.attempt, job.conditional)) {
-      if (!good(reply)) ++counters.failed;
+    if (succeeded(reply) || !time_left || !worth_repeating(reply, job.attempt, job.conditional)) {
+      if (!succeeded(reply)) ++counters.failed;
       return job.done(std::move(reply));
     }
     ++counters.repeated;
@@ -87,21 +87,21 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
     });
   }
 
-  void write(Name pod, const codec::MetadataAsk& ask, bool fenced, Written done) {
+  void write(Name pod, const codec::MetadataRequest& ask, bool fenced, Written done) {
     ++counters.writes;
     Job job{.until = client.loop().now() + options.deadline,
             .fenced = fenced,
-            .conditional = !ask.resource_version.empty()};
+            .conditional = !ask.resource_version.empty(),
+            .term = term};
     job.ask.method = "PATCH";
     job.ask.target = core_path(pod.ns, "pods", pod.name);
     job.ask.content_type = kMergePatch;
     job.ask.body = codec::metadata_patch(ask);
     job.ask.lane = Lane::bind;
     job.done = [pod = std::move(pod), done = std::move(done)](const Reply& reply) {
-      if (good(reply)) return done("");
+      if (succeeded(reply)) return done("");
       const std::string what = fmt::format("patch pod {}/{}", pod.ns, pod.name);
-      done(reply ? explain(what, *reply)
-                 : fmt::format("cannot {}: {}", what, reply.error().message));
+      done(explain(what, reply));
     };
     call(std::move(job));
   }
@@ -112,31 +112,28 @@ struct PodAccess::Body : std::enable_shared_from_this<PodAccess::Body> {
   Counters counters;
   std::map<std::uint64_t, net::Timer> pauses;
   std::uint64_t pause_count = 0;
+  std::uint64_t term = 0;
 };
 
 PodAccess::PodAccess(ApiClient& client, PodAccessOptions options)
-    : body_(std::make_shared<Body>(client, std::move(options))) {}
+    : impl_(std::make_shared<Impl>(client, std::move(options))) {}
 PodAccess::~PodAccess() = default;
 
 void PodAccess::read(Name pod, Read done) {
-  ++body_->counters.reads;
+  ++impl_->counters.reads;
   ApiCall ask;
   ask.target = core_path(pod.ns, "pods", pod.name);
   ask.lane = Lane::bind;
-  const auto until = body_->client.loop().now() + body_->options.deadline;
-  body_->call(
+  const auto until = impl_->client.loop().now() + impl_->options.deadline;
+  impl_->call(
       {.ask = std::move(ask),
        .until = until,
-       .done = [body = body_.get(), pod = std::move(pod), done = std::move(done)](Reply reply) {
+       .done = [body = impl_.get(), pod = std::move(pod), done = std::move(done)](Reply reply) {
          const std::string what = fmt::format("read pod {}/{}", pod.ns, pod.name);
-         if (!reply) {
-           return done(tl::unexpected(
-               ReadError{.message = fmt::format("cannot {}: {}", what, reply.error().message)}));
-         }
-         if (!good(reply)) {
+         if (!succeeded(reply)) {
+           const bool absent = reply && says_not_found(*reply, "pods", pod.name);
            return done(
-               tl::unexpected(ReadError{.message = explain(what, *reply),
-                                        .absent = says_not_found(*reply, "pods", pod.name)}));
+               tl::unexpected(ReadError{.message = explain(what, reply), .absent = absent}));
          }
          auto object = body->decoder.pod(reply->body);
          if (object) return done(std::move(*object));
@@ -145,14 +142,16 @@ void PodAccess::read(Name pod, Read done) {
        }});
 }
 
-void PodAccess::write(Name pod, const codec::MetadataAsk& ask, Written done) {
-  body_->write(std::move(pod), ask, false, std::move(done));
+void PodAccess::write(Name pod, const codec::MetadataRequest& ask, Written done) {
+  impl_->write(std::move(pod), ask, false, std::move(done));
 }
 
-void PodAccess::write_fenced(Name pod, const codec::MetadataAsk& ask, Written done) {
-  body_->write(std::move(pod), ask, true, std::move(done));
+void PodAccess::write_fenced(Name pod, const codec::MetadataRequest& ask, Written done) {
+  impl_->write(std::move(pod), ask, true, std::move(done));
 }
 
-PodAccess::Counters PodAccess::counters() const { return body_->counters; }
+void PodAccess::end_term() { ++impl_->term; }
+
+PodAccess::Counters PodAccess::counters() const { return impl_->counters; }
 
 }  // namespace stowage::kube

@@ -1,5 +1,5 @@
-// Reads one pod, and sets annotations and labels of one: calls that somebody waits for, so each has
-// a time limit of its own and is repeated within it as long as that may help.
+// Reads one pod, or sets annotations and labels of one. A caller waits for these calls, so each has
+// a time limit and is repeated within it as long as that may help.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@ namespace stowage::kube {
 struct PodAccessOptions {
   net::Duration deadline = std::chrono::seconds{4};  // in all; kube-scheduler gives up after 5
   net::Duration pause = std::chrono::milliseconds{100};
-  std::function<net::Moment()> fence;  // as that of the binder; unset: for ever
+  std::function<net::Moment()> fence;  // as for the binder; unset: no limit
 };
 
 class PodAccess {
  public:
   explicit PodAccess(ApiClient& client, PodAccessOptions options = {});
-  ~PodAccess();  // without callbacks; what was sent may still be done by the server
+  ~PodAccess();  // calls no callbacks; the server may still execute requests that were sent
   PodAccess(const PodAccess&) = delete;
   PodAccess& operator=(const PodAccess&) = delete;
 
@@ -34,17 +34,20 @@ class PodAccess {
   };
   struct ReadError {
     std::string message;
-    bool absent = false;  // the server says that there is no such pod
+    bool absent = false;  // the server reports that there is no such pod
   };
   using Read = std::function<void(tl::expected<dialect::PodObject, ReadError>)>;
   void read(Name pod, Read done);
 
-  // An empty text is success. Conflicts and failures of the server are tried again.
+  // An empty text is success. Conflicts and server failures are tried again.
   using Written = std::function<void(const std::string& error)>;
-  void write(Name pod, const codec::MetadataAsk& ask, Written done);
-  // The same for what others act upon: it arrives before the fence and within the time, or never.
-  // Half of what is left is for the sending, the other half is what the server is told.
-  void write_fenced(Name pod, const codec::MetadataAsk& ask, Written done);
+  void write(Name pod, const codec::MetadataRequest& ask, Written done);
+  // The same for writes that others act upon: it arrives before the fence and within the time
+  // limit, or never. Half of the remaining time is for sending; the other half is the time limit
+  // that the server gets.
+  void write_fenced(Name pod, const codec::MetadataRequest& ask, Written done);
+  // Leadership is lost: earlier fenced writes are not sent again.
+  void end_term();
 
   struct Counters {
     std::uint64_t reads = 0;
@@ -55,8 +58,8 @@ class PodAccess {
   [[nodiscard]] Counters counters() const;
 
  private:
-  struct Body;
-  std::shared_ptr<Body> body_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::kube

@@ -93,6 +93,19 @@ TEST_F(PodAccessTest, BehindTheFenceNothingIsSent) {
   EXPECT_EQ(access_->counters().failed, 1U);
 }
 
+TEST_F(PodAccessTest, WhatIsFencedIsNotSentAgainInTheNextTerm) {
+  server_.script("PATCH", kPath, {server_.hold(), reply(200)});
+  std::string result;
+  start().write_fenced({.ns = "ns", .name = "p"}, {.uid = "u", .annotations = {{"a", "1"}}},
+                       [&](const std::string& error) { result = error; });
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.held().size() == 1; }));
+  access_->end_term();
+  server_.held()[0]->send({500, {}, "{}"});
+  ASSERT_TRUE(run_until(loop_, [&] { return !result.empty(); }));
+  EXPECT_NE(result.find("too late"), std::string::npos) << result;
+  EXPECT_EQ(server_.seen().size(), 1U);
+}
+
 TEST_F(PodAccessTest, ReadsAPodAndKnowsOneThatIsNotThere) {
   server_.script("GET", kPath,
                  {reply(200, R"({"metadata":{"name":"p","namespace":"ns","uid":"u"}})"),

@@ -63,8 +63,7 @@ Result<core::ModelLimit> read_limit(const YAML::Node& node, const std::string& w
     STOWAGE_TRY(key, key_of(entry.first));
     const std::string at = where + "." + key;
     if (key == "model") {
-      STOWAGE_TRY(model, key_of(entry.second));
-      limit.model = std::move(model);
+      STOWAGE_TRY_ASSIGN(limit.model, key_of(entry.second));
       continue;
     }
     auto* unit = key == "cards"       ? &limit.cards
@@ -72,7 +71,7 @@ Result<core::ModelLimit> read_limit(const YAML::Node& node, const std::string& w
                  : key == "memoryMiB" ? &limit.memory_mib
                                       : nullptr;
     if (unit == nullptr) {
-      return fail(fmt::format("{}: unknown key; known are model, cards, milli, memoryMiB", at));
+      return fail(fmt::format("{}: unknown key; known are {}", at, fmt::join(kQuotaKeys, ", ")));
     }
     STOWAGE_TRY(amount, number(entry.second, at, kMostAmount));
     *unit = static_cast<std::int64_t>(amount);
@@ -94,8 +93,7 @@ Result<std::map<std::string, core::NodeModelQuota>> parse_gpu_quota(std::string_
   try {
     for (const auto& entry : root) {
       STOWAGE_TRY(ns, key_of(entry.first));
-      STOWAGE_TRY(quota, read_node_quota(entry.second, ns));
-      quotas[ns] = std::move(quota);
+      STOWAGE_TRY_ASSIGN(quotas[ns], read_node_quota(entry.second, ns));
     }
   } catch (const std::exception& e) {
     return fail(e.what());

@@ -16,14 +16,14 @@
 namespace stowage::kube {
 namespace {
 
-// So many watches in a row that brought nothing, and the version itself is suspected: list again.
+// After this many watches in a row without any data, the version itself may be bad: list again.
 constexpr int kFruitlessWatchesMax = 5;
-// After so many lists that expired between two pages, the list is asked for in one piece.
+// After this many lists that expired between two pages, the list is requested in one piece.
 constexpr int kExpiredListsMax = 2;
-// After so many watches in a row that expired without an event, the next list waits for a pause.
+// After this many watches in a row that expired without an event, the next list waits for a pause.
 constexpr int kExpiredWatchesMax = 2;
-// So many items of a page are handed on in one turn of the loop: whatever else lives on it, the
-// renewal of a lease above all, does not wait for the rest of the page.
+// This many items of a page are passed on in one turn of the loop. So other work on the loop, above
+// all the renewal of a lease, does not wait for the rest of the page.
 constexpr std::size_t kItemsPerTurn = 50;
 
 }  // namespace
@@ -33,16 +33,16 @@ void tell(Outages::Source& outage, const ReflectorStatus& status) {
   if (status.phase == ReflectorPhase::live) outage.works();
 }
 
-// A page of a list that is being handed on.
+// A page of a list that is being passed on.
 struct Reflector::Page {
   std::string body;
   WireForm form = WireForm::json;
   codec::ListPage list;  // views of the body
-  std::size_t next = 0;  // item
+  std::size_t next = 0;  // next item
 };
 
-struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
-  Body(ApiClient& api, ReflectorOptions given, ReflectorSink& to)
+struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
+  Impl(ApiClient& api, ReflectorOptions given, ReflectorSink& to)
       : client(api),
         options(std::move(given)),
         sink(to),
@@ -55,7 +55,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     status.since = client.loop().now();
   }
 
-  // A callback of ours that is void once something else has been begun.
+  // Wraps a callback that has no effect once something else was begun.
   template <typename Act>
   auto guarded(Act act) {
     return [weak = weak_from_this(), round = round, act = std::move(act)](auto&&... args) {
@@ -103,16 +103,12 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     call.target = options.from_cache
                       ? fmt::format("{}?resourceVersion=0{}", options.path, selectors())
                       : fmt::format("{}?limit={}{}", options.path, limit, selectors());
-    if (!continue_token.empty()) {
-      call.target += "&continue=" + net::percent_encode(continue_token);
-    }
+    if (!continue_token.empty()) call.target += "&continue=" + net::percent_encode(continue_token);
     client.call(std::move(call), options.list_deadline,
-                guarded([](Body& self, tl::expected<ApiReply, CallError> reply) {
-                  self.take_page(std::move(reply));
-                }));
+                guarded([](Impl& self, CallResult reply) { self.take_page(std::move(reply)); }));
   }
 
-  void take_page(tl::expected<ApiReply, CallError> reply) {
+  void take_page(CallResult reply) {
     const std::string what = fmt::format("list {}", options.path);
     status.code = reply ? reply->status : 0;
     if (!reply) {
@@ -120,21 +116,18 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
       return;
     }
     if (reply->status == 410 && !continue_token.empty()) {
-      // The rest could be had as it is now, but then no version would be true for both parts.
+      // The server offers the rest in its current state, but then no version would be valid for
+      // both parts.
       ++expired_lists;
       ++counters.expired;
       begin_list();
       return;
     }
-    if (reply->status != 200) {
-      list_failed(explain(what, *reply), retry_after(*reply));
-      return;
-    }
+    if (reply->status != 200) return list_failed(explain(what, *reply), retry_after(*reply));
     page = {.body = std::move(reply->body), .form = wire_form(*reply)};
     auto read = reader.list(page.form, page.body);
     if (!read || (read->continue_token.empty() && read->resource_version.empty())) {
-      senseless_list(read ? "it has no resourceVersion" : read.error().message);
-      return;
+      return senseless_list(read ? "it has no resourceVersion" : read.error().message);
     }
     ++counters.pages;
     page.list = std::move(*read);
@@ -146,25 +139,19 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     const std::size_t end = std::min(page.next + kItemsPerTurn, page.list.items.size());
     while (page.next < end) {
       const auto json = reader.json(page.form, page.list.items[page.next++]);
-      if (!json) {
-        senseless_list(json.error().message);
-        return;
-      }
+      if (!json) return senseless_list(json.error().message);
       ++counters.items;
       sink.on_item(*json);
       if (round != before) return;
     }
     if (page.next < page.list.items.size()) {
-      client.loop().post(guarded([](Body& self) { self.take_items(); }));
+      client.loop().post(guarded([](Impl& self) { self.take_items(); }));
       return;
     }
     const codec::ListPage done = std::move(page.list);
     page = {};
     continue_token = done.continue_token;
-    if (!continue_token.empty()) {
-      list_page();
-      return;
-    }
+    if (!continue_token.empty()) return list_page();
     end_list(done.resource_version);
   }
 
@@ -183,7 +170,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   }
 
   void list_failed(const std::string& error, std::optional<net::Duration> asked) {
-    pause(error, asked, [](Body& self) { self.begin_list(); });
+    pause(error, asked, [](Impl& self) { self.begin_list(); });
   }
 
   template <typename Then>
@@ -210,10 +197,10 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     fruitful = false;
     opened = client.loop().now();
     ApiClient::StreamHandler handler;
-    handler.head = guarded([](Body& self, const net::HttpResponse& head) { self.take_head(head); });
-    handler.data = guarded([](Body& self, std::string_view bytes) { self.take_bytes(bytes); });
+    handler.head = guarded([](Impl& self, const net::HttpResponse& head) { self.take_head(head); });
+    handler.data = guarded([](Impl& self, std::string_view bytes) { self.take_bytes(bytes); });
     handler.end = guarded(
-        [](Body& self, const std::optional<net::CallError>& error) { self.take_end(error); });
+        [](Impl& self, const std::optional<net::CallError>& error) { self.take_end(error); });
     std::string accept = options.protobuf ? kAcceptProtobuf : ApiCall().accept;
     stream = client.open(std::move(target), {.silence_timeout = length + options.silence_grace},
                          std::move(handler), std::move(accept));
@@ -230,7 +217,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     } else if (head.status == 410) {
       expired();
     } else {
-      // A version that the server does not understand will not be understood later either.
+      // A version that the server does not understand stays invalid.
       const bool hopeless = head.status == 400 || head.status == 422;
       if (hopeless) fruitless_watches = kFruitlessWatchesMax;
       watch_failed(explain(watch_words(), head), retry_after(head));
@@ -264,7 +251,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     keep_version(last);
   }
 
-  // Only the last version counts, so it is read once per arrival of bytes and not once per event.
+  // Only the last version matters, so it is read once per arrival of bytes and not once per event.
   void keep_version(std::string_view object) {
     if (object.empty()) return;
     std::string seen = reader.version(form, object);
@@ -278,15 +265,9 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
 
   void take_event(std::string_view piece, std::string_view& last) {
     const auto event = reader.watch_event(form, piece);
-    if (!event) {
-      bad_line(event.error().message);
-      return;
-    }
+    if (!event) return bad_line(event.error().message);
     const auto json = reader.json(form, event->object);
-    if (!json) {
-      bad_line(json.error().message);
-      return;
-    }
+    if (!json) return bad_line(json.error().message);
     using Type = codec::WatchEvent::Type;
     if (event->type == Type::error) {
       keep_version(last);
@@ -343,7 +324,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
 
   void expired() {
     ++counters.expired;
-    // A server that calls its own newest version expired must not make us list without a pause.
+    // A server that calls its own newest version expired must not make us list without pauses.
     if (++expired_watches >= kExpiredWatchesMax) {
       list_failed(fmt::format("{}: the version {} has expired", watch_words(), version), {});
     } else {
@@ -360,7 +341,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     if (fruitless_watches >= kFruitlessWatchesMax) {
       list_failed(error, asked);
     } else {
-      pause(error, asked, [](Body& self) { self.watch(); });
+      pause(error, asked, [](Impl& self) { self.watch(); });
     }
   }
 
@@ -369,7 +350,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
     if (status.phase != phase) status.since = client.loop().now();
     status.phase = phase;
     status.error = error;
-    const ReflectorStatus copy = status;  // the sink may stop us in the middle
+    const ReflectorStatus copy = status;  // the sink may stop us during the call
     sink.on_status(copy);
   }
 
@@ -383,7 +364,7 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   WatchFrames frames;
   net::Timer timer;
   net::Timer relist_timer;
-  bool relist_waits = false;  // one was asked for and has not begun
+  bool relist_waits = false;  // a list was requested and has not begun
   std::optional<SteadyTime> last_relist;
   JitteredBackoff backoff;
   base::Rng rng;
@@ -393,49 +374,49 @@ struct Reflector::Body : std::enable_shared_from_this<Reflector::Body> {
   std::string version;
   std::string continue_token;
   Page page;
-  std::uint64_t round = 0;  // grows when something new is begun: late callbacks do not match it
+  std::uint64_t round = 0;  // increases when something new is begun: late callbacks do not match it
   int expired_lists = 0;
   int fruitless_watches = 0;
   int expired_watches = 0;
-  bool fruitful = false;  // this watch has brought an event or a bookmark
+  bool fruitful = false;  // this watch has delivered an event or a bookmark
   bool started = false;
   bool stopped = false;
-  SteadyTime opened{};  // this watch
+  SteadyTime opened{};  // when this watch was opened
 };
 
 Reflector::Reflector(ApiClient& client, ReflectorOptions options, ReflectorSink& sink)
-    : body_(std::make_shared<Body>(client, std::move(options), sink)) {}
+    : impl_(std::make_shared<Impl>(client, std::move(options), sink)) {}
 Reflector::~Reflector() {
-  body_->relist_timer.cancel();
-  body_->halt();
+  impl_->relist_timer.cancel();
+  impl_->halt();
 }
 
 void Reflector::start() {
-  if (std::exchange(body_->started, true)) return;
+  if (std::exchange(impl_->started, true)) return;
   relist();
 }
 
 void Reflector::stop() {
-  body_->stopped = true;
-  body_->relist_timer.cancel();
-  body_->halt();
+  impl_->stopped = true;
+  impl_->relist_timer.cancel();
+  impl_->halt();
 }
 
 void Reflector::relist() {
-  const std::shared_ptr<Body> body = body_;
+  const std::shared_ptr<Impl> body = impl_;
   if (body->stopped) return;
   body->halt();
   // Later: the sink may be in the middle of another callback.
-  body->timer.start(net::Duration::zero(), body->guarded([](Body& self) { self.begin_list(); }));
+  body->timer.start(net::Duration::zero(), body->guarded([](Impl& self) { self.begin_list(); }));
 }
 
 void Reflector::relist_soon() {
-  const std::shared_ptr<Body> body = body_;
+  const std::shared_ptr<Impl> body = impl_;
   if (body->stopped || std::exchange(body->relist_waits, true)) return;
   const SteadyTime now = body->client.loop().now();
   const SteadyTime due = body->last_relist ? *body->last_relist + body->options.relist_every : now;
   body->relist_timer.start(std::max(due - now, net::Duration::zero()),
-                           [weak = std::weak_ptr<Body>(body)] {
+                           [weak = std::weak_ptr<Impl>(body)] {
                              const auto self = weak.lock();
                              if (!self || self->stopped) return;
                              self->last_relist = self->client.loop().now();
@@ -443,8 +424,8 @@ void Reflector::relist_soon() {
                            });
 }
 
-const ReflectorStatus& Reflector::status() const { return body_->status; }
-const ReflectorCounters& Reflector::counters() const { return body_->counters; }
-const std::string& Reflector::resource_version() const { return body_->version; }
+const ReflectorStatus& Reflector::status() const { return impl_->status; }
+const ReflectorCounters& Reflector::counters() const { return impl_->counters; }
+const std::string& Reflector::resource_version() const { return impl_->version; }
 
 }  // namespace stowage::kube

@@ -1,14 +1,14 @@
-// Keeps somebody informed of all objects of one resource: a paged list, then a watch from the
-// list's version, for ever.
+// Keeps a sink informed of all objects of one resource: a paged list, then a watch from the list's
+// version, for ever.
 //
 //   start -> listing --last page--> watching --clean end--> watching (from the last version seen)
 //               ^  ^                   |  |
 //               |  +--410, too old-----+  +--error: pause, then watch again from the last version
 //               +--error: pause, then list again
 //
-// Bytes in, JSON out: the sink decodes. What the server sends may be protobuf, which costs it less.
-// Lives on the client's loop; holds one page or one event at a time. Versions are compared for
-// equality only, never ordered.
+// Bytes in, JSON out: the sink decodes. The server may send protobuf, which costs it less. Lives on
+// the client's loop; holds one page or one event at a time. Versions are compared for equality
+// only, never ordered.
 #pragma once
 
 #include <chrono>
@@ -25,9 +25,9 @@
 namespace stowage::kube {
 
 enum class ReflectorPhase : std::uint8_t {
-  syncing,       // a list is under way: the sink's picture may be old
+  syncing,       // a list is under way: the sink's state may be old
   live,          // the list is complete and the watch is open
-  disconnected,  // the last attempt failed; another one follows
+  disconnected,  // the last attempt failed; another follows
 };
 
 struct ReflectorStatus {
@@ -39,20 +39,20 @@ struct ReflectorStatus {
   friend bool operator==(const ReflectorStatus&, const ReflectorStatus&) = default;
 };
 
-// Whether the server serves it, for people.
+// Reports to `outage` whether the server serves the resource.
 void tell(Outages::Source& outage, const ReflectorStatus& status);
 
 enum class WatchType : std::uint8_t { added, modified, deleted };
 
-// Receives what the reflector learns. Views are valid during the call only. stop() and the
-// reflector's destruction are allowed inside.
+// Receives the objects. Views are valid during the call only. stop() and the destruction of the
+// reflector are allowed inside.
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
 
-  // A list begins, or begins anew because the one before it broke off: what on_item() brings from
-  // here to on_list_end() is all there is. Items may be taken as true at once; that objects which
-  // were not named are gone is known only at on_list_end().
+  // A list begins, or begins again because the previous one was interrupted. The items from here to
+  // on_list_end() are all objects. Items may be used at once; objects that are not listed count as
+  // deleted only at on_list_end().
   virtual void on_list_begin() = 0;
   virtual void on_item(
       std::string_view json) = 0;  // one object; kind and apiVersion may be missing
@@ -63,8 +63,7 @@ class ReflectorSink {
 
   // The phase or its error has changed.
   virtual void on_status(const ReflectorStatus& status) = 0;
-  // A line or frame of the watch that could not be read was passed over. It may have been of any
-  // object.
+  // A line or frame of the watch could not be read and was skipped. It may be about any object.
   virtual void on_bad_line(const std::string& error) = 0;
 };
 
@@ -72,22 +71,24 @@ struct ReflectorOptions {
   std::string path;            // "/api/v1/pods"
   std::string field_selector;  // plain text, encoded here
   std::string label_selector;
-  // Ask for protobuf, and take JSON where the server has nothing else. For pods and nodes only:
-  // other kinds are not known. The sink gets the fields that the decoders look at.
+  // Request protobuf, and accept JSON if the server has nothing else. For pods and nodes only:
+  // other kinds are not supported. The sink gets only the fields that the decoders read.
   bool protobuf = false;
-  // Lists come from what the server has at hand, which may be a little old, and whole: for who asks
-  // for few objects out of many, and is one of thousands that do.
+  // Lists come from the server's cache, which may be a little old, and in one page: for clients
+  // that request few objects out of many, and are many themselves.
   bool from_cache = false;
   std::size_t page_limit = 500;                            // 0: one page
   net::Duration list_deadline = std::chrono::seconds{60};  // per page
-  net::Duration watch_min = std::chrono::seconds{300};     // how long the server is asked to watch
+  net::Duration watch_min = std::chrono::seconds{300};     // requested duration of a watch
   net::Duration watch_max = std::chrono::seconds{600};
-  net::Duration silence_grace = std::chrono::seconds{30};  // beyond that without a byte: reopened
+  net::Duration silence_grace = std::chrono::seconds{30};  // after this much more time without
+                                                           // data: reopened
   net::Duration backoff_min = std::chrono::milliseconds{800};
   net::Duration backoff_max = std::chrono::seconds{30};
-  net::Duration healthy_after = std::chrono::seconds{120};  // of watching: the backoff starts anew
+  net::Duration healthy_after = std::chrono::seconds{120};  // after this much time of watching the
+                                                            // backoff is reset
   net::Duration relist_every = std::chrono::seconds{30};    // see relist_soon()
-  std::size_t line_bytes_max = std::size_t{16} << 20U;      // beyond: passed over as a bad line
+  std::size_t line_bytes_max = std::size_t{16} << 20U;      // longer ones are skipped as bad lines
   std::uint64_t seed = 1;                                   // of the jitter
 };
 
@@ -112,14 +113,14 @@ class Reflector {
   Reflector& operator=(const Reflector&) = delete;
 
   void start();  // once
-  void stop();   // no callback comes after it
+  void stop();   // no callback follows
 
   // Lists again now.
   void relist();
-  // The sink has lost something, and nobody can say of which object: only a list tells what is true
-  // now. It begins at once, or when `relist_every` has passed since the last one that was asked for
-  // so, in case the server keeps talking nonsense. Never forgotten: the first list that begins
-  // after this call has it all, whatever that is for.
+  // The sink has missed an event about an unknown object: only a list shows the current state. It
+  // begins at once, or when `relist_every` has passed since the last such list, in case the server
+  // keeps sending bad data. It is never lost: the first list that begins after this call satisfies
+  // it, whatever that list is for.
   void relist_soon();
 
   [[nodiscard]] const ReflectorStatus& status() const;
@@ -127,9 +128,9 @@ class Reflector {
   [[nodiscard]] const std::string& resource_version() const;  // last seen; "" before the first list
 
  private:
-  struct Body;
+  struct Impl;
   struct Page;
-  std::shared_ptr<Body> body_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::kube

@@ -1,5 +1,5 @@
-// The reflector against a small model of the API server that breaks off whatever it can: however
-// lists and watches are interrupted, the consumer ends up with exactly what the server has.
+// The reflector against a small model of the API server that interrupts everything it can: however
+// lists and watches are interrupted, the consumer ends with the state of the server.
 #include <map>
 #include <set>
 
@@ -85,7 +85,7 @@ class ModelServer {
     snapshots_[version_] = state_;
   }
 
-  // False once the watch has ended.
+  // Returns false once the watch has ended.
   bool feed(Watch& watch) {
     if (watch.sent < compacted_ && chance(2)) {
       write(watch, fmt::format("{{\"type\":\"ERROR\",\"object\":{}}}\n",

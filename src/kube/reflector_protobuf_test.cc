@@ -1,4 +1,4 @@
-// The reflector with a server that speaks protobuf, and with one that does not.
+// The reflector with a server that supports protobuf, and with one that does not.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -75,8 +75,8 @@ class ReflectorProtobufTest : public ::testing::Test {
     int code = 200;
   };
 
-  // Lists are answered one after the other, the last one stays; so are watches, which stay open
-  // after these pieces.
+  // Lists are answered in order and the last answer repeats. So are watches, which stay open after
+  // these pieces.
   void script(std::vector<Reply> lists, std::vector<Words> watches,
               const std::string& watch_type = kProtobufWatch) {
     server_.script("GET", kPath,

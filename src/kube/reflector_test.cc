@@ -34,7 +34,7 @@ std::string list_json(const std::vector<std::string>& items, int version,
                      version, more, fmt::join(items, ","));
 }
 
-// Writes down what it hears, one word each: "[" and "]5" for a list, "=json" for an item.
+// Records its callbacks, one word each: "[" and "]5" for a list, "=json" for an item.
 class Diary : public ReflectorSink {
  public:
   void on_list_begin() override { note("["); }
@@ -139,7 +139,8 @@ TEST_F(ReflectorTest, OthersOnTheLoopDoNotWaitForAWholePage) {
   std::vector<std::string> items;
   for (int i = 0; i < 500; ++i) items.push_back(object(fmt::format("p{}", i), i + 1));
   script({reply(200, list_json(items, 500))}, {server_.stream({}, StreamEnd::open)});
-  std::size_t seen = 0;  // words at the turn of somebody else, who came after the first item
+  std::size_t seen = 0;  // number of words when another task, posted after the first item, had its
+                         // turn
   diary_.on_note = [&](const std::string&) {
     if (diary_.words.size() == 2) loop_.post([&] { seen = diary_.words.size(); });
   };
@@ -335,7 +336,7 @@ TEST_F(ReflectorTest, ListsAgainWhenAsked) {
   ASSERT_TRUE(is_live());
 }
 
-// What was lost is made good, if not at once then later: never not at all.
+// A lost event is always made up for, at once or later.
 TEST_F(ReflectorTest, AListThatIsAskedForTooSoonIsPutOff) {
   script({reply(200, list_json({}, 5)), reply(200, list_json({}, 6)), reply(200, list_json({}, 7)),
           reply(200, list_json({}, 8))},

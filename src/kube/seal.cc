@@ -1,7 +1,5 @@
 #include "kube/seal.h"
 
-#include <utility>
-
 #include "base/base64.h"
 #include "base/check.h"
 #include "dialect/own_annotations.h"
@@ -19,7 +17,7 @@ const std::string* text_at(const dialect::Annotations& annotations, std::string_
   return found == annotations.end() ? nullptr : &found->second;
 }
 
-// No cards are named where a pod is held by their number; the signed text is empty then.
+// If a pod is held by number, no cards are named, and the signed text is empty.
 std::string_view text_or_empty(const std::string* text) {
   return text == nullptr ? std::string_view() : *text;
 }
@@ -33,7 +31,7 @@ std::string signed_text(const net::PrivateKey& key, const dialect::Decision& dec
        .signature = base::base64_encode(key.sign(dialect::signed_message(decision)))});
 }
 
-// Of a text that was parsed. `decision`: all but what the text says itself.
+// Verifies a parsed text. `decision`: everything except what the text itself contains.
 SealCheck verify(const Keyring& keys, const dialect::SignatureText& text,
                  dialect::Decision decision) {
   using Result = SealCheck::Result;
@@ -41,7 +39,7 @@ SealCheck verify(const Keyring& keys, const dialect::SignatureText& text,
   if (key == keys.known.end()) return {.result = Result::unknown};
   const auto digest = base::base64_decode(text.digest);
   const auto signature = base::base64_decode(text.signature);
-  // Some texts differ and mean the same bytes: one way to write it is enough.
+  // Some different texts encode the same bytes: only one encoding is accepted.
   if (!digest || !signature || base::base64_encode(*digest) != text.digest ||
       base::base64_encode(*signature) != text.signature) {
     return {.result = Result::bad};
@@ -57,7 +55,7 @@ SealCheck verify(const Keyring& keys, const dialect::SignatureText& text,
 
 }  // namespace
 
-void seal(const Keyring& keys, const SealAsk& ask, dialect::Annotations& answer) {
+void seal(const Keyring& keys, const SignRequest& ask, dialect::Annotations& answer) {
   const std::string* gpus = text_at(answer, kGpusAnnotation);
   if (gpus == nullptr && text_at(answer, kPreAllocatedNodeAnnotation) == nullptr) return;
   STOWAGE_CHECK(keys.signs.has_value());

@@ -54,7 +54,7 @@ TEST_F(SealTest, ForAnotherPodOrNodeItIsNot) {
   EXPECT_EQ(check(), Result::bad);
 }
 
-// Every byte of every part, changed in every way that a seed draws.
+// Changes every byte of every part to random values from a seed.
 TEST_F(SealTest, AnyChangedByteIsNoticed) {
   base::Rng rng(7);
   for (const std::string& key : {gpus_, signature_}) {
@@ -116,10 +116,10 @@ TEST_F(SealTest, TheNodeOfAHoldByNumberIsSigned) {
   dialect::PodObject pod;
   pod.uid = "5f0c1c9e-0002";
   dialect::Annotations answer{{key, "n1"}};
-  seal(*keys_, {.object = pod, .node = "n1", .purpose = dialect::Purpose::promise}, answer);
+  seal(*keys_, {.object = pod, .node = "n1", .purpose = dialect::Purpose::pre_allocation}, answer);
   pod.annotations = answer;
   EXPECT_EQ(check_seal(*keys_, pod, "n1").result, Result::good);
-  EXPECT_EQ(check_seal(*keys_, pod, "n1").purpose, dialect::Purpose::promise);
+  EXPECT_EQ(check_seal(*keys_, pod, "n1").purpose, dialect::Purpose::pre_allocation);
   EXPECT_EQ(check_seal(*keys_, pod, "n2").result, Result::bad);
   dialect::PodObject other = pod;
   other.uid = "5f0c1c9e-0003";
@@ -148,7 +148,7 @@ TEST_F(SealTest, AWithdrawalIsOfOnePodAndStandsForNoCards) {
   EXPECT_EQ(withdrawn_at(*keys_, pod), std::nullopt);
 }
 
-// What it costs; not a limit, since machines differ.
+// Prints the cost; there is no limit, because machines differ.
 TEST_F(SealTest, Cost) {
   constexpr int kTimes = 500;
   const auto per_call = [](auto&& call) {

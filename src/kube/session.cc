@@ -91,7 +91,7 @@ void Session::reread_ca() {
   if (pem) {
     std::swap(ca_pem_, *pem);
     if (renew_tls(credentials_.current())) return;
-    std::swap(ca_pem_, *pem);  // half written, perhaps: the old one is used on
+    std::swap(ca_pem_, *pem);  // perhaps half written: the old one stays in use
   }
   ++failures_;
 }

@@ -1,11 +1,10 @@
-// The way to the server: connections, certificates and credentials together. Used by ApiClient.
+// The transport to the server: connections, certificates and credentials together. Used by
+// ApiClient.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "kube/api_client.h"
@@ -28,11 +27,14 @@ class Session {
   // Makes sure that current() has a credential and that new connections use its certificate.
   void fetch(CredentialSource::Ready ready);
 
-  // The request with all headers; moves nothing out of the call, which may be sent again.
+  // The request with all headers. Leaves the call unchanged, because it may be sent again.
   [[nodiscard]] net::HttpRequest request_for(const ApiCall& call,
                                              const Credential& credential) const;
 
-  [[nodiscard]] std::uint64_t failures() const { return failures_; }  // to renew certificates
+  [[nodiscard]] std::uint64_t failures() const {
+    return failures_;
+  }  // failed renewals of
+     // certificates
 
  private:
   Session(net::EventLoop& loop, ClientConfig config, const ApiClientOptions& options,

@@ -26,7 +26,7 @@ WatchFrames::Next WatchFrames::next(std::string_view& frame) {
     return part;
   };
   skipping_ -= take(skipping_).size();
-  // A frame that is here as a whole is not copied.
+  // A complete frame is not copied.
   const bool apart = !partial_.empty() || input_.size() < kHead;
   if (apart && partial_.size() < kHead) partial_ += take(kHead - partial_.size());
   const std::string_view head = apart ? std::string_view(partial_) : input_;

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "codec/testing/protobuf_out.h"
+#include "kube/testing/cut.h"
 
 namespace stowage::kube {
 namespace {
@@ -14,18 +15,7 @@ using codec::testing::frame;
 using Frames = std::vector<std::string>;
 
 Frames frames_of(const std::vector<std::string>& pieces, std::size_t bytes_max) {
-  WatchFrames frames(bytes_max);
-  Frames found;
-  for (const std::string& piece : pieces) {
-    frames.feed(piece);
-    std::string_view content;
-    for (;;) {
-      const WatchFrames::Next next = frames.next(content);
-      if (next == WatchFrames::Next::need_more) break;
-      found.emplace_back(next == WatchFrames::Next::frame ? content : "<too long>");
-    }
-  }
-  return found;
+  return testing::parts_of(WatchFrames(bytes_max), pieces, WatchFrames::Next::frame);
 }
 
 TEST(WatchFrames, CutsByLengthWhereverTheBytesAreCut) {

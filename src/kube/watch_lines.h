@@ -1,4 +1,4 @@
-// Cuts the bytes of a watch into lines, whatever way they arrive.
+// Splits the bytes of a watch into lines, however they arrive.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,22 @@ class WatchLines {
   void feed(std::string_view bytes) { input_ = bytes; }
 
   enum class Next : unsigned char { line, too_long, need_more };
-  // To be called until it needs more: then feed() again. Lines stay valid until then.
-  // A line that is too long is reported once and skipped to its end.
+  // Call until it needs more, then feed() again. Lines stay valid until then. A line that is too
+  // long is reported once and skipped to its end.
   Next next(std::string_view& line);
 
   void clear();
-  // Gives back the memory of long lines, for those who have many of these. Lines that were handed
-  // out are valid no more.
+  // Frees the memory of long lines, for owners of many instances. Lines that were returned become
+  // invalid.
   void trim();
-  // What the beginning of a line takes that has not ended yet.
+  // Memory of the beginning of an incomplete line.
   [[nodiscard]] std::size_t held() const { return partial_.empty() ? 0 : partial_.capacity(); }
 
  private:
   std::size_t bytes_max_;
   std::string_view input_;
   std::string partial_;   // the beginning of a line whose end has not come yet
-  std::string finished_;  // the line that came in parts: at most one of each feeding
+  std::string finished_;  // the line that came in parts: at most one per feed()
   bool skipping_ = false;
 };
 

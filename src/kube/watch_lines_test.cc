@@ -5,22 +5,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "kube/testing/cut.h"
+
 namespace stowage::kube {
 namespace {
 
 std::vector<std::string> lines_of(const std::vector<std::string>& pieces, std::size_t bytes_max) {
-  WatchLines lines(bytes_max);
-  std::vector<std::string> found;
-  for (const std::string& piece : pieces) {
-    lines.feed(piece);
-    std::string_view line;
-    for (;;) {
-      const WatchLines::Next next = lines.next(line);
-      if (next == WatchLines::Next::need_more) break;
-      found.emplace_back(next == WatchLines::Next::line ? line : "<too long>");
-    }
-  }
-  return found;
+  return testing::parts_of(WatchLines(bytes_max), pieces, WatchLines::Next::line);
 }
 
 TEST(WatchLines, CutsAtLineBreaksWhereverTheBytesAreCut) {

@@ -14,9 +14,7 @@ std::string full_name(const Resource& resource) {
 }
 
 ApiError about(const Resource& resource, std::string_view name, int code, std::string reason) {
-  ApiError error;
-  error.code = code;
-  error.reason = std::move(reason);
+  ApiError error = api_error(code, std::move(reason), "");
   error.group = resource.group;
   error.kind = resource.plural;
   error.name = name;
@@ -25,12 +23,16 @@ ApiError about(const Resource& resource, std::string_view name, int code, std::s
 
 }  // namespace
 
-ApiError bad_request(std::string message) {
+ApiError api_error(int code, std::string reason, std::string message) {
   ApiError error;
-  error.code = 400;
-  error.reason = "BadRequest";
+  error.code = code;
+  error.reason = std::move(reason);
   error.message = std::move(message);
   return error;
+}
+
+ApiError bad_request(std::string message) {
+  return api_error(400, "BadRequest", std::move(message));
 }
 
 ApiError not_found(const Resource& resource, std::string_view name) {
@@ -81,12 +83,6 @@ ApiError forbidden(const Resource& resource, std::string_view name, std::string_
   return error;
 }
 
-ApiError expired(std::string message) {
-  ApiError error;
-  error.code = 410;
-  error.reason = "Expired";
-  error.message = std::move(message);
-  return error;
-}
+ApiError expired(std::string message) { return api_error(410, "Expired", std::move(message)); }
 
 }  // namespace stowage::local

@@ -40,6 +40,7 @@ using ApiResult = tl::expected<T, ApiError>;
 
 struct Resource;
 
+[[nodiscard]] ApiError api_error(int code, std::string reason, std::string message);
 [[nodiscard]] ApiError bad_request(std::string message);
 [[nodiscard]] ApiError not_found(const Resource& resource, std::string_view name);
 [[nodiscard]] ApiError already_exists(const Resource& resource, std::string_view name);

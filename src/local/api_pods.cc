@@ -21,10 +21,8 @@ ApiError bind_conflict(const ObjectName& pod, std::string why) {
 }
 
 ApiError too_many(std::string message, std::string_view budget) {
-  ApiError error;
-  error.code = 429;
-  error.reason = "TooManyRequests";
-  error.message = "Cannot evict pod as it would violate the pod's disruption budget.";
+  ApiError error = api_error(429, "TooManyRequests",
+                             "Cannot evict pod as it would violate the pod's disruption budget.");
   error.causes.push_back({"DisruptionBudget", std::move(message), std::string(budget)});
   return error;
 }

@@ -1,11 +1,11 @@
 #include "local/call.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <fmt/core.h>
 
+#include "base/number.h"
 #include "local/protobuf.h"
 
 namespace stowage::local {
@@ -37,22 +37,17 @@ ApiResult<Form> form_of(std::string_view accept) {
                     accept.find("*/*") != std::string_view::npos ||
                     accept.find("application/*") != std::string_view::npos;
   if (json) return Form::object;
-  ApiError error;
-  error.code = 406;
-  error.reason = "NotAcceptable";
-  error.message = "only the following media types are accepted: application/json";
-  return refuse(std::move(error));
+  return refuse(api_error(406, "NotAcceptable",
+                          "only the following media types are accepted: application/json"));
 }
 
 ApiError unsupported_media(std::string_view type) {
-  ApiError error;
-  error.code = 415;
-  error.reason = "UnsupportedMediaType";
-  error.message = fmt::format(
-      "the body of the request was in an unknown format ({}) - accepted media types include: "
-      "application/json, application/vnd.kubernetes.protobuf",
-      type);
-  return error;
+  return api_error(
+      415, "UnsupportedMediaType",
+      fmt::format(
+          "the body of the request was in an unknown format ({}) - accepted media types include: "
+          "application/json, application/vnd.kubernetes.protobuf",
+          type));
 }
 
 // What stands behind the version: [namespaces/<ns>/]<resource>[/<name>[/<subresource>]].
@@ -91,19 +86,12 @@ bool is_true(std::string_view value) { return value == "true" || value == "1"; }
 }  // namespace
 
 ApiError unknown_resource() {
-  ApiError error;
-  error.code = 404;
-  error.reason = "NotFound";
-  error.message = "the server could not find the requested resource";
-  return error;
+  return api_error(404, "NotFound", "the server could not find the requested resource");
 }
 
 ApiError method_not_allowed() {
-  ApiError error;
-  error.code = 405;
-  error.reason = "MethodNotAllowed";
-  error.message = "the server does not allow this method on the requested resource";
-  return error;
+  return api_error(405, "MethodNotAllowed",
+                   "the server does not allow this method on the requested resource");
 }
 
 bool Call::watches() const {
@@ -131,8 +119,7 @@ ApiResult<Call> parse_call(const net::HttpRequest& request) {
   const std::string version = core ? (*segments)[1] : (*segments)[2];
   segments->erase(segments->begin(), segments->begin() + static_cast<std::ptrdiff_t>(prefix));
   STOWAGE_TRY_VOID(read_place(call, group, version, std::move(*segments)));
-  STOWAGE_TRY(form, form_of(net::find_header(request.headers, "Accept")));
-  call.form = form;
+  STOWAGE_TRY_ASSIGN(call.form, form_of(net::find_header(request.headers, "Accept")));
   return call;
 }
 
@@ -164,11 +151,9 @@ ApiResult<WriteOptions> write_options(const Call& call) {
 ApiResult<Filter> filter_of(const Call& call) {
   Filter filter;
   filter.ns = call.ns;
-  STOWAGE_TRY(labels, parse_label_selector(call.target.query_value("labelSelector")));
-  filter.labels = std::move(labels);
-  STOWAGE_TRY(fields,
-              parse_field_selector(*call.resource, call.target.query_value("fieldSelector")));
-  filter.fields = std::move(fields);
+  STOWAGE_TRY_ASSIGN(filter.labels, parse_label_selector(call.target.query_value("labelSelector")));
+  STOWAGE_TRY_ASSIGN(filter.fields, parse_field_selector(*call.resource,
+                                                         call.target.query_value("fieldSelector")));
   if (!call.name.empty()) {
     filter.fields.all.push_back({FieldRequirement::kName, true, call.name});
   }
@@ -177,14 +162,10 @@ ApiResult<Filter> filter_of(const Call& call) {
 
 ApiResult<std::uint64_t> number_param(const Call& call, std::string_view name) {
   const std::string_view text = call.target.query_value(name);
-  std::uint64_t value = 0;
-  if (text.empty()) return value;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return refuse(
-        bad_request(fmt::format("{}: Invalid value: \"{}\": must be a number", name, text)));
-  }
-  return value;
+  if (text.empty()) return 0;
+  if (const auto value = base::parse_number<std::uint64_t>(text)) return *value;
+  return refuse(
+      bad_request(fmt::format("{}: Invalid value: \"{}\": must be a number", name, text)));
 }
 
 RowObject row_object(const Call& call) {

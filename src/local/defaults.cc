@@ -71,15 +71,11 @@ void default_replication_controller(json::object& spec) {
 void default_service(json::object& spec) {
   set_default(spec, "type", "ClusterIP");
   set_default(spec, "sessionAffinity", "None");
-  if (json::array* ports = array_in(spec, "ports")) {
-    for (json::value& port : *ports) {
-      json::object* one = port.if_object();
-      if (one == nullptr) continue;
-      set_default(*one, "protocol", "TCP");
-      const json::value* number = one->if_contains("port");
-      if (number != nullptr) set_default(*one, "targetPort", json::value(*number));
-    }
-  }
+  each_object(spec, "ports", [](json::object& port) {
+    set_default(port, "protocol", "TCP");
+    const json::value* number = port.if_contains("port");
+    if (number != nullptr) set_default(port, "targetPort", json::value(*number));
+  });
 }
 
 void default_secret(json::object& secret) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string>
 #include <string_view>
 
 #include "base/quantity.h"
@@ -45,11 +44,7 @@ void default_container(json::object& container) {
   const bool latest = is_latest(text_at(container, "image"));
   set_default(container, "imagePullPolicy", latest ? "Always" : "IfNotPresent");
   copy_limits(make_object(container, "resources"));
-  if (json::array* ports = array_in(container, "ports")) {
-    for (json::value& port : *ports) {
-      if (json::object* one = port.if_object()) set_default(*one, "protocol", "TCP");
-    }
-  }
+  each_object(container, "ports", [](json::object& port) { set_default(port, "protocol", "TCP"); });
   for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
     default_probe(container, probe);
   }
@@ -64,15 +59,6 @@ void default_volume(json::object& volume) {
     }
   }
   if (json::object* host = object_in(volume, "hostPath")) set_default(*host, "type", "");
-}
-
-template <typename Visit>
-void each_object(json::object& parent, std::string_view key, const Visit& visit) {
-  json::array* list = array_in(parent, key);
-  if (list == nullptr) return;
-  for (json::value& element : *list) {
-    if (json::object* one = element.if_object()) visit(*one);
-  }
 }
 
 void open_host_ports(json::object& container) {
@@ -129,11 +115,7 @@ std::string_view qos_class(const json::object& pod_spec) {
   bool anything = false;
   bool guaranteed = true;
   for (const std::string_view list : {"containers", "initContainers"}) {
-    const json::array* containers = array_at(pod_spec, list);
-    if (containers == nullptr) continue;
-    for (const json::value& element : *containers) {
-      const json::object* container = element.if_object();
-      if (container == nullptr) continue;
+    for (const json::object* container : objects_at(pod_spec, list)) {
       for (const std::string_view resource : {"cpu", "memory"}) {
         const bool limit = positive(*container, "resources.limits", resource);
         anything = anything || limit || positive(*container, "resources.requests", resource);

@@ -49,10 +49,7 @@ Result<json::value> parse_json(std::string_view text, json::storage_ptr memory) 
 }
 
 void append_json(std::string& out, const json::value& value) {
-  if (value.is_string()) {
-    append_json_string(out, value.get_string());
-    return;
-  }
+  if (value.is_string()) return append_json_string(out, value.get_string());
   json::serializer serializer;
   serializer.reset(&value);
   char buffer[4096];
@@ -96,13 +93,20 @@ const json::value* find_at(const json::object& object, std::string_view path) {
 }
 
 const json::object* find_condition(const json::object& object, std::string_view type) {
-  const json::array* conditions = array_at(object, "status.conditions");
-  if (conditions == nullptr) return nullptr;
-  for (const json::value& element : *conditions) {
-    const json::object* one = element.if_object();
-    if (one != nullptr && text_at(*one, "type") == type) return one;
+  for (const json::object* one : objects_at(object, "status.conditions")) {
+    if (text_at(*one, "type") == type) return one;
   }
   return nullptr;
+}
+
+const json::value* find_annotation(const json::object& object, std::string_view name) {
+  const json::object* all = object_at(object, "metadata.annotations");
+  return all == nullptr ? nullptr : all->if_contains(name);
+}
+
+std::string_view annotation(const json::object& object, std::string_view name) {
+  const json::value* one = find_annotation(object, name);
+  return one == nullptr ? std::string_view{} : text_of(*one);
 }
 
 std::string_view text_of(const json::value& value) {
@@ -123,6 +127,16 @@ const json::object* object_at(const json::object& object, std::string_view path)
 const json::array* array_at(const json::object& object, std::string_view path) {
   const json::value* value = find_at(object, path);
   return value == nullptr ? nullptr : value->if_array();
+}
+
+std::vector<const json::object*> objects_at(const json::object& object, std::string_view path) {
+  std::vector<const json::object*> found;
+  if (const json::array* list = array_at(object, path)) {
+    for (const json::value& element : *list) {
+      if (const json::object* one = element.if_object()) found.push_back(one);
+    }
+  }
+  return found;
 }
 
 std::optional<std::int64_t> int_at(const json::object& object, std::string_view path) {

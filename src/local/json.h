@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json.hpp>
 
@@ -29,15 +30,32 @@ void append_json_string(std::string& out, std::string_view text);  // with quote
 [[nodiscard]] std::string_view text_at(const json::object& object, std::string_view path);
 [[nodiscard]] const json::object* object_at(const json::object& object, std::string_view path);
 [[nodiscard]] const json::array* array_at(const json::object& object, std::string_view path);
+// Those elements of the list there that are objects.
+[[nodiscard]] std::vector<const json::object*> objects_at(const json::object& object,
+                                                          std::string_view path);
 [[nodiscard]] std::optional<std::int64_t> int_at(const json::object& object, std::string_view path);
 [[nodiscard]] bool true_at(const json::object& object, std::string_view path);
 
 // The condition of that type in the object's status; null if there is none.
 [[nodiscard]] const json::object* find_condition(const json::object& object, std::string_view type);
 
+// The annotation of that name; null if there is none. The text of it, if it has one; else "".
+[[nodiscard]] const json::value* find_annotation(const json::object& object, std::string_view name);
+[[nodiscard]] std::string_view annotation(const json::object& object, std::string_view name);
+
 [[nodiscard]] std::string_view text_of(const json::value& value);  // "" if it is no string
 [[nodiscard]] json::object* object_in(json::object& object, std::string_view key);
 [[nodiscard]] json::array* array_in(json::object& object, std::string_view key);
+
+// Calls visit(object) for those elements of the list at a key that are objects.
+template <typename Visit>
+void each_object(json::object& parent, std::string_view key, const Visit& visit) {
+  json::array* list = array_in(parent, key);
+  if (list == nullptr) return;
+  for (json::value& element : *list) {
+    if (json::object* one = element.if_object()) visit(*one);
+  }
+}
 
 // The object or list at a key of `object`, made if it is absent or of another kind.
 json::object& make_object(json::object& object, std::string_view key);

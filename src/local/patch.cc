@@ -1,7 +1,6 @@
 #include "local/patch.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include <fmt/core.h>
+
+#include "base/number.h"
 
 namespace stowage::local {
 namespace {
@@ -18,13 +19,7 @@ constexpr std::size_t kShown = 256;  // of a path, in a message
 // What copies may add up to: a few copies into themselves would fill any memory.
 constexpr std::size_t kCopiedMax = 3U << 20U;
 
-ApiError wrong(std::string message) {
-  ApiError error;
-  error.code = 422;
-  error.reason = "Invalid";
-  error.message = std::move(message);
-  return error;
-}
+ApiError wrong(std::string message) { return api_error(422, "Invalid", std::move(message)); }
 
 // "/spec/containers/0" -> its decoded parts; unset if it is no pointer.
 std::optional<std::vector<std::string>> parts_of(std::string_view pointer) {
@@ -54,11 +49,9 @@ std::optional<std::vector<std::string>> parts_of(std::string_view pointer) {
 // The place `key` in a list of that size; one behind the end where `append` is meant.
 std::optional<std::size_t> index_of(std::string_view key, std::size_t size, bool insert) {
   if (insert && key == "-") return size;
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
-  if (error != std::errc{} || end != key.data() + key.size()) return std::nullopt;
-  if (key.size() > 1 && key.front() == '0') return std::nullopt;
-  return index < size || (insert && index == size) ? std::optional(index) : std::nullopt;
+  const auto index = base::parse_number<std::size_t>(key);
+  if (!index || (key.size() > 1 && key.front() == '0')) return std::nullopt;
+  return *index < size || (insert && *index == size) ? index : std::nullopt;
 }
 
 using Parts = std::vector<std::string>;

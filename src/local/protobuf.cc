@@ -62,8 +62,7 @@ class Decoder {
 
   void put(json::object& object, const SchemaField& field, const ProtobufField& raw, int depth) {
     if (field.shape == FieldShape::map) {
-      map_entry(make_object(object, field.name), field, raw.bytes, depth);
-      return;
+      return map_entry(make_object(object, field.name), field, raw.bytes, depth);
     }
     if (field.shape == FieldShape::list) {
       json::array& list = make_array(object, field.name);
@@ -220,11 +219,9 @@ ApiResult<json::object> from_protobuf(const Schema& schema, std::string_view bod
   }
   const Message* message = schema.message(kind);
   if (message == nullptr || api_version.starts_with(kEventsGroup)) {
-    ApiError error;
-    error.code = 415;
-    error.reason = "UnsupportedMediaType";
-    error.message = fmt::format("the protobuf form of {} is not known here; send JSON", kind);
-    return refuse(std::move(error));
+    return refuse(
+        api_error(415, "UnsupportedMediaType",
+                  fmt::format("the protobuf form of {} is not known here; send JSON", kind)));
   }
   Decoder decoder;
   json::object object = decoder.message(content, *message, 0);

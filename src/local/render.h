@@ -1,9 +1,7 @@
 // Answers of the API as bytes: objects, lists, tables, watch events and Status objects.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "local/call.h"
 #include "local/store.h"

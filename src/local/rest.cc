@@ -181,8 +181,7 @@ Rest::Answer Rest::get(const Call& call) {
 
 Rest::Answer Rest::list(const Call& call) {
   ListQuery query;
-  STOWAGE_TRY(filter, filter_of(call));
-  query.filter = std::move(filter);
+  STOWAGE_TRY_ASSIGN(query.filter, filter_of(call));
   STOWAGE_TRY(limit, number_param(call, "limit"));
   query.limit = static_cast<std::size_t>(limit);
   const std::string_view token = call.target.query_value("continue");

@@ -1,7 +1,6 @@
 // Answers requests to the API, all but watches. No sockets: a request in, a response out.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>

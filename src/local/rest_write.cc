@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -169,8 +168,7 @@ Rest::Answer Rest::remove_all(const Call& call) {
   if (call.resource->namespaced && call.ns.empty()) return refuse(method_not_allowed());
   STOWAGE_TRY(options, delete_options(call, api_.schema()));
   ListQuery query;
-  STOWAGE_TRY(filter, filter_of(call));
-  query.filter = std::move(filter);
+  STOWAGE_TRY_ASSIGN(query.filter, filter_of(call));
   const Kind kind = call.resource->kind_id;
   STOWAGE_TRY(page, api_.store().list(kind, query));
   for (const ObjectPtr& object : page.items) {

@@ -1,9 +1,9 @@
 #include "local/schema.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "base/text.h"
 
 namespace stowage::local {
@@ -77,10 +77,9 @@ void read_type(Messages& messages, std::string_view code, SchemaField& field) {
 
 SchemaField read_field(Messages& messages, std::string_view text) {
   SchemaField field;
-  const std::string_view number = cut(text, " ");
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), field.number);
-  STOWAGE_CHECK(error == std::errc{} && end == number.data() + number.size());
+  const auto number = base::parse_number<std::uint32_t>(cut(text, " "));
+  STOWAGE_CHECK(number.has_value());
+  field.number = *number;
   if (!text.starts_with('=')) field.name = cut(text, " ");
   read_type(messages, text, field);
   return field;

@@ -216,15 +216,7 @@ WindowsSecurityContextOptions: 1 gmsaCredentialSpecName s?, 2 gmsaCredentialSpec
   3 runAsUserName s?, 4 hostProcess b?
 SeccompProfile: 1 type s, 2 localhostProfile s?
 AppArmorProfile: 1 type s, 2 localhostProfile s?
-EphemeralContainer: 1 =EphemeralContainerCommon, 2 targetContainerName s
-EphemeralContainerCommon: 1 name s, 2 image s, 3 command []s, 4 args []s, 5 workingDir s,
-  6 ports [containerPort]ContainerPort, 19 envFrom []EnvFromSource, 7 env [name]EnvVar,
-  8 resources ResourceRequirements, 23 resizePolicy []ContainerResizePolicy, 24 restartPolicy s?,
-  25 restartPolicyRules []ContainerRestartRule, 9 volumeMounts [mountPath]VolumeMount,
-  21 volumeDevices [devicePath]VolumeDevice, 10 livenessProbe Probe?, 11 readinessProbe Probe?,
-  22 startupProbe Probe?, 12 lifecycle Lifecycle?, 13 terminationMessagePath s,
-  20 terminationMessagePolicy s, 14 imagePullPolicy s, 15 securityContext SecurityContext?,
-  16 stdin b, 17 stdinOnce b, 18 tty b
+EphemeralContainer: 1 =Container, 2 targetContainerName s
 PodSecurityContext: 1 seLinuxOptions SELinuxOptions?,
   8 windowsOptions WindowsSecurityContextOptions?, 2 runAsUser l?, 6 runAsGroup l?,
   3 runAsNonRoot b?, 4 supplementalGroups []l, 12 supplementalGroupsPolicy s?, 5 fsGroup l?,

@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "base/check.h"
 
 namespace stowage::local {
@@ -74,9 +72,7 @@ Labels labels_of(const json::object& object) {
   Labels labels;
   if (const json::object* members = object_at(object, "metadata.labels")) {
     labels.reserve(members->size());
-    for (const auto& member : *members) {
-      labels.emplace_back(member.key(), text_of(member.value()));
-    }
+    for (const auto& member : *members) labels.emplace_back(member.key(), text_of(member.value()));
     std::sort(labels.begin(), labels.end());
   }
   return labels;
@@ -100,11 +96,8 @@ std::string field_text(const json::object& object, std::string_view path) {
 }
 
 std::string_view controller_uid(const json::object& object) {
-  const json::array* owners = array_at(object, "metadata.ownerReferences");
-  if (owners == nullptr) return {};
-  for (const json::value& owner : *owners) {
-    const json::object* one = owner.if_object();
-    if (one != nullptr && true_at(*one, "controller")) return text_at(*one, "uid");
+  for (const json::object* owner : objects_at(object, "metadata.ownerReferences")) {
+    if (true_at(*owner, "controller")) return text_at(*owner, "uid");
   }
   return {};
 }

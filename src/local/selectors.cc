@@ -1,12 +1,12 @@
 #include "local/selectors.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "local/names.h"
 
@@ -14,13 +14,6 @@ namespace stowage::local {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 bool holds(const LabelRequirement& requirement, const Labels& labels) {
   using Op = LabelRequirement::Op;
@@ -38,8 +31,8 @@ bool holds(const LabelRequirement& requirement, const Labels& labels) {
     case Op::less: break;
   }
   if (value == nullptr || values.empty()) return false;
-  const auto have = whole_number(*value);
-  const auto bound = whole_number(values.front());
+  const auto have = base::parse_number<std::int64_t>(*value);
+  const auto bound = base::parse_number<std::int64_t>(values.front());
   if (!have || !bound) return false;
   return requirement.op == Op::greater ? *have > *bound : *have < *bound;
 }
@@ -146,7 +139,7 @@ class LabelParser {
                       "\"{}\": {}",
                       out.values.size(), out.key, value, *problem));
     }
-    if ((out.op == Op::greater || out.op == Op::less) && !whole_number(value)) {
+    if ((out.op == Op::greater || out.op == Op::less) && !base::parse_number<std::int64_t>(value)) {
       return bad_request(
           fmt::format("unable to parse requirement: values[0][{}]: Invalid value: "
                       "\"{}\": for 'Gt', 'Lt' operators, the value must be an "

@@ -21,7 +21,7 @@ struct Store::Watcher {
   bool ended = false;
 };
 
-struct Store::Shelf {
+struct Store::KindStore {
   std::map<ObjectName, ObjectPtr> objects;
   std::deque<WatchEvent> history;
   std::size_t history_bytes = 0;
@@ -75,20 +75,22 @@ Store::Store(StoreOptions options) : options_(std::move(options)), uids_(options
   STOWAGE_CHECK(options_.now != nullptr);
   version_ = options_.first_version;
   for (std::size_t i = 0; i < kKinds; ++i) {
-    shelves_.push_back(std::make_unique<Shelf>());
-    shelves_.back()->floor = version_;
+    kind_stores_.push_back(std::make_unique<KindStore>());
+    kind_stores_.back()->floor = version_;
   }
 }
 
 Store::~Store() = default;
 
-Store::Shelf& Store::shelf(Kind kind) { return *shelves_[static_cast<std::size_t>(kind)]; }
-
-const Store::Shelf& Store::shelf(Kind kind) const {
-  return *shelves_[static_cast<std::size_t>(kind)];
+Store::KindStore& Store::kind_store(Kind kind) {
+  return *kind_stores_[static_cast<std::size_t>(kind)];
 }
 
-std::size_t Store::size(Kind kind) const { return shelf(kind).objects.size(); }
+const Store::KindStore& Store::kind_store(Kind kind) const {
+  return *kind_stores_[static_cast<std::size_t>(kind)];
+}
+
+std::size_t Store::size(Kind kind) const { return kind_store(kind).objects.size(); }
 
 std::string Store::new_uid() {
   const std::uint64_t a = uids_.next();
@@ -99,13 +101,13 @@ std::string Store::new_uid() {
 }
 
 ObjectPtr Store::get(Kind kind, const ObjectName& name) const {
-  const auto& objects = shelf(kind).objects;
+  const auto& objects = kind_store(kind).objects;
   const auto found = objects.find(name);
   return found == objects.end() ? nullptr : found->second;
 }
 
 ApiResult<ListPage> Store::list(Kind kind, const ListQuery& query) const {
-  const Shelf& from = shelf(kind);
+  const KindStore& from = kind_store(kind);
   ListPage page;
   page.version = query.at_version == 0 ? version_ : query.at_version;
   Past past;
@@ -141,7 +143,7 @@ ApiResult<ListPage> Store::list(Kind kind, const ListQuery& query) const {
 
 void Store::visit(Kind kind, std::string_view ns,
                   const std::function<void(const ObjectPtr&)>& visitor) const {
-  const auto& objects = shelf(kind).objects;
+  const auto& objects = kind_store(kind).objects;
   for (auto at = objects.lower_bound({std::string(ns), ""}); at != objects.end(); ++at) {
     if (!ns.empty() && at->first.ns != ns) return;
     visitor(at->second);
@@ -149,7 +151,7 @@ void Store::visit(Kind kind, std::string_view ns,
 }
 
 ApiResult<ObjectPtr> Store::create(Kind kind, const ObjectName& name, json::object object) {
-  Shelf& to = shelf(kind);
+  KindStore& to = kind_store(kind);
   const auto place = to.objects.lower_bound(name);
   if (place != to.objects.end() && place->first == name) {
     return refuse(already_exists(resource_of(kind), name.name));
@@ -166,7 +168,7 @@ ApiResult<ObjectPtr> Store::create(Kind kind, const ObjectName& name, json::obje
 
 ApiResult<ObjectPtr> Store::update(Kind kind, const ObjectName& name, const json::object& object,
                                    std::uint64_t expected) {
-  Shelf& to = shelf(kind);
+  KindStore& to = kind_store(kind);
   const auto place = to.objects.find(name);
   if (place == to.objects.end()) return refuse(not_found(resource_of(kind), name.name));
   const ObjectPtr previous = place->second;
@@ -182,7 +184,7 @@ ApiResult<ObjectPtr> Store::update(Kind kind, const ObjectName& name, const json
 }
 
 ApiResult<ObjectPtr> Store::remove(Kind kind, const ObjectName& name) {
-  Shelf& from = shelf(kind);
+  KindStore& from = kind_store(kind);
   const auto place = from.objects.find(name);
   if (place == from.objects.end()) return refuse(not_found(resource_of(kind), name.name));
   const ObjectPtr previous = place->second;
@@ -197,7 +199,7 @@ ObjectPtr Store::preview(Kind kind, const ObjectName& name, const json::object& 
   return seal(kind, name, object, current == nullptr ? 0 : current->version);
 }
 
-void Store::record(Shelf& to, WatchEvent event) {
+void Store::record(KindStore& to, WatchEvent event) {
   to.history_bytes += cost_of(event);
   to.history.push_back(std::move(event));
   while (to.history.size() > options_.history_events_max ||
@@ -212,7 +214,7 @@ void Store::record(Shelf& to, WatchEvent event) {
 
 ApiResult<Watch> Store::watch(Kind kind, Filter filter, std::uint64_t since, OnEvent on_event,
                               OnLost on_lost, OnBatch on_batch) {
-  Shelf& on = shelf(kind);
+  KindStore& on = kind_store(kind);
   if (since < on.floor) {
     return refuse(expired(fmt::format("too old resource version: {} ({})", since, on.floor)));
   }
@@ -241,7 +243,7 @@ ApiResult<Watch> Store::watch(Kind kind, Filter filter, std::uint64_t since, OnE
 
 void Store::on_pending(std::function<void()> wake_up) { on_pending_ = std::move(wake_up); }
 
-void Store::wake(Shelf& of) {
+void Store::wake(KindStore& of) {
   if (of.watchers.empty()) return;
   of.pending = true;
   if (woken_ || delivering_) return;
@@ -257,19 +259,19 @@ void Store::deliver(std::size_t events_max) {
   bool any = true;
   while (any && left > 0) {
     any = false;
-    for (const auto& one : shelves_) {
+    for (const auto& one : kind_stores_) {
       if (!one->pending) continue;
       one->pending = false;
-      any = deliver_shelf(*one, left) || any;
+      any = deliver_kind(*one, left) || any;
     }
   }
   delivering_ = false;
-  const auto waits =
-      std::find_if(shelves_.begin(), shelves_.end(), [](const auto& one) { return one->pending; });
-  if (waits != shelves_.end()) wake(**waits);
+  const auto waits = std::find_if(kind_stores_.begin(), kind_stores_.end(),
+                                  [](const auto& one) { return one->pending; });
+  if (waits != kind_stores_.end()) wake(**waits);
 }
 
-bool Store::deliver_shelf(Shelf& of, std::size_t& left) {
+bool Store::deliver_kind(KindStore& of, std::size_t& left) {
   bool any = false;
   // Callbacks may add and remove watchers, so that no iterator is kept over a call.
   for (auto at = of.watchers.begin(); at != of.watchers.end();) {
@@ -281,7 +283,7 @@ bool Store::deliver_shelf(Shelf& of, std::size_t& left) {
   return any;
 }
 
-bool Store::deliver_to(Shelf& of, Watcher& to, std::size_t& left) {
+bool Store::deliver_to(KindStore& of, Watcher& to, std::size_t& left) {
   bool any = false;
   while (!to.paused && !to.ended && to.next < of.end()) {
     if (left == 0) {
@@ -310,7 +312,7 @@ bool Store::deliver_to(Shelf& of, Watcher& to, std::size_t& left) {
 Store::Watcher* Store::watcher(std::uint64_t id) const {
   const auto kind = watched_.find(id);
   if (kind == watched_.end()) return nullptr;
-  const auto& watchers = shelf(kind->second).watchers;
+  const auto& watchers = kind_store(kind->second).watchers;
   const auto found = watchers.find(id);
   return found == watchers.end() ? nullptr : found->second.get();
 }
@@ -319,7 +321,7 @@ void Store::unwatch(std::uint64_t id) {
   if (Watcher* one = watcher(id)) one->ended = true;
   const auto kind = watched_.find(id);
   if (kind == watched_.end()) return;
-  shelf(kind->second).watchers.erase(id);
+  kind_store(kind->second).watchers.erase(id);
   watched_.erase(kind);
 }
 
@@ -343,7 +345,7 @@ std::uint64_t Watch::delivered() const {
   if (store_ == nullptr) return 0;
   const Store::Watcher* one = store_->watcher(id_);
   if (one == nullptr) return 0;
-  const Store::Shelf& of = store_->shelf(store_->watched_.at(id_));
+  const Store::KindStore& of = store_->kind_store(store_->watched_.at(id_));
   if (one->next >= of.end()) return store_->version_;
   if (one->next <= of.first) return of.floor;
   return of.history[static_cast<std::size_t>(one->next - of.first - 1)].version();
@@ -354,7 +356,7 @@ void Watch::resume() {
   Store::Watcher* one = store_->watcher(id_);
   if (one == nullptr || !one->paused) return;
   one->paused = false;
-  store_->wake(store_->shelf(store_->watched_.at(id_)));
+  store_->wake(store_->kind_store(store_->watched_.at(id_)));
 }
 
 }  // namespace stowage::local

@@ -180,21 +180,21 @@ class Store {
  private:
   friend class Watch;
   struct Watcher;
-  struct Shelf;  // the objects, history and watchers of one kind
+  struct KindStore;  // the objects, history and watchers of one kind
 
-  [[nodiscard]] Shelf& shelf(Kind kind);
-  [[nodiscard]] const Shelf& shelf(Kind kind) const;
-  void record(Shelf& shelf, WatchEvent event);
-  bool deliver_shelf(Shelf& shelf, std::size_t& left);
-  bool deliver_to(Shelf& shelf, Watcher& watcher, std::size_t& left);
-  void wake(Shelf& shelf);
+  [[nodiscard]] KindStore& kind_store(Kind kind);
+  [[nodiscard]] const KindStore& kind_store(Kind kind) const;
+  void record(KindStore& kind_store, WatchEvent event);
+  bool deliver_kind(KindStore& kind_store, std::size_t& left);
+  bool deliver_to(KindStore& kind_store, Watcher& watcher, std::size_t& left);
+  void wake(KindStore& kind_store);
   [[nodiscard]] Watcher* watcher(std::uint64_t id) const;
   void unwatch(std::uint64_t id);
 
   StoreOptions options_;
   std::uint64_t version_ = 0;
   base::Rng uids_;
-  std::vector<std::unique_ptr<Shelf>> shelves_;
+  std::vector<std::unique_ptr<KindStore>> kind_stores_;
   std::map<std::uint64_t, Kind> watched_;  // the kind that a watcher watches
   std::uint64_t next_watcher_ = 1;
   std::function<void()> on_pending_;

@@ -176,23 +176,15 @@ std::string phase_or_terminating(const json::object& object) {
 }
 
 std::string endpoints_text(const json::object& object) {
-  const json::array* subsets = array_at(object, "subsets");
   std::vector<std::string> parts;
-  if (subsets != nullptr) {
-    for (const json::value& element : *subsets) {
-      const json::object* subset = element.if_object();
-      const json::array* addresses = subset == nullptr ? nullptr : array_at(*subset, "addresses");
-      const json::array* ports = subset == nullptr ? nullptr : array_at(*subset, "ports");
-      if (addresses == nullptr) continue;
-      for (const json::value& address : *addresses) {
-        const json::object* one = address.if_object();
-        if (one == nullptr) continue;
-        const json::object* port =
-            ports == nullptr || ports->empty() ? nullptr : ports->front().if_object();
-        const auto number = port == nullptr ? std::nullopt : int_at(*port, "port");
-        parts.push_back(number ? fmt::format("{}:{}", text_at(*one, "ip"), *number)
-                               : std::string(text_at(*one, "ip")));
-      }
+  for (const json::object* subset : objects_at(object, "subsets")) {
+    const json::array* ports = array_at(*subset, "ports");
+    const json::object* port =
+        ports == nullptr || ports->empty() ? nullptr : ports->front().if_object();
+    const auto number = port == nullptr ? std::nullopt : int_at(*port, "port");
+    for (const json::object* one : objects_at(*subset, "addresses")) {
+      parts.push_back(number ? fmt::format("{}:{}", text_at(*one, "ip"), *number)
+                             : std::string(text_at(*one, "ip")));
     }
   }
   return parts.empty() ? "<none>" : fmt::format("{}", fmt::join(parts, ","));
@@ -275,12 +267,9 @@ json::array volume_cells(Kind kind, const json::object& object, const std::strin
 
 json::array storage_class_cells(const json::object& object, const std::string& age) {
   std::string name(text_at(object, "metadata.name"));
-  const json::object* annotations = object_at(object, "metadata.annotations");
-  const json::value* chosen =
-      annotations == nullptr
-          ? nullptr
-          : annotations->if_contains("storageclass.kubernetes.io/is-default-class");
-  if (chosen != nullptr && text_of(*chosen) == "true") name += " (default)";
+  if (annotation(object, "storageclass.kubernetes.io/is-default-class") == "true") {
+    name += " (default)";
+  }
   return {name,
           text_at(object, "provisioner"),
           text_at(object, "reclaimPolicy"),

@@ -21,16 +21,6 @@ bool is_true(const json::object& object, std::string_view type) {
   return condition != nullptr && text_at(*condition, "status") == "True";
 }
 
-std::vector<const json::object*> objects_at(const json::object& object, std::string_view path) {
-  std::vector<const json::object*> found;
-  if (const json::array* list = array_at(object, path)) {
-    for (const json::value& element : *list) {
-      if (const json::object* one = element.if_object()) found.push_back(one);
-    }
-  }
-  return found;
-}
-
 // What READY, STATUS and RESTARTS of a pod say.
 struct PodState {
   std::size_t ready = 0;

@@ -98,9 +98,7 @@ void check_selector(const json::object& spec, Problems& problems) {
   const json::array* rules =
       selector == nullptr ? nullptr : array_at(*selector, "matchExpressions");
   const bool empty = (wanted == nullptr || wanted->empty()) && (rules == nullptr || rules->empty());
-  if (selector == nullptr) {
-    problems.required("spec.selector");
-  }
+  if (selector == nullptr) problems.required("spec.selector");
   if (empty) {
     problems.invalid("spec.selector", "{}", "empty selector is invalid for deployment");
     return;

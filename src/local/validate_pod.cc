@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -175,14 +174,10 @@ void check_gates(const json::object& spec, const std::string& path, Problems& pr
 json::object fixed_part(const json::object& spec, bool gated) {
   json::object fixed = spec;
   for (const std::string_view list : {"containers", "initContainers"}) {
-    json::array* containers = array_in(fixed, list);
-    if (containers == nullptr) continue;
-    for (json::value& element : *containers) {
-      json::object* one = element.if_object();
-      if (one == nullptr) continue;
-      one->erase("image");
-      one->erase("imagePullPolicy");
-    }
+    each_object(fixed, list, [](json::object& container) {
+      container.erase("image");
+      container.erase("imagePullPolicy");
+    });
   }
   for (const std::string_view key : {"activeDeadlineSeconds", "tolerations", "schedulingGates",
                                      "terminationGracePeriodSeconds"}) {

@@ -15,8 +15,7 @@ bool is_true(std::string_view value) { return value == "true" || value == "1"; }
 ApiResult<WatchRequest> watch_request(const Call& call) {
   WatchRequest request;
   request.kind = call.resource->kind_id;
-  STOWAGE_TRY(filter, filter_of(call));
-  request.filter = std::move(filter);
+  STOWAGE_TRY_ASSIGN(request.filter, filter_of(call));
   request.shape = shape_of(call);
   STOWAGE_TRY(since, number_param(call, "resourceVersion"));
   request.since = since;
@@ -68,10 +67,7 @@ bool WatchStream::full() const { return responder_->backlog() > limits_.backlog_
 
 void WatchStream::send_initial() {
   while (next_initial_ < initial_.size()) {
-    if (full()) {
-      flush();
-      return;
-    }
+    if (full()) return flush();
     append({Change::added, std::move(initial_[next_initial_]), nullptr});
     ++next_initial_;
     if (buffer_.size() >= kChunk) flush();

@@ -1,7 +1,6 @@
 #include "metricsapi/accept.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/text.h"
 #include "net/ascii.h"
@@ -13,7 +12,7 @@ using base::equals_ignoring_case;
 
 constexpr int kBest = 1000;
 
-// Cuts off what stands before the mark, or everything.
+// Removes and returns the text before the mark, or everything.
 std::string_view take_until(std::string_view& text, char mark) {
   const std::size_t at = text.find(mark);
   const std::string_view part = text.substr(0, at);
@@ -21,7 +20,7 @@ std::string_view take_until(std::string_view& text, char mark) {
   return base::trim(part, " \t");
 }
 
-// "0.25" in thousandths. What cannot be read counts as the best, as if it were not there.
+// "0.25" in thousandths. An unreadable value counts as the highest, as if it were absent.
 int quality(std::string_view text) {
   if (text.empty() || (text[0] != '0' && text[0] != '1')) return kBest;
   int value = text[0] == '1' ? kBest : 0;
@@ -39,7 +38,7 @@ int quality(std::string_view text) {
 }
 
 struct Wish {
-  std::optional<Form> form;  // unset: something that we do not make
+  std::optional<Form> form;  // unset: a type that we do not produce
   int quality = kBest;
 };
 

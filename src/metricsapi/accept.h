@@ -1,4 +1,4 @@
-// The header Accept: in which form a client wants to have objects. Pure.
+// The header Accept: the format that a client wants. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@ namespace stowage::metricsapi {
 
 enum class Form : std::uint8_t { object, table };
 
-// What the client likes best of what can be made: JSON, or a Table of meta.k8s.io/v1. Of equal
-// wishes the first counts. Unset: it takes none of them. Nothing said: an object.
+// The client's preferred format of those that we produce: JSON, or a Table of meta.k8s.io/v1. Among
+// equal preferences the first counts. Unset: it accepts none of them. Without the header: an
+// object.
 [[nodiscard]] std::optional<Form> wanted_form(std::string_view accept);
 
 }  // namespace stowage::metricsapi

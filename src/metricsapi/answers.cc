@@ -11,7 +11,7 @@ namespace {
 
 using base::JsonWriter;
 
-constexpr std::size_t kShownMax = 128;  // of what others wrote
+constexpr std::size_t kShownMax = 128;  // limit for quoted input
 
 void put_group(JsonWriter& json) {
   const auto version = [&] {

@@ -1,8 +1,6 @@
-// Answers that are no objects: documents of discovery, and Status objects where something is wrong.
-// Pure.
+// Answers without objects: discovery documents, and Status objects for errors. Pure.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,16 +9,16 @@
 
 namespace stowage::metricsapi {
 
-// Something that was asked for and is refused. kubectl prints the message as it is.
+// A refused request. kubectl prints the message as it is.
 struct ApiError {
   int code = 500;
   std::string reason;  // "NotFound"
   std::string message;
-  std::string name = {};      // of the object, if it is about one
+  std::string name = {};      // of the object, if any
   std::string resource = {};  // its plural
   int retry_after_seconds = 0;
-  std::string allow = {};     // 405: the methods that there are
-  bool unknown_path = false;  // also says so in the words of the original
+  std::string allow = {};     // 405: the allowed methods
+  bool unknown_path = false;  // add the original server's message
 };
 
 [[nodiscard]] ApiError bad_request(std::string message);
@@ -31,7 +29,7 @@ struct ApiError {
 [[nodiscard]] ApiError unauthorised(std::string message);
 [[nodiscard]] ApiError forbidden(std::string message);
 [[nodiscard]] ApiError expired(std::string message);
-// 503 and 429: worth another try.
+// 503 and 429: worth another attempt.
 [[nodiscard]] ApiError later(std::string message);
 [[nodiscard]] ApiError too_many(std::string message);
 

@@ -22,7 +22,7 @@ constexpr const char* kNextCertificate = "ca-next.crt";
 constexpr const char* kNextKey = "ca-next.key";
 constexpr const char* kBeforeCertificate = "ca-before.crt";
 
-// What a pair says of itself, if key and certificate fit and it has not run out.
+// The facts of a pair, if key and certificate match and it has not expired.
 Result<net::CertificateFacts> usable(const KeyPair& pair, std::int64_t now) {
   if (pair == KeyPair{}) return fail("there is none");
   STOWAGE_TRY_VOID(net::check_pair(pair));
@@ -57,7 +57,7 @@ class Planner {
   KeptCertificates& kept() { return plan_.kept; }
   void note(std::string words) { plan_.changes.push_back(std::move(words)); }
 
-  // Names differ from one authority to the next: some clients look for who signed by name.
+  // Each authority has its own name: some clients find the issuer by name.
   Result<KeyPair> make_authority() const {
     return net::make_authority({.common_name = fmt::format("stowage-ca-{}", now_),
                                 .days = rules_.authority_days,
@@ -82,8 +82,7 @@ class Planner {
     if (!facts) {
       note(fmt::format("the authority is made anew: {}", facts.error().message));
       if (!next) {
-        STOWAGE_TRY(fresh, make_authority());
-        kept().next = std::move(fresh);
+        STOWAGE_TRY_ASSIGN(kept().next, make_authority());
       }
       promote_next();
     } else if (next && now_ - next->begins_unix >= rules_.overlap.count()) {
@@ -113,7 +112,7 @@ class Planner {
     return {};
   }
 
-  // Why it cannot stay; empty if it can.
+  // Why it must be replaced; empty if it need not.
   std::string serving_trouble() {
     const auto facts = usable(kept().serving, now_);
     if (!facts) return facts.error().message;
@@ -124,7 +123,7 @@ class Planner {
     return two_thirds_over(*facts, now_) ? "two thirds of its life are over" : "";
   }
 
-  // Some replica may still show what the authority before has signed.
+  // A replica may still present a certificate of the previous authority.
   void before() {
     if (kept().before_pem.empty()) return;
     const auto facts = net::read_certificate(kept().before_pem);

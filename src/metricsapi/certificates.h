@@ -1,14 +1,14 @@
-// Which certificates the server shows, and when they are exchanged. Pure, but for the keys, which
-// are random: what is to be kept follows from what is kept and from the time.
+// Which certificates the server presents, and when they are rotated. Pure except for random keys:
+// the intended content follows from the current content and the time.
 //
 //   authority ----- two thirds of its life: `next` is made, and trusted beside it from now on
 //       |                                    |
-//       |                                    after the overlap everybody has heard of it
+//       |                                    after the overlap every client has it
 //   `before`, trusted for another overlap <--+--> authority, signs a new serving certificate
 //
-// So a certificate is trusted everywhere before it is shown, and as long as somebody may show it.
-// The serving certificate is made anew at two thirds of its life, or if it is not for the right
-// hosts. What cannot be read, or does not fit together, is made anew at once.
+// So a certificate is trusted everywhere before it is presented, and as long as a replica may
+// present it. The serving certificate is replaced at two thirds of its life, or if its hosts are
+// wrong. Certificates that cannot be read, or do not match, are replaced at once.
 #pragma once
 
 #include <chrono>
@@ -40,8 +40,8 @@ struct CertificateRules {
 };
 
 struct CertificatePlan {
-  KeptCertificates kept;             // what to show and to trust, once it is written
-  std::vector<std::string> changes;  // in words; none: what is kept is good
+  KeptCertificates kept;             // what to present and to trust, once it is written
+  std::vector<std::string> changes;  // as texts; none: the content is good
 };
 [[nodiscard]] Result<CertificatePlan> plan_certificates(const KeptCertificates& there,
                                                         const CertificateRules& rules,
@@ -49,13 +49,13 @@ struct CertificatePlan {
 // The authorities whose certificates are to be trusted.
 [[nodiscard]] std::string trusted(const KeptCertificates& kept);
 
-// As they stand in a Secret. What is missing or not base64 is empty.
+// From a Secret. Values that are missing or not base64 are empty.
 [[nodiscard]] KeptCertificates from_secret(const codec::Secret& secret);
-// In base64; keys of what there is not have empty texts.
+// In base64; keys of missing values have empty texts.
 [[nodiscard]] std::map<std::string, std::string> secret_data(const KeptCertificates& kept);
 
-// The patch that makes the API server trust these authorities when it passes requests on to us.
-// Unset: it does already, or it passes them to another service.
+// The patch that makes the API server trust these authorities when it forwards requests to us.
+// Unset: it already does, or it forwards them to another service.
 struct OurService {
   std::string ns;
   std::string name;

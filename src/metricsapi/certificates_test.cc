@@ -21,7 +21,7 @@ CertificatePlan plan(const KeptCertificates& there, std::int64_t now,
   return made.value_or(CertificatePlan{});
 }
 
-// Whatever is planned can be used at once: the pair fits, is for the hosts, and is trusted.
+// Every plan can be used at once: the pair matches, is for the hosts, and is trusted.
 void expect_good(const KeptCertificates& kept, std::int64_t now) {
   EXPECT_TRUE(net::check_pair(kept.serving));
   EXPECT_TRUE(net::check_pair(kept.authority));
@@ -60,8 +60,8 @@ TEST(Certificates, WhatIsMadeAnewAndWhatStays) {
     KeptCertificates there;
     std::int64_t day;
     const CertificateRules& rules;
-    bool authority;  // made anew
-    bool serving;    // made anew
+    bool authority;  // replaced
+    bool serving;    // replaced
   };
   const Row rows[] = {
       {"all is well", good, 0, kRules, false, false},
@@ -95,7 +95,7 @@ TEST(Certificates, WhatIsMadeAnewAndWhatStays) {
   }
 }
 
-// The life of an authority: trusted before it signs, and trusted on after it does not.
+// The life of an authority: trusted before it signs, and still trusted after it stops signing.
 TEST(Certificates, AnAuthorityIsExchangedInSteps) {
   KeptCertificates kept = plan({}, kStart).kept;
   const net::KeyPair first = kept.authority;

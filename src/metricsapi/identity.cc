@@ -12,7 +12,7 @@ namespace stowage::metricsapi {
 namespace {
 
 using base::equals_ignoring_case;
-using codec::Somebody;
+using codec::UserInfo;
 
 constexpr const char* kAuthenticated = "system:authenticated";
 constexpr const char* kUnauthenticated = "system:unauthenticated";
@@ -42,8 +42,8 @@ std::vector<std::string> all_of(const net::Headers& headers,
   return values;
 }
 
-// X-Remote-Extra-Acme.com%2fproject: "a" is {"acme.com/project": ["a"]}. Keys are in small letters,
-// since names of headers have no case; one that is badly escaped is taken as it is.
+// X-Remote-Extra-Acme.com%2fproject: "a" is {"acme.com/project": ["a"]}. Keys are lower-case,
+// because header names have no case; a key with a bad escape is used as it is.
 std::map<std::string, std::vector<std::string>> extra_of(const net::Headers& headers,
                                                          const std::vector<std::string>& prefixes) {
   std::map<std::string, std::vector<std::string>> extra;
@@ -62,9 +62,9 @@ std::map<std::string, std::vector<std::string>> extra_of(const net::Headers& hea
   return extra;
 }
 
-std::optional<Somebody> named_by_proxy(const net::ServerRequest& request, const Trust& trust) {
+std::optional<UserInfo> named_by_proxy(const net::ServerRequest& request, const Trust& trust) {
   const net::Headers& headers = request.http.headers;
-  Somebody who{.user = first_of(headers, trust.user_headers),
+  UserInfo who{.user = first_of(headers, trust.user_headers),
                .uid = first_of(headers, trust.uid_headers),
                .groups = all_of(headers, trust.group_headers),
                .extra = extra_of(headers, trust.extra_prefixes)};
@@ -74,17 +74,18 @@ std::optional<Somebody> named_by_proxy(const net::ServerRequest& request, const 
 
 }  // namespace
 
-std::optional<Somebody> known_by_certificate(const net::ServerRequest& request,
+std::optional<UserInfo> known_by_certificate(const net::ServerRequest& request,
                                              const Trust& trust) {
-  std::optional<Somebody> who;
-  // No authority, no trust: whatever verified the certificate, it was not what is known now.
+  std::optional<UserInfo> who;
+  // Without a known authority there is no trust: the certificate was verified against an earlier
+  // one.
   const bool proxy =
       !trust.proxy_ca_pem.empty() && contains(request.client_authorities, kFrontProxy) &&
       (trust.proxy_names.empty() || contains(trust.proxy_names, request.client_subject));
   if (proxy) who = named_by_proxy(request, trust);
   if (!who && !trust.client_ca_pem.empty() && contains(request.client_authorities, kClients) &&
       !request.client_subject.empty()) {
-    who = Somebody{
+    who = UserInfo{
         .user = request.client_subject, .uid = {}, .groups = request.client_groups, .extra = {}};
   }
   if (!who) return std::nullopt;
@@ -94,6 +95,6 @@ std::optional<Somebody> known_by_certificate(const net::ServerRequest& request,
   return who;
 }
 
-bool is_master(const Somebody& who) { return contains(who.groups, kMasters); }
+bool is_master(const UserInfo& who) { return contains(who.groups, kMasters); }
 
 }  // namespace stowage::metricsapi

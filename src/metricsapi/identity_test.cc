@@ -5,7 +5,7 @@
 namespace stowage::metricsapi {
 namespace {
 
-using codec::Somebody;
+using codec::UserInfo;
 
 const Trust kTrust{.client_ca_pem = "x",
                    .proxy_ca_pem = "y",
@@ -15,7 +15,7 @@ const Trust kTrust{.client_ca_pem = "x",
                    .group_headers = {"X-Remote-Group"},
                    .extra_prefixes = {"X-Remote-Extra-"}};
 
-// As the API server passes them on.
+// As the API server forwards them.
 const net::Headers kHeaders = {{"User-Agent", "kubectl/v1.32.4"},
                                {"X-Forwarded-For", "127.0.0.1"},
                                {"X-Remote-Group", "system:authenticated"},
@@ -37,7 +37,7 @@ TEST(Identity, TheFrontProxySaysForWhom) {
   const auto who =
       known_by_certificate(request(kHeaders, "front-proxy-client", {kFrontProxy}), kTrust);
   ASSERT_TRUE(who);
-  EXPECT_EQ(*who, (Somebody{.user = "admin",
+  EXPECT_EQ(*who, (UserInfo{.user = "admin",
                             .uid = "42",
                             .groups = {"system:authenticated", "devs"},
                             .extra = {{"acme.com/project", {"a", "b"}}}}));
@@ -54,7 +54,7 @@ TEST(Identity, HeadersCountByTheFrontProxysCertificateAndNeverElse) {
     const char* name;
     net::ServerRequest request;
     Trust trust;
-    std::string user;  // empty: nobody
+    std::string user;  // empty: anonymous
   };
   const Row rows[] = {
       {"no certificate", request(kHeaders, "", {}), kTrust, ""},

@@ -16,14 +16,14 @@ using base::JsonWriter;
 
 constexpr std::string_view kWholeCards = "nvidia.com/gpu";
 constexpr std::string_view kPartsOfCards = "nvidia.com/mig-";
-// What a device plugin that offers a card several times puts between the card's id and a number.
+// Some device plugins offer a card several times, as the card's id, this mark and a number.
 constexpr std::string_view kReplicaMark = "::";
 
-const codec::ReportedCard* find_card(const reports::NodePage& page, std::string_view id) {
+const codec::ReportedCard* find_card(const reports::NodeReport& node_report, std::string_view id) {
   const auto named = [&](std::string_view name) -> const codec::ReportedCard* {
-    const auto found = std::find_if(page.cards.begin(), page.cards.end(),
+    const auto found = std::find_if(node_report.cards.begin(), node_report.cards.end(),
                                     [&](const auto& card) { return card.id == name; });
-    return found == page.cards.end() ? nullptr : &*found;
+    return found == node_report.cards.end() ? nullptr : &*found;
   };
   if (const auto* card = named(id)) return card;
   const std::size_t mark = id.find(kReplicaMark);
@@ -40,17 +40,18 @@ Device device_of(const codec::ReportedCard& card, const std::string& node) {
 
 bool by_id(const Device& a, const Device& b) { return a.id < b.id; }
 
-// The devices of a container that are cards: by an id that the node knows, or by their resource.
-std::vector<Device> cards_of(const reports::NodePage& page,
+// The devices of a container that are cards: by an id that the node has, or by their resource.
+std::vector<Device> cards_of(const reports::NodeReport& node_report,
                              const codec::ReportedContainer& container) {
   std::vector<Device> found;
   for (const codec::ReportedDevices& group : container.devices) {
     const bool surely = group.resource == kWholeCards || group.resource.starts_with(kPartsOfCards);
     for (const std::string& id : group.ids) {
-      if (const auto* card = find_card(page, id)) {
-        found.push_back(device_of(*card, page.node));
+      if (const auto* card = find_card(node_report, id)) {
+        found.push_back(device_of(*card, node_report.node));
       } else if (surely) {
-        found.push_back({.id = id, .brand = {}, .model = {}, .bus_id = {}, .node = page.node});
+        found.push_back(
+            {.id = id, .brand = {}, .model = {}, .bus_id = {}, .node = node_report.node});
       }
     }
   }
@@ -68,7 +69,7 @@ void add_cards(GpuInfo& info, const std::vector<codec::ReportedCard>& cards) {
     info.cards.push_back({.id = card.id,
                           .memory_mib = card.memory_mib,
                           .healthy = card.healthy,
-                          .sickness = card.sickness,
+                          .unhealthy_reason = card.unhealthy_reason,
                           .load = std::nullopt});
   }
   std::sort(info.devices.begin(), info.devices.end(), by_id);
@@ -79,13 +80,13 @@ void add_cards(GpuInfo& info, const std::vector<codec::ReportedCard>& cards) {
   }
 }
 
-std::vector<std::string> busy_cards(const reports::NodePage& page) {
+std::vector<std::string> busy_cards(const reports::NodeReport& node_report) {
   std::set<std::string> busy;
-  for (const auto& [name, pod] : page.pods) {
+  for (const auto& [name, pod] : node_report.pods) {
     for (const codec::ReportedContainer& container : pod.containers) {
       for (const codec::ReportedDevices& group : container.devices) {
         for (const std::string& id : group.ids) {
-          if (const auto* card = find_card(page, id)) busy.insert(card->id);
+          if (const auto* card = find_card(node_report, id)) busy.insert(card->id);
         }
       }
     }
@@ -143,7 +144,7 @@ void put_load(JsonWriter& json, const codec::ReportedLoad& load) {
   json.end_object();
 }
 
-// What a Kubernetes client is told besides.
+// Additional fields for Kubernetes clients.
 void put_states(JsonWriter& json, const std::vector<CardState>& cards) {
   const auto any = [&](const auto& has) { return std::any_of(cards.begin(), cards.end(), has); };
   if (any([](const CardState& card) { return card.load.has_value(); })) {
@@ -158,7 +159,7 @@ void put_states(JsonWriter& json, const std::vector<CardState>& cards) {
   if (any([](const CardState& card) { return !card.healthy; })) {
     json.key("device_sick").begin_object();
     for (const CardState& card : cards) {
-      if (!card.healthy) json.key(card.id).value(card.sickness);
+      if (!card.healthy) json.key(card.id).value(card.unhealthy_reason);
     }
     json.end_object();
   }
@@ -243,21 +244,22 @@ std::string object_name(std::string_view ns, std::string_view pod) {
 
 std::string normal_model(std::string_view model) { return base::ascii_lower(base::trim(model)); }
 
-GpuInfo gpu_info(const reports::NodePage& page, const Now& now) {
+GpuInfo gpu_info(const reports::NodeReport& node_report, const Now& now) {
   GpuInfo info;
-  info.node = page.node;
-  info.agent = page.agent;
-  info.health = page.silent ? Health::silent : Health::fresh;
-  info.heard_unix = now.unix_seconds_of(page.heard);
-  if (page.cards_at != net::Moment{}) info.reported_unix = now.unix_seconds_of(page.cards_at);
-  add_cards(info, page.cards);
+  info.node = node_report.node;
+  info.agent = node_report.agent;
+  info.health = node_report.silent ? Health::silent : Health::fresh;
+  info.heard_unix = now.unix_seconds_of(node_report.heard);
+  if (node_report.cards_at != net::Moment{})
+    info.reported_unix = now.unix_seconds_of(node_report.cards_at);
+  add_cards(info, node_report.cards);
   for (CardState& state : info.cards) {
-    const auto* card = find_card(page, state.id);
+    const auto* card = find_card(node_report, state.id);
     STOWAGE_CHECK(card != nullptr);
-    const auto load = page.load.find(card->index);
-    if (load != page.load.end()) state.load = load->second.values;
+    const auto load = node_report.load.find(card->index);
+    if (load != node_report.load.end()) state.load = load->second.values;
   }
-  info.busy = busy_cards(page);
+  info.busy = busy_cards(node_report);
   return info;
 }
 
@@ -268,11 +270,11 @@ GpuInfo gpu_info(const OtherNode& node) {
   return info;
 }
 
-std::optional<PodResource> pod_resource(const reports::NodePage& page,
+std::optional<PodResource> pod_resource(const reports::NodeReport& node_report,
                                         const codec::ReportedPod& pod) {
-  PodResource resource{.ns = pod.ns, .name = pod.name, .node = page.node, .containers = {}};
+  PodResource resource{.ns = pod.ns, .name = pod.name, .node = node_report.node, .containers = {}};
   for (const codec::ReportedContainer& container : pod.containers) {
-    std::vector<Device> devices = cards_of(page, container);
+    std::vector<Device> devices = cards_of(node_report, container);
     if (devices.empty()) continue;
     resource.containers.push_back({.name = container.name, .devices = std::move(devices)});
   }
@@ -287,24 +289,25 @@ void put_metadata(JsonWriter& json, std::string_view name, std::uint64_t version
   json.end_object();
 }
 
-Resource resource_of(const Thing& thing) {
-  return std::holds_alternative<PodResource>(thing) ? Resource::pod_resources : Resource::gpu_infos;
+Resource resource_of(const ApiObject& object) {
+  return std::holds_alternative<PodResource>(object) ? Resource::pod_resources
+                                                     : Resource::gpu_infos;
 }
 
-std::string name_of(const Thing& thing) {
-  if (const auto* pod = std::get_if<PodResource>(&thing)) return object_name(pod->ns, pod->name);
-  return std::get<GpuInfo>(thing).node;
+std::string name_of(const ApiObject& object) {
+  if (const auto* pod = std::get_if<PodResource>(&object)) return object_name(pod->ns, pod->name);
+  return std::get<GpuInfo>(object).node;
 }
 
-std::uint64_t version_of(const Thing& thing) {
-  return std::visit([](const auto& one) { return one.version; }, thing);
+std::uint64_t version_of(const ApiObject& object) {
+  return std::visit([](const auto& one) { return one.version; }, object);
 }
 
-void put_object(JsonWriter& json, const Thing& thing, Style style) {
+void put_object(JsonWriter& json, const ApiObject& object, Style style) {
   json.begin_object();
-  put_head(json, resource_of(thing), style);
-  put_metadata(json, name_of(thing), version_of(thing));
-  std::visit([&](const auto& one) { put_body(json, one, style); }, thing);
+  put_head(json, resource_of(object), style);
+  put_metadata(json, name_of(object), version_of(object));
+  std::visit([&](const auto& one) { put_body(json, one, style); }, object);
   json.end_object();
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "metricsapi/testing/pages.h"
+#include "metricsapi/testing/node_reports.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -12,9 +12,9 @@ using testing::card;
 using testing::Desk;
 using testing::pod;
 
-std::string json_of(const Thing& thing, Style style = Style::original) {
+std::string json_of(const ApiObject& object, Style style = Style::original) {
   base::JsonWriter json(base::JsonWriter::Style::compact);
-  put_object(json, thing, style);
+  put_object(json, object, style);
   return json.take();
 }
 
@@ -24,7 +24,7 @@ TEST(Objects, AGpuInfoIsWrittenAsTheOriginalWroteIt) {
                     card("GPU-c", 2, "NVIDIA A100")});
   desk.pods("n1", {pod("d", "p", {"GPU-b"})});
   desk.pass(2s);
-  GpuInfo info = gpu_info(*desk.book.page("n1"), desk.now);
+  GpuInfo info = gpu_info(*desk.report_cache.node_report("n1"), desk.now);
   info.version = 7;
   EXPECT_EQ(json_of(info),
             R"({"kind":"GpuInfo","apiVersion":"v1alpha1",)"
@@ -44,7 +44,7 @@ TEST(Objects, AGpuInfoIsWrittenAsTheOriginalWroteIt) {
 TEST(Objects, APodResourceIsWrittenAsTheOriginalWroteIt) {
   Desk desk;
   desk.cards("n1", {card("GPU-a", 0, "Tesla T4")});
-  auto resource = pod_resource(*desk.book.page("n1"), pod("d", "p", {"GPU-a"}));
+  auto resource = pod_resource(*desk.report_cache.node_report("n1"), pod("d", "p", {"GPU-a"}));
   ASSERT_TRUE(resource);
   resource->changed_unix = 1'800'000'001;
   resource->version = 8;
@@ -65,12 +65,13 @@ TEST(Objects, APodResourceIsWrittenAsTheOriginalWroteIt) {
 
 TEST(Objects, KubernetesIsToldMore) {
   Desk desk;
-  auto sick = card("GPU-b", 1, "Tesla T4");
-  sick.healthy = false;
-  sick.sickness = "Xid 79";
-  desk.cards("n1", {card("GPU-a", 0, "Tesla T4"), sick});
+  auto unhealthy = card("GPU-b", 1, "Tesla T4");
+  unhealthy.healthy = false;
+  unhealthy.unhealthy_reason = "Xid 79";
+  desk.cards("n1", {card("GPU-a", 0, "Tesla T4"), unhealthy});
   desk.busy("n1", 0, 835);
-  const std::string json = json_of(gpu_info(*desk.book.page("n1"), desk.now), Style::kubernetes);
+  const std::string json =
+      json_of(gpu_info(*desk.report_cache.node_report("n1"), desk.now), Style::kubernetes);
   EXPECT_TRUE(json.starts_with(
       R"({"kind":"GpuInfo","apiVersion":"metrics.nvidia.com/v1alpha1","metadata":{"name":"n1"},)"))
       << json;
@@ -82,8 +83,8 @@ TEST(Objects, KubernetesIsToldMore) {
 
 TEST(Objects, NothingIsWrittenForWhatNobodySays) {
   Desk desk;
-  desk.hear("n1");
-  EXPECT_EQ(json_of(gpu_info(*desk.book.page("n1"), desk.now)),
+  desk.update("n1");
+  EXPECT_EQ(json_of(gpu_info(*desk.report_cache.node_report("n1"), desk.now)),
             R"({"kind":"GpuInfo","apiVersion":"v1alpha1","metadata":{"name":"n1"},)"
             R"("spec":{"device_node":"n1","device_busy":null},)"
             R"("status":{"node_health":"True","node_last_health_time":"2027-01-15T08:00:00Z"}})");
@@ -94,27 +95,27 @@ TEST(Objects, NothingIsWrittenForWhatNobodySays) {
             R"("device_busy":null},"status":{"node_health":"UnKnow"}})");
 }
 
-// Vectors G: the last ping was 2.9 or 3.1 seconds ago.
+// The last ping was 2.9 or 3.1 seconds ago.
 TEST(Objects, HealthEndsAfterThreeSeconds) {
   Desk desk;
-  desk.hear("n1");
+  desk.update("n1");
   desk.pass(2900ms);
-  EXPECT_EQ(gpu_info(*desk.book.page("n1"), desk.now).health, Health::fresh);
+  EXPECT_EQ(gpu_info(*desk.report_cache.node_report("n1"), desk.now).health, Health::fresh);
   desk.pass(200ms);
-  const GpuInfo silent = gpu_info(*desk.book.page("n1"), desk.now);
+  const GpuInfo silent = gpu_info(*desk.report_cache.node_report("n1"), desk.now);
   EXPECT_EQ(silent.health, Health::silent);
   EXPECT_NE(json_of(silent).find(R"("node_health":"False")"), std::string::npos);
   EXPECT_EQ(silent.heard_unix, 1'800'000'000) << "when it was heard, not now";
-  desk.hear("n1");
-  EXPECT_EQ(gpu_info(*desk.book.page("n1"), desk.now).health, Health::fresh);
+  desk.update("n1");
+  EXPECT_EQ(gpu_info(*desk.report_cache.node_report("n1"), desk.now).health, Health::fresh);
 }
 
-// Vectors G: the original forgot both.
+// The original forgot both.
 TEST(Objects, TheDevicesOfOnePodOfTwoBecomeFree) {
   Desk desk;
   desk.cards("n1", {card("g1", 0, "T4"), card("g2", 1, "T4")});
   desk.pods("n1", {pod("d", "p1", {"g1"}), pod("d", "p2", {"g2"})}, true);
-  const auto busy = [&] { return gpu_info(*desk.book.page("n1"), desk.now).busy; };
+  const auto busy = [&] { return gpu_info(*desk.report_cache.node_report("n1"), desk.now).busy; };
   EXPECT_EQ(busy(), (std::vector<std::string>{"g1", "g2"}));
   desk.gone("n1", {"d/p1"});
   EXPECT_EQ(busy(), (std::vector<std::string>{"g2"}));
@@ -145,13 +146,13 @@ TEST(Objects, DevicesAreThoseThatAreCards) {
     Desk desk;
     desk.cards("n1", {card("GPU-a", 0, "T4")});
     desk.pods("n1", {row.pod});
-    const auto made = pod_resource(*desk.book.page("n1"), row.pod);
+    const auto made = pod_resource(*desk.report_cache.node_report("n1"), row.pod);
     std::vector<std::string> ids;
     if (made) {
       for (const Device& device : made->containers.at(0).devices) ids.push_back(device.id);
     }
     EXPECT_EQ(ids, row.ids);
-    EXPECT_EQ(!gpu_info(*desk.book.page("n1"), desk.now).busy.empty(), row.busy);
+    EXPECT_EQ(!gpu_info(*desk.report_cache.node_report("n1"), desk.now).busy.empty(), row.busy);
   }
 }
 
@@ -165,7 +166,7 @@ TEST(Objects, AModelIsNormalised) {
 TEST(Objects, TwoCardsOfOneIdAreOne) {
   Desk desk;
   desk.cards("n1", {card("g", 0, "T4"), card("g", 1, "A100")});
-  const GpuInfo info = gpu_info(*desk.book.page("n1"), desk.now);
+  const GpuInfo info = gpu_info(*desk.report_cache.node_report("n1"), desk.now);
   EXPECT_EQ(info.devices.size(), 1U);
   EXPECT_EQ(info.models.size(), 1U);
 }

@@ -15,9 +15,9 @@ using ClientPtr = std::shared_ptr<net::HttpClient>;
 using Reply = tl::expected<net::HttpResponse, net::CallError>;
 
 constexpr std::size_t kAnswerBytesMax = std::size_t{128} << 20U;
-constexpr std::size_t kWholeMax = std::size_t{64} << 10U;  // longer answers are sent in a stream
+constexpr std::size_t kWholeMax = std::size_t{64} << 10U;  // longer answers are streamed
 
-// What of a head is ours to repeat.
+// The headers that are forwarded.
 net::HttpResponse repeated(net::HttpResponse head) {
   return kube::repeated(std::move(head), {"Content-Type", "Retry-After"});
 }
@@ -38,7 +38,7 @@ struct Relay::State {
   const RelayOptions options;
   Counters counters;
   std::unordered_set<std::shared_ptr<Passed>> streams;
-  std::vector<ResponderPtr> answers;  // whose readers have not taken all
+  std::vector<ResponderPtr> answers;  // not completely read yet
 
   [[nodiscard]] std::size_t answer_bytes() {
     std::erase_if(answers, [](const ResponderPtr& each) { return each->backlog() == 0; });
@@ -46,7 +46,7 @@ struct Relay::State {
     for (const ResponderPtr& each : answers) bytes += each->backlog();
     return bytes;
   }
-  // In a stream, so that it can be seen how much of it has not been taken.
+  // Streamed, so that the unread part is known.
   void answer(const ResponderPtr& to, net::HttpResponse response) {
     if (response.body.size() <= kWholeMax) return to->send(std::move(response));
     auto body = std::make_shared<const std::string>(std::exchange(response.body, {}));
@@ -56,7 +56,7 @@ struct Relay::State {
     answers.push_back(to);
   }
 
-  // A connection must not end inside of its own callback.
+  // A connection must not be destroyed inside its own callback.
   void drop(const std::shared_ptr<Passed>& passed) {
     if (streams.erase(passed) == 0) return;
     loop.post([passed] {
@@ -89,7 +89,7 @@ std::shared_ptr<net::HttpClient> Relay::client_for(const std::string& url, std::
     why = parsed.error().message;
     return nullptr;
   }
-  if (!parsed->tls || !tls_) {  // a token does not go over an open line
+  if (!parsed->tls || !tls_) {  // a token is never sent without TLS
     why = parsed->tls ? "there are no certificates yet" : "the leader is not reached by https";
     return nullptr;
   }
@@ -111,7 +111,7 @@ net::HttpRequest Relay::onward(Passing& passing) {
   return request;
 }
 
-void Relay::pass_on(Passing passing, const reports::Place& leader) {
+void Relay::pass_on(Passing passing, const reports::LeaderLocation& leader) {
   const bool again = kube::was_forwarded(passing.request.http);
   const bool is_stream = passing.ask.what == Ask::What::watch;
   const Counters& now = state_->counters;
@@ -141,7 +141,8 @@ void Relay::call(const ClientPtr& client, Passing passing) {
   client->send(onward(passing), options_.deadline,
                [weak = std::weak_ptr<State>(state_), responder = passing.responder, held = client,
                 &loop = loop_](Reply reply) mutable {
-                 loop.post([kept = std::move(held)] {});  // it must not end inside of its own call
+                 loop.post([kept = std::move(held)] {});  // it must not be destroyed inside its own
+                                                          // call
                  const auto state = weak.lock();
                  if (!state) return responder->abort();
                  --state->counters.calls;
@@ -201,8 +202,7 @@ void Relay::stream(const ClientPtr& client, Passing passing) {
   };
   passed->responder->on_closed(
       [both] { both([](State& held, const PassedPtr& one) { held.drop(one); }); });
-  // Watches bring a sign of life every now and then; a leader that is gone without a word is
-  // noticed by the connection.
+  // Watches send regular signs of life; the connection detects a leader that has died.
   passed->stream = client->open(onward(passing), {}, std::move(handler));
 }
 

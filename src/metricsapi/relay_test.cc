@@ -19,7 +19,7 @@ using testing::kTable;
 // Two replicas: agents report to the first.
 struct RelayTest : testing::ServerFixture {
   void start() {
-    server_a = make(book, [this] { return leader_a; });
+    server_a = make(report_cache, [this] { return leader_a; });
     server_b = make(empty, [this] { return leader_b; });
     leader_b = {.here = false, .url = url(*server_a)};
     http_b = client_of(*server_b, &proxies);
@@ -28,9 +28,9 @@ struct RelayTest : testing::ServerFixture {
     return "https://127.0.0.1:" + std::to_string(server.port());
   }
 
-  reports::Book empty;
-  reports::Place leader_a;
-  reports::Place leader_b;
+  reports::ReportCache empty;
+  reports::LeaderLocation leader_a;
+  reports::LeaderLocation leader_b;
   std::unique_ptr<Server> server_a;
   std::unique_ptr<Server> server_b;
   std::unique_ptr<net::HttpClient> http_b;
@@ -61,7 +61,7 @@ TEST_F(RelayTest, AWatchGoesThrough) {
   ASSERT_TRUE(soon([&] { return reader->bytes.find("\"n1\"") != std::string::npos; }));
   codec::AgentReport report;
   report.cards = {card("g", 0, "T4")};
-  ASSERT_TRUE(book.hear("n2", report, loop.now()));
+  ASSERT_TRUE(report_cache.update("n2", report, loop.now()));
   ASSERT_TRUE(soon([&] { return reader->bytes.find("\"n2\"") != std::string::npos; }));
   EXPECT_EQ(server_a->counters().watchers.open, 1U);
   reader->stream.reset();
@@ -75,7 +75,7 @@ TEST_F(RelayTest, WithoutALeaderItSaysSo) {
   start();
   struct Row {
     const char* name;
-    reports::Place leader;
+    reports::LeaderLocation leader;
     const char* words;
   };
   const Row rows[] = {
@@ -113,7 +113,7 @@ TEST_F(RelayTest, WatchesEndWhenAnotherLeads) {
   ASSERT_TRUE(soon([&] { return reader->ends == 1; }));
 }
 
-// A reader that takes nothing.
+// A client that reads nothing.
 class Deaf final : public net::Responder {
  public:
   explicit Deaf(bool& aborted) : aborted_(aborted) {}
@@ -147,7 +147,7 @@ TEST_F(RelayTest, AReaderThatIsTooSlowIsCutOff) {
   for (int i = 0; !aborted && i < 200; ++i) {
     codec::AgentReport report;
     report.cards = {card("g" + std::to_string(i), 0, "T4")};
-    ASSERT_TRUE(book.hear("n2", report, loop.now()));
+    ASSERT_TRUE(report_cache.update("n2", report, loop.now()));
     run_for(loop, 5ms);
   }
   EXPECT_TRUE(aborted);

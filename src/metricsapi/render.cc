@@ -1,7 +1,5 @@
 #include "metricsapi/render.h"
 
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
@@ -25,11 +23,11 @@ void begin_table(JsonWriter& json, const Shape& shape, std::uint64_t version, Co
 
 void end_list(JsonWriter& json) { json.end_array().end_object(); }
 
-void put_shaped(JsonWriter& json, const Thing& thing, const Shape& shape, Columns columns,
+void put_shaped(JsonWriter& json, const ApiObject& object, const Shape& shape, Columns columns,
                 const Now& now) {
-  if (shape.form == Form::object) return put_object(json, thing, shape.style);
-  begin_table(json, shape, version_of(thing), columns);
-  put_row(json, thing, shape.rows, now);
+  if (shape.form == Form::object) return put_object(json, object, shape.style);
+  begin_table(json, shape, version_of(object), columns);
+  put_row(json, object, shape.rows, now);
   end_list(json);
 }
 
@@ -41,47 +39,48 @@ std::string_view change_word(Change change, Style style) {
 
 }  // namespace
 
-std::string render_one(const Thing& thing, const Shape& shape, const Now& now) {
+std::string render_one(const ApiObject& object, const Shape& shape, const Now& now) {
   JsonWriter json(JsonWriter::Style::compact);
-  put_shaped(json, thing, shape, Columns::with, now);
+  put_shaped(json, object, shape, Columns::with, now);
   return json.take();
 }
 
-std::string render_list(const Shelf& shelf, const Shape& shape, const Selector& selector) {
+std::string render_list(const WatchCache& watch_cache, const Shape& shape,
+                        const Selector& selector) {
   JsonWriter json(JsonWriter::Style::compact);
-  const Now now = shelf.now();
+  const Now now = watch_cache.now();
   if (shape.form == Form::table) {
-    begin_table(json, shape, shelf.version(), Columns::with);
+    begin_table(json, shape, watch_cache.version(), Columns::with);
   } else {
     const bool original = shape.style == Style::original;
     json.begin_object();
     json.key("kind").value(original ? std::string("List")
                                     : fmt::format("{}List", kind_of(shape.resource)));
     json.key("apiVersion").value(original ? std::string_view("v1") : kGroupVersion);
-    put_metadata(json, {}, shelf.version());
+    put_metadata(json, {}, watch_cache.version());
     json.key("items").begin_array();
   }
-  for (const Shelf::Entry* entry : shelf.all(shape.resource)) {
+  for (const WatchCache::Entry* entry : watch_cache.all(shape.resource)) {
     if (!selector.matches(entry->name)) continue;
-    const Thing thing = shelf.thing(shape.resource, *entry, now);
+    const ApiObject object = watch_cache.object(shape.resource, *entry, now);
     if (shape.form == Form::table) {
-      put_row(json, thing, shape.rows, now);
+      put_row(json, object, shape.rows, now);
     } else {
-      put_object(json, thing, shape.style);
+      put_object(json, object, shape.style);
     }
   }
   end_list(json);
   return json.take();
 }
 
-std::string watch_line(Change change, const Thing& thing, const Shape& shape, Columns columns,
+std::string watch_line(Change change, const ApiObject& object, const Shape& shape, Columns columns,
                        const Now& now) {
   const bool original = shape.style == Style::original;
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
   json.key(original ? "Type" : "type").value(change_word(change, shape.style));
   json.key(original ? "Object" : "object");
-  put_shaped(json, thing, shape, columns, now);
+  put_shaped(json, object, shape, columns, now);
   json.end_object();
   return json.take() + '\n';
 }

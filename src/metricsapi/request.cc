@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "net/ascii.h"
+#include "net/status_paths.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -19,11 +20,20 @@ using What = Ask::What;
 
 constexpr std::string_view kAgents = "/agent/";
 constexpr std::string_view kRoot = "/apis";
+constexpr std::string_view kSchedule = "schedule";
+constexpr std::array kScheduleVerbs = {ScheduleVerb::filter, ScheduleVerb::prioritize,
+                                       ScheduleVerb::preempt};
+constexpr std::array<std::pair<std::string_view, What>, 5> kDocuments = {
+    {{net::kHealthzPath, What::health},
+     {net::kLivezPath, What::health},
+     {"/health", What::health},
+     {net::kReadyzPath, What::ready},
+     {kRoot, What::groups}}};
 constexpr std::size_t kRulesMax = 16;
 constexpr std::size_t kShownMax = 64;
 constexpr std::chrono::seconds kTimeoutMax{24 * 3600};
 
-// Options that clients of Kubernetes name, and those of the original do not.
+// Options that only Kubernetes clients send.
 constexpr std::array<std::string_view, 8> kKubernetesOptions = {
     "limit",         "continue",      "resourceVersion",     "resourceVersionMatch",
     "fieldSelector", "labelSelector", "allowWatchBookmarks", "sendInitialEvents"};
@@ -39,19 +49,15 @@ bool is_true(std::string_view value) {
   return std::find(kWords.begin(), kWords.end(), value) != kWords.end();
 }
 
-// A whole number; an option that is absent or empty counts as 0.
+// An integer; an absent or empty option counts as 0.
 tl::expected<std::uint64_t, ApiError> number(const net::Target& target, std::string_view option) {
   const std::string_view text = target.query_value(option);
-  std::uint64_t value = 0;
-  if (text.empty()) return value;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return refuse(bad_request(fmt::format("{}: \"{}\" is not a number", option, shown(text))));
-  }
-  return value;
+  if (text.empty()) return 0;
+  if (const auto value = base::parse_number<std::uint64_t>(text)) return *value;
+  return refuse(bad_request(fmt::format("{}: \"{}\" is not a number", option, shown(text))));
 }
 
-// "<namespace>.<pod>": nothing has a longer one, and what is asked about it is kept for a while.
+// "<namespace>.<pod>": no name is longer, and authorization answers are cached by name.
 constexpr std::size_t kNameBytesMax = 253 + 1 + 253;
 
 tl::expected<Selector, ApiError> read_selector(std::string_view text) {
@@ -91,8 +97,8 @@ tl::expected<RowObject, ApiError> read_rows(std::string_view word) {
       fmt::format("includeObject: \"{}\" is none of None, Metadata, Object", shown(word))));
 }
 
-tl::expected<WatchAsk, ApiError> read_watch(const net::Target& target) {
-  WatchAsk watch;
+tl::expected<WatchRequest, ApiError> read_watch(const net::Target& target) {
+  WatchRequest watch;
   STOWAGE_TRY(since, number(target, "resourceVersion"));
   watch.since = since;
   watch.initial = since == 0;
@@ -120,14 +126,13 @@ std::string accept_of(const net::Headers& headers) {
   return all;
 }
 
-// Everything about a resource but its path.
+// Everything of a resource request except its path.
 AskResult read_options(const net::HttpRequest& request, const net::Target& target, Ask ask) {
   if (request.method != "GET") return refuse(method_not_allowed(request.method, "GET"));
   const auto form = wanted_form(accept_of(request.headers));
   if (!form) return refuse(not_acceptable());
   ask.shape.form = *form;
-  STOWAGE_TRY(rows, read_rows(target.query_value("includeObject")));
-  ask.shape.rows = rows;
+  STOWAGE_TRY_ASSIGN(ask.shape.rows, read_rows(target.query_value("includeObject")));
   if (ask.what == What::get) {
     ask.shape.style = Style::kubernetes;
     return ask;
@@ -140,16 +145,14 @@ AskResult read_options(const net::HttpRequest& request, const net::Target& targe
   if (!target.query_value("labelSelector").empty()) {
     return refuse(bad_request("labelSelector: these objects have no labels"));
   }
-  STOWAGE_TRY(selector, read_selector(target.query_value("fieldSelector")));
-  ask.selector = std::move(selector);
+  STOWAGE_TRY_ASSIGN(ask.selector, read_selector(target.query_value("fieldSelector")));
   if (!is_true(target.query_value("watch"))) return ask;
   ask.what = What::watch;
-  STOWAGE_TRY(watch, read_watch(target));
-  ask.watch = watch;
+  STOWAGE_TRY_ASSIGN(ask.watch, read_watch(target));
   return ask;
 }
 
-// What comes after the version: "gpuinfos", "gpuinfos/n1", "schedule/filter".
+// The path after the version: "gpuinfos", "gpuinfos/n1", "schedule/filter".
 AskResult read_rest(const net::HttpRequest& request, const net::Target& target,
                     std::string_view rest) {
   const std::size_t slash = rest.find('/');
@@ -162,16 +165,15 @@ AskResult read_rest(const net::HttpRequest& request, const net::Target& target,
     if (decoded->size() > kNameBytesMax) return refuse(bad_request("the name is too long"));
     name = std::move(*decoded);
   }
-  if (head == "schedule" && name) {
-    for (const auto verb :
-         {ScheduleVerb::filter, ScheduleVerb::prioritize, ScheduleVerb::preempt}) {
+  if (head == kSchedule && name) {
+    for (const ScheduleVerb verb : kScheduleVerbs) {
       if (*name != word(verb)) continue;
       if (request.method != "POST") return refuse(method_not_allowed(request.method, "POST"));
       return Ask{.what = What::schedule, .shape = {}, .name = {}, .selector = {}, .verb = verb};
     }
     return refuse(no_such_path(target.path));
   }
-  for (const auto resource : {Resource::pod_resources, Resource::gpu_infos}) {
+  for (const Resource resource : kAllResources) {
     if (head != plural(resource)) continue;
     Ask ask;
     ask.what = name ? What::get : What::list;
@@ -183,12 +185,6 @@ AskResult read_rest(const net::HttpRequest& request, const net::Target& target,
 }
 
 std::optional<What> document_at(std::string_view path) {
-  constexpr std::array<std::pair<std::string_view, What>, 5> kDocuments = {
-      {{"/healthz", What::health},
-       {"/livez", What::health},
-       {"/health", What::health},
-       {"/readyz", What::ready},
-       {kRoot, What::groups}}};
   for (const auto& [at, what] : kDocuments) {
     if (path == at) return what;
   }
@@ -202,6 +198,21 @@ std::optional<What> document_at(std::string_view path) {
 }
 
 }  // namespace
+
+std::vector<std::string> routes() {
+  std::vector<std::string> all;
+  for (const auto& [path, what] : kDocuments) all.push_back(fmt::format("GET {}", path));
+  all.push_back(fmt::format("GET {}/{}", kRoot, kGroup));
+  const std::string base = fmt::format("{}/{}", kRoot, kGroupVersion);
+  all.push_back("GET " + base);
+  for (const Resource resource : kAllResources) {
+    all.push_back(fmt::format("GET {}/{}[/<name>]", base, plural(resource)));
+  }
+  for (const ScheduleVerb verb : kScheduleVerbs) {
+    all.push_back(fmt::format("POST {}/{}/{}", base, kSchedule, word(verb)));
+  }
+  return all;
+}
 
 std::string_view word(Ask::What what) {
   switch (what) {

@@ -1,16 +1,17 @@
-// What a request asks for, read from its method, its path, its options and the header Accept. Pure.
+// Parses a request from its method, path, options and the header Accept. Pure.
 //
 //   /healthz /livez /health /readyz          no login
 //   /apis[/<group>[/<version>]]              discovery, no login
 //   .../podresources[/<ns>.<name>]           list, watch, get
 //   .../gpuinfos[/<node>]                    list, watch, get
-//   .../schedule/{filter,prioritize,preempt} POST: questions of kube-scheduler
-//   /agent/...                               reports of agents, for reports::Door
+//   .../schedule/{filter,prioritize,preempt} POST: requests of kube-scheduler
+//   /agent/...                               reports of agents, for reports::AgentServer
 //
-// A list or watch is answered as the original did, unless the client shows that it is one of
-// Kubernetes: it asks for a Table, or names an option that such clients name (limit, resource-
-// Version, allowWatchBookmarks, a selector, ...). kubectl always does; the original's clients
-// never. The original had no `get`, so one object is always that of Kubernetes.
+// A list or watch is answered in the style of the original, unless the request comes from a
+// Kubernetes client: it asks for a Table, or has an option that only such clients send (limit,
+// resourceVersion, allowWatchBookmarks, a selector, ...). kubectl always does; the original's
+// clients never do. The original had no `get`, so a single object always has the style of
+// Kubernetes.
 #pragma once
 
 #include <chrono>
@@ -29,7 +30,7 @@
 
 namespace stowage::metricsapi {
 
-// How objects are to be written.
+// The format of objects.
 struct Shape {
   Resource resource = Resource::gpu_infos;
   Style style = Style::original;
@@ -38,7 +39,7 @@ struct Shape {
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
-// Of a fieldSelector: rules about metadata.name.
+// Rules of a fieldSelector about metadata.name.
 struct Selector {
   struct Rule {
     std::string name;
@@ -47,18 +48,18 @@ struct Selector {
   };
   std::vector<Rule> rules;
   [[nodiscard]] bool matches(std::string_view name) const;
-  // The only name that can match; empty if there may be several.
+  // The only name that can match; empty if several may.
   [[nodiscard]] std::string only() const;
   friend bool operator==(const Selector&, const Selector&) = default;
 };
 
-struct WatchAsk {
-  bool initial = true;      // begin with everything that there is
-  std::uint64_t since = 0;  // else with what changed after this version
+struct WatchRequest {
+  bool initial = true;      // begin with all existing objects
+  std::uint64_t since = 0;  // otherwise with changes after this version
   bool initial_end = false;
   bool bookmarks = false;
-  std::chrono::seconds timeout{0};  // 0: the client does not say
-  friend bool operator==(const WatchAsk&, const WatchAsk&) = default;
+  std::chrono::seconds timeout{0};  // 0: not given
+  friend bool operator==(const WatchRequest&, const WatchRequest&) = default;
 };
 
 enum class ScheduleVerb : std::uint8_t { filter, prioritize, preempt };
@@ -80,13 +81,16 @@ struct Ask {
   Shape shape;                               // list, get, watch
   std::string name;                          // get
   Selector selector;                         // list, watch
-  WatchAsk watch;                            // watch
+  WatchRequest watch;                        // watch
   ScheduleVerb verb = ScheduleVerb::filter;  // schedule
   friend bool operator==(const Ask&, const Ask&) = default;
 };
 [[nodiscard]] tl::expected<Ask, ApiError> read_ask(const net::HttpRequest& request);
 
-// For people and for the API server: "list", "filter".
+// All routes of read_ask(), e.g. "GET /apis/metrics.nvidia.com/v1alpha1/gpuinfos".
+[[nodiscard]] std::vector<std::string> routes();
+
+// For messages and for the API server: "list", "filter".
 [[nodiscard]] std::string_view word(Ask::What what);
 [[nodiscard]] std::string_view word(ScheduleVerb verb);
 

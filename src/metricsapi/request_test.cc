@@ -7,7 +7,7 @@ namespace {
 
 using What = Ask::What;
 
-// As kubectl 1.27 to 1.33 and the API server send them.
+// As sent by kubectl 1.27 to 1.33 and by the API server.
 constexpr const char* kTable =
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s."
     "io,application/json";
@@ -167,7 +167,7 @@ TEST(Request, OptionsAreRead) {
   EXPECT_EQ(watch->what, What::watch);
   EXPECT_EQ(
       watch->watch,
-      (WatchAsk{
+      (WatchRequest{
           .initial = false, .since = 77, .bookmarks = true, .timeout = std::chrono::seconds{30}}));
   EXPECT_EQ(watch->shape.rows, RowObject::whole);
   EXPECT_TRUE(ask(kBase + "/gpuinfos?watch=true&resourceVersion=0")->watch.initial);

@@ -5,15 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 namespace stowage::metricsapi {
 namespace {
 
 using ResponderPtr = std::shared_ptr<net::Responder>;
-using Dropped = std::map<std::string, std::string_view>;  // why, by node
+using Dropped = std::map<std::string, std::string_view>;  // reason, by node
 
-// kube-scheduler counts nodes by these words: they are the same for all of them.
+// kube-scheduler counts nodes by these texts: they are equal for all nodes.
 constexpr std::string_view kSilent = "the node's agent is silent: nobody knows about its cards";
 constexpr std::string_view kUnheard = "no agent of the node has told of its cards";
 
@@ -31,7 +29,7 @@ net::HttpResponse unreadable(const std::string& why) {
                   .message = "the extender's answer cannot be read: " + why});
 }
 
-// The extender's answer to filter, with those that it was not asked about.
+// The extender's answer to filter, with the nodes that were dropped before.
 net::HttpResponse filtered(const net::HttpResponse& answer, const Dropped& dropped) {
   codec::ExtenderDecoder decoder;
   const auto read = decoder.filter_answer(answer.body);
@@ -82,9 +80,9 @@ net::HttpResponse none_left(ScheduleVerb verb, const codec::ExtenderArgs& args,
 }  // namespace
 
 std::string_view Schedule::trouble_of(const std::string& node) const {
-  const reports::NodePage* page = book_.page(node);
-  if (page == nullptr) return kUnheard;
-  return page->silent ? kSilent : std::string_view();
+  const reports::NodeReport* node_report = report_cache_.node_report(node);
+  if (node_report == nullptr) return kUnheard;
+  return node_report->silent ? kSilent : std::string_view();
 }
 
 void Schedule::serve(ScheduleVerb verb, std::string body, ResponderPtr responder) {
@@ -99,7 +97,7 @@ void Schedule::serve(ScheduleVerb verb, std::string body, ResponderPtr responder
 
 // filter and prioritize
 void Schedule::judge(ScheduleVerb verb, std::string body, ResponderPtr responder) {
-  auto args = decoder_.args(body);  // looks into the body
+  auto args = decoder_.args(body);  // points into the body
   if (!args) return responder->send(refusal(bad_request(args.error().message)));
   Dropped dropped;
   if (args->pod && names_model(*args->pod)) {
@@ -129,7 +127,7 @@ void Schedule::judge(ScheduleVerb verb, std::string body, ResponderPtr responder
             });
 }
 
-// Nothing is kept for a pod that may evict others, so nodes may be left out of the answer.
+// Nothing is held for a pod that may evict others, so nodes may be left out of the answer.
 void Schedule::preempt(std::string body, ResponderPtr responder) {
   const auto args = decoder_.preemption(body);
   if (!args) return responder->send(refusal(bad_request(args.error().message)));

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "metricsapi/testing/pages.h"
+#include "metricsapi/testing/node_reports.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -32,8 +32,8 @@ class Mouth final : public net::Responder {
   net::HttpResponse& out_;
 };
 
-// Vectors G: n1 tesla t4 {g1,g2,g3}, busy {g1}; n2 t4 {h1,h2} + a100 {h3}; n3 a100 {k1}; n4 t4
-// {m1}, its agent is silent; n5 unknown. The fake of the extender answers from these cards.
+// n1 tesla t4 {g1,g2,g3}, busy {g1}; n2 t4 {h1,h2} + a100 {h3}; n3 a100 {k1}; n4 t4 {m1}, its agent
+// is silent; n5 unknown. The fake extender answers from these cards.
 struct ScheduleTest : ::testing::Test {
   ScheduleTest() {
     desk.cards("n4", {card("m1", 0, "Tesla T4")});
@@ -45,9 +45,9 @@ struct ScheduleTest : ::testing::Test {
     desk.cards("n3", {card("k1", 0, "A100")});
   }
 
-  // Cards of the model that are free. An empty model: no pod names one, all nodes will do.
+  // Free cards of the model. An empty model: the pod names none, and all nodes match.
   [[nodiscard]] std::size_t free(const std::string& node, const std::string& model) const {
-    const GpuInfo info = gpu_info(*desk.book.page(node), desk.now);
+    const GpuInfo info = gpu_info(*desk.report_cache.node_report(node), desk.now);
     const auto found = info.models.find(model);
     if (found == info.models.end()) return 0;
     return static_cast<std::size_t>(
@@ -71,8 +71,9 @@ struct ScheduleTest : ::testing::Test {
     std::vector<codec::HostScore> scores;
     for (const std::string& node : *args.node_names) {
       const std::size_t cards = any ? 0 : free(node, model);
-      const bool fits = any || (desk.book.page(node) != nullptr && cards >= gpus &&
-                                !gpu_info(*desk.book.page(node), desk.now).models[model].empty());
+      const bool fits =
+          any || (desk.report_cache.node_report(node) != nullptr && cards >= gpus &&
+                  !gpu_info(*desk.report_cache.node_report(node), desk.now).models[model].empty());
       if (fits) {
         fit.emplace_back(node);
       } else {
@@ -87,7 +88,8 @@ struct ScheduleTest : ::testing::Test {
 
   net::HttpResponse ask(ScheduleVerb verb, const std::string& body) {
     asked.clear();
-    Schedule schedule(desk.book, {[this](ScheduleVerb to, std::string question, auto answer) {
+    Schedule schedule(desk.report_cache,
+                      {[this](ScheduleVerb to, std::string question, auto answer) {
                         asked.push_back(question);
                         answer(extender(to, question));
                       }});
@@ -177,7 +179,7 @@ TEST_F(ScheduleTest, ScoresOfTheOthersAreNothing) {
 
 TEST_F(ScheduleTest, WholeNodesAreDroppedToo) {
   const auto answer = [&] {
-    Schedule schedule(desk.book, {[this](ScheduleVerb, std::string body, auto reply) {
+    Schedule schedule(desk.report_cache, {[this](ScheduleVerb, std::string body, auto reply) {
                         asked.push_back(std::move(body));
                         reply(json_answer(R"({"nodes":{"items":[{"metadata":{"name":"n1"}}]}})"));
                       }});
@@ -216,14 +218,15 @@ TEST_F(ScheduleTest, WhatCannotBeReadOrAnswered) {
     EXPECT_EQ(ask(verb, "{").status, 400);
     EXPECT_TRUE(asked.empty());
   }
-  Schedule nobody(desk.book, {});
+  Schedule nobody(desk.report_cache, {});
   net::HttpResponse answer;
   nobody.serve(ScheduleVerb::filter, "{}", std::make_shared<Mouth>(answer));
   EXPECT_EQ(answer.status, 501);
   for (const auto& [reply, status] :
        {std::pair{net::HttpResponse{.status = 503, .body = "later"}, 503},
         std::pair{net::HttpResponse{.status = 200, .body = "nonsense"}, 502}}) {
-    Schedule broken(desk.book, {[&](ScheduleVerb, const std::string&, auto done) { done(reply); }});
+    Schedule broken(desk.report_cache,
+                    {[&](ScheduleVerb, const std::string&, auto done) { done(reply); }});
     for (const auto verb : {ScheduleVerb::filter, ScheduleVerb::prioritize}) {
       broken.serve(verb, question("Tesla T4", kAll), std::make_shared<Mouth>(answer));
       EXPECT_EQ(answer.status, status);

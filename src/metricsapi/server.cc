@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "kube/clock.h"
 #include "metricsapi/identity.h"
 #include "metricsapi/render.h"
@@ -15,8 +13,8 @@ namespace {
 using ResponderPtr = std::shared_ptr<net::Responder>;
 using What = Ask::What;
 
-constexpr std::size_t kBodyBytesMax = std::size_t{8} << 20U;  // before anybody is known
-constexpr std::size_t kWholeMax = std::size_t{64} << 10U;     // longer answers are sent in a stream
+constexpr std::size_t kBodyBytesMax = std::size_t{8} << 20U;  // limit before authentication
+constexpr std::size_t kWholeMax = std::size_t{64} << 10U;     // longer answers are streamed
 
 std::function<Now()> clock_of(net::EventLoop& loop, const kube::ApiClient& client) {
   return [&loop, &client] {
@@ -40,22 +38,22 @@ codec::Access access_of(const Ask& ask) {
 
 }  // namespace
 
-Server::Server(ServerOptions options, Ends ends)
+Server::Server(ServerOptions options, Deps deps)
     : options_(std::move(options)),
-      ends_(std::move(ends)),
-      shelf_(options_.shelf, ends_.book, clock_of(ends_.loop, ends_.client)),
-      watchers_(options_.watch, ends_.loop, shelf_),
-      relay_(options_.relay, ends_.loop, ends_.log),
-      schedule_(ends_.book, ends_.schedule),
-      trust_(options_.trust, {.client = ends_.client,
-                              .log = ends_.log,
+      deps_(std::move(deps)),
+      watch_cache_(options_.watch_cache, deps_.report_cache, clock_of(deps_.loop, deps_.client)),
+      watchers_(options_.watch, deps_.loop, watch_cache_),
+      relay_(options_.relay, deps_.loop, deps_.log),
+      schedule_(deps_.report_cache, deps_.schedule),
+      trust_(options_.trust, {.client = deps_.client,
+                              .log = deps_.log,
                               .changed = [this](const Trust&) { renew_tls(); }}),
-      timer_(ends_.loop) {}
+      timer_(deps_.loop) {}
 
 Server::~Server() = default;
 
-Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Ends ends) {
-  std::unique_ptr<Server> made(new Server(std::move(options), std::move(ends)));
+Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Deps deps) {
+  std::unique_ptr<Server> made(new Server(std::move(options), std::move(deps)));
   STOWAGE_TRY_VOID(made->open());
   return made;
 }
@@ -73,7 +71,7 @@ Status Server::open() {
   http.accepts = options_.accepts;
   http.connections_max = options_.connections_max;
   http.body_bytes_max = kBodyBytesMax;
-  auto server = net::HttpServer::listen(ends_.loop, http,
+  auto server = net::HttpServer::listen(deps_.loop, http,
                                         [this](net::ServerRequest request, ResponderPtr responder) {
                                           serve(std::move(request), std::move(responder));
                                         });
@@ -81,12 +79,12 @@ Status Server::open() {
   server_ = std::move(*server);
   const auto use = [this](const ServingCertificates& fresh) { use_certificates(fresh); };
   if (options_.files) {
-    files_ = std::make_unique<CertificateFiles>(ends_.loop, *options_.files, ends_.log, use);
+    files_ = std::make_unique<CertificateFiles>(deps_.loop, *options_.files, deps_.log, use);
     STOWAGE_TRY_VOID(files_->start());
   } else {
-    keeper_ = std::make_unique<CertificateKeeper>(
+    keeper_ = std::make_unique<CertificateManager>(
         options_.keeper,
-        CertificateKeeper::Ends{.client = ends_.client, .log = ends_.log, .use = use});
+        CertificateManager::Deps{.client = deps_.client, .log = deps_.log, .use = use});
     keeper_->start();
   }
   trust_.start();
@@ -117,8 +115,8 @@ void Server::use_certificates(const ServingCertificates& fresh) {
   const auto hosts = options_.keeper.rules.hosts.empty()
                          ? service_hosts(options_.keeper.service, options_.keeper.ns)
                          : options_.keeper.rules.hosts;
-  // A replica without a token is known by its certificate.
-  const kube::ClientConfig& own = ends_.client.config();
+  // A replica without a token is authenticated by its certificate.
+  const kube::ClientConfig& own = deps_.client.config();
   auto onward = net::make_client_tls({.ca_pem = fresh.trusted_pem,
                                       .certificate_pem = own.certificate_pem,
                                       .key_pem = own.key_pem,
@@ -126,13 +124,13 @@ void Server::use_certificates(const ServingCertificates& fresh) {
   if (onward) {
     relay_.set_tls(std::move(*onward), !own.certificate_pem.empty());
   } else {
-    ends_.log.warn("requests cannot be passed on to the leader", {{"why", onward.error().message}});
+    deps_.log.warn("requests cannot be passed on to the leader", {{"why", onward.error().message}});
   }
   renew_tls();
 }
 
-// Connections go on with the certificates that they have. But a peer that was not asked for its
-// own, or had none that we knew how to verify, would not show one as long as its connection lasts.
+// Connections keep the certificates with which they were opened. A peer that was not asked for its
+// certificate, or whose CA was unknown, would not present one again while its connection lasts.
 void Server::renew_tls() {
   if (certificates_.pair.certificate_pem.empty()) return;
   net::ServerTls tls{.certificate_pem = certificates_.pair.certificate_pem,
@@ -140,7 +138,7 @@ void Server::renew_tls() {
                      .client_authorities = authorities(trust_.trust())};
   auto context = net::make_server_tls(tls);
   if (!context) {
-    return ends_.log.warn("new certificates cannot be used, the old ones stay",
+    return deps_.log.warn("new certificates cannot be used, the old ones stay",
                           {{"why", context.error().message}});
   }
   server_->set_tls(std::move(*context));
@@ -166,7 +164,7 @@ void Server::serve(net::ServerRequest request, ResponderPtr responder) {
   ++requests_[std::string(word(ask->what))];
   if (answer_document(*ask, responder)) return;
   if (ask->what == What::agents) {
-    if (ends_.agents) return ends_.agents(std::move(request), std::move(responder));
+    if (deps_.agents) return deps_.agents(std::move(request), std::move(responder));
     return refuse(responder, no_such_path(request.http.target));
   }
   auto call = std::make_shared<Call>();
@@ -176,12 +174,12 @@ void Server::serve(net::ServerRequest request, ResponderPtr responder) {
   identify(call);
 }
 
-// What everybody may see. The API server looks at these often, and must not be kept waiting.
+// Public documents. The API server requests them often, and must not wait.
 bool Server::answer_document(const Ask& ask, const ResponderPtr& responder) {
   switch (ask.what) {
     case What::health: responder->send(text_answer(200, "ok")); return true;
     case What::ready: {
-      const std::string why = ends_.not_ready ? ends_.not_ready() : "";
+      const std::string why = deps_.not_ready ? deps_.not_ready() : "";
       responder->send(why.empty() ? text_answer(200, "ok")
                                   : text_answer(503, "not ready: " + why + "\n"));
       return true;
@@ -202,9 +200,9 @@ void Server::identify(const CallPtr& call) {
   if (header.empty()) {
     return refuse(call->responder, unauthorised("show a client certificate or a bearer token"));
   }
-  ends_.gate.identify(header, {},
+  deps_.auth.identify(header, {},
                       [this, alive = std::weak_ptr<bool>(alive_),
-                       call](const kube::Gatekeeper::Identity& identity) {
+                       call](const kube::DelegatedAuth::Identity& identity) {
                         if (alive.expired()) return;
                         if (identity.status != 200) {
                           return refuse(call->responder, identity.status == 401
@@ -218,24 +216,24 @@ void Server::identify(const CallPtr& call) {
 
 void Server::authorise(const CallPtr& call) {
   if (is_master(call->who)) return answer(call);
-  ends_.gate.authorise(
-      call->who, access_of(call->ask),
-      [this, alive = std::weak_ptr<bool>(alive_), call](const kube::Gatekeeper::Verdict& verdict) {
-        if (alive.expired()) return;
-        if (verdict.status == 200) return answer(call);
-        refuse(call->responder,
-               verdict.status == 403 ? forbidden(verdict.why) : later(verdict.why));
-      });
+  deps_.auth.authorise(call->who, access_of(call->ask),
+                       [this, alive = std::weak_ptr<bool>(alive_),
+                        call](const kube::DelegatedAuth::Verdict& verdict) {
+                         if (alive.expired()) return;
+                         if (verdict.status == 200) return answer(call);
+                         refuse(call->responder, verdict.status == 403 ? forbidden(verdict.why)
+                                                                       : later(verdict.why));
+                       });
 }
 
 void Server::answer(const CallPtr& call) {
-  const reports::Place where = place();
+  const reports::LeaderLocation where = place();
   if (where.here) return answer_here(call);
   relay_.pass_on({.ask = std::move(call->ask),
                   .request = std::move(call->request),
                   .responder = call->responder,
                   .user = call->who.user,
-                  .authorization = ends_.authorization ? ends_.authorization() : ""},
+                  .authorization = deps_.authorization ? deps_.authorization() : ""},
                  where);
 }
 
@@ -244,13 +242,11 @@ void Server::answer_here(const CallPtr& call) {
   switch (ask.what) {
     case What::list: return send_list(call);
     case What::get: {
-      const Shelf::Entry* entry = shelf_.find(ask.shape.resource, ask.name);
-      if (entry == nullptr) {
-        return refuse(call->responder, not_found(ask.shape.resource, ask.name));
-      }
-      const Now now = shelf_.now();
-      return call->responder->send(
-          json_answer(render_one(shelf_.thing(ask.shape.resource, *entry, now), ask.shape, now)));
+      const WatchCache::Entry* entry = watch_cache_.find(ask.shape.resource, ask.name);
+      if (entry == nullptr) return refuse(call->responder, not_found(ask.shape.resource, ask.name));
+      const Now now = watch_cache_.now();
+      return call->responder->send(json_answer(
+          render_one(watch_cache_.object(ask.shape.resource, *entry, now), ask.shape, now)));
     }
     case What::watch:
       if (watchers_.add(ask, call->responder)) return;
@@ -261,13 +257,12 @@ void Server::answer_here(const CallPtr& call) {
   }
 }
 
-// A long list is held once, until its reader has it; slow readers together hold so much and no
-// more.
+// A long list is kept once, until its client has read it; the total of unread lists is limited.
 void Server::send_list(const CallPtr& call) {
   if (list_bytes() > options_.list_bytes_max) {
     return refuse(call->responder, too_many("too many lists are on their way to slow readers"));
   }
-  std::string body = render_list(shelf_, call->ask.shape, call->ask.selector);
+  std::string body = render_list(watch_cache_, call->ask.shape, call->ask.selector);
   if (body.size() <= kWholeMax) return call->responder->send(json_answer(std::move(body)));
   call->responder->begin(json_answer({}));
   call->responder->write(std::make_shared<const std::string>(std::move(body)));
@@ -282,16 +277,16 @@ std::size_t Server::list_bytes() {
   return bytes;
 }
 
-// Who watches here while another leads would wait for ever: agents report to that one.
+// A watch here would wait for ever while another replica leads, because agents report to that one.
 void Server::look() {
   timer_.start(options_.look, [this] { look(); });
   const bool leads = place().here;
   if (std::exchange(led_, leads) != leads) {
-    if (leads) shelf_.begin_term();
+    if (leads) watch_cache_.begin_term();
     watchers_.send_away();
     relay_.send_away();
   }
-  static_cast<void>(list_bytes());  // lets go of those that are done
+  static_cast<void>(list_bytes());  // removes completed ones
 }
 
 Server::Counters Server::counters() const {

@@ -25,7 +25,7 @@ using testing::kTokens;
 struct ServerTest : testing::ServerFixture {};
 
 TEST_F(ServerTest, EverybodySeesHealthAndDiscoveryAndNothingElse) {
-  const auto server = make(book);
+  const auto server = make(report_cache);
   const auto http = client_of(*server, nullptr);
   for (const std::string& path :
        {std::string("/healthz"), std::string("/livez"), std::string("/readyz"),
@@ -52,7 +52,7 @@ TEST_F(ServerTest, EverybodySeesHealthAndDiscoveryAndNothingElse) {
 }
 
 TEST_F(ServerTest, TheFrontProxySpeaksForOthers) {
-  const auto server = make(book);
+  const auto server = make(report_cache);
   const auto http = client_of(*server, &proxies);
   EXPECT_EQ(call(*http, kGpus, master).status, 200);
   EXPECT_TRUE(api.seen("POST", kAccess).empty()) << "masters need no review";
@@ -85,7 +85,7 @@ TEST_F(ServerTest, TheFrontProxySpeaksForOthers) {
 }
 
 TEST_F(ServerTest, PeopleShowTheirCertificates) {
-  const auto server = make(book);
+  const auto server = make(report_cache);
   const auto http = client_of(*server, &people, "bob", {"team"});
   EXPECT_EQ(call(*http, kGpus, master).status, 200);
   EXPECT_NE(last_review().find(R"("user":"bob","groups":["team","system:authenticated"])"),
@@ -98,7 +98,7 @@ TEST_F(ServerTest, PeopleShowTheirCertificates) {
 }
 
 TEST_F(ServerTest, TokensAreLookedUp) {
-  const auto server = make(book);
+  const auto server = make(report_cache);
   const auto http = client_of(*server, nullptr);
   EXPECT_EQ(call(*http, kGpus, {{"Authorization", "Bearer good"}}).status, 200);
   EXPECT_NE(last_review().find(R"("user":"robot")"), std::string::npos);
@@ -109,7 +109,7 @@ TEST_F(ServerTest, TokensAreLookedUp) {
 }
 
 TEST_F(ServerTest, ObjectsAreShownInEveryForm) {
-  const auto server = make(book);
+  const auto server = make(report_cache);
   const auto http = client_of(*server, &proxies);
   const auto get = [&](const std::string& target, const std::string& accept = "*/*") {
     net::Headers headers = master;
@@ -134,7 +134,7 @@ TEST_F(ServerTest, ObjectsAreShownInEveryForm) {
 }
 
 TEST_F(ServerTest, QuestionsOfKubeSchedulerGoToTheExtender) {
-  const auto server = make(book);
+  const auto server = make(report_cache);
   const auto http = client_of(*server, &people, "scheduler", {"system:masters"});
   const std::string body = R"({"Pod":null,"Nodes":null,"NodeNames":["n1"]})";
   const auto answer = call(*http, kBase + "/schedule/filter", {}, "POST", body);
@@ -150,13 +150,13 @@ TEST_F(ServerTest, LongListsOnTheirWayAreLimited) {
   for (int i = 0; i < 1000; ++i) {
     codec::AgentReport report;
     report.cards = cards;
-    ASSERT_TRUE(book.hear("node-" + std::to_string(i), report, loop.now()));
+    ASSERT_TRUE(report_cache.update("node-" + std::to_string(i), report, loop.now()));
   }
-  const auto server = make(book, {}, {.list_bytes_max = 1});
+  const auto server = make(report_cache, {}, {.list_bytes_max = 1});
   const auto first = client_of(*server, &proxies);
   const auto second = client_of(*server, &proxies);
   for (const auto* http : {&first, &second}) EXPECT_EQ(call(**http, "/healthz").status, 200);
-  // More than a connection takes at once: the second comes while the first is on its way.
+  // More than a connection buffers: the second answer comes while the first is in flight.
   std::vector<Answer> answers;
   for (const auto* http : {&first, &second}) {
     (*http)->send({.target = kGpus, .headers = master}, 20s,
@@ -174,7 +174,7 @@ TEST_F(ServerTest, LongListsOnTheirWayAreLimited) {
 }
 
 TEST_F(ServerTest, NewCertificatesAreForNewConnections) {
-  const auto server = make(book);
+  const auto server = make(report_cache);
   const auto http = client_of(*server, &proxies);
   const auto reader = watch(*http, kGpus + "?watch=true", master);
   ASSERT_EQ(reader->head.status, 200);
@@ -186,15 +186,15 @@ TEST_F(ServerTest, NewCertificatesAreForNewConnections) {
   EXPECT_EQ(reader->ends, 0) << "a watch goes on";
   codec::AgentReport report;
   report.cards = {card("g", 0, "T4")};
-  ASSERT_TRUE(book.hear("n2", report, loop.now()));
+  ASSERT_TRUE(report_cache.update("n2", report, loop.now()));
   EXPECT_TRUE(soon([&] { return reader->bytes.find("\"n2\"") != std::string::npos; }));
   EXPECT_EQ(call(*http, "/healthz").status, 0) << "a new connection, for it trusts the old one";
 }
 
-// The API server connects before it is known whom to believe, and keeps its connection.
+// The API server connects before the CAs are known, and keeps its connection.
 TEST_F(ServerTest, WhoCameTooEarlyIsAskedAgain) {
   api.script("GET", kMaps, {api.hold()});
-  const auto server = make(book, {}, {}, Wait::no);
+  const auto server = make(report_cache, {}, {}, Wait::no);
   const auto http = client_of(*server, &proxies);
   EXPECT_EQ(call(*http, kGpus, master).status, 401) << "was not asked for its certificate";
   EXPECT_EQ(call(*http, kBase, master).status, 200);
@@ -206,7 +206,7 @@ TEST_F(ServerTest, WhoCameTooEarlyIsAskedAgain) {
 }
 
 TEST_F(ServerTest, WhoIsBelievedChangesForNewConnections) {
-  const auto server = make(book);
+  const auto server = make(report_cache);
   auto http = client_of(*server, &proxies);
   EXPECT_EQ(call(*http, kGpus, master).status, 200);
   const net::KeyPair others = authority("others");
@@ -236,7 +236,8 @@ TEST_F(ServerTest, KeepsCertificatesOfItsOwn) {
   options.keeper.ca_map.clear();
   options.keeper.rules.hosts = {"stowage-metrics-api.stowage.svc", "127.0.0.1"};
   auto made = Server::listen(
-      options, {.loop = loop, .client = *client, .gate = gate, .book = book, .log = log});
+      options,
+      {.loop = loop, .client = *client, .auth = auth, .report_cache = report_cache, .log = log});
   ASSERT_TRUE(made) << made.error().message;
   const auto blind = std::make_unique<net::HttpClient>(
       loop,

@@ -105,7 +105,7 @@ std::string_view health_word(Health health) {
   return "Unknown";
 }
 
-// What the cards say together. A sum is known only if somebody knows a part of it.
+// The totals of the cards. A sum is known if at least one part is known.
 struct Sums {
   std::int64_t busy_permille = 0;
   std::int64_t busy_cards = 0;
@@ -115,14 +115,14 @@ struct Sums {
   std::int64_t power_milliwatt = 0;
   bool power_known = false;
   std::optional<std::int32_t> celsius;
-  std::uint64_t sick = 0;
+  std::uint64_t unhealthy = 0;
 };
 
 Sums sums_of(const std::vector<CardState>& cards) {
   Sums sums;
   for (const CardState& card : cards) {
     sums.memory_mib += card.memory_mib;
-    if (!card.healthy) ++sums.sick;
+    if (!card.healthy) ++sums.unhealthy;
     if (!card.load) continue;
     if (card.load->busy_permille) {
       sums.busy_permille += *card.load->busy_permille;
@@ -149,7 +149,7 @@ void put_cells(JsonWriter& json, const GpuInfo& info, const Now& now) {
   json.value(info.node).value(health_word(info.health));
   json.value(std::uint64_t{info.devices.size()}).value(std::uint64_t{info.busy.size()});
   json.value(counted(info.models));
-  // A node that is silent has told its load long ago.
+  // The load of a silent node is outdated.
   const bool fresh = info.health == Health::fresh;
   json.value(fresh && sums.busy_cards > 0
                  ? fmt::format("{}%", (sums.busy_permille / sums.busy_cards + 5) / 10)
@@ -162,7 +162,7 @@ void put_cells(JsonWriter& json, const GpuInfo& info, const Now& now) {
   json.value(fresh && sums.power_known ? fmt::format("{}W", (sums.power_milliwatt + 500) / 1000)
                                        : unknown);
   json.value(fresh && sums.celsius ? fmt::format("{}C", *sums.celsius) : unknown);
-  json.value(sums.sick).value(info.agent.empty() ? unknown : info.agent);
+  json.value(sums.unhealthy).value(info.agent.empty() ? unknown : info.agent);
   json.value(info.heard_unix == 0 ? unknown : age(now.unix_seconds() - info.heard_unix));
 }
 
@@ -180,18 +180,18 @@ void put_columns(JsonWriter& json, Resource resource) {
   json.end_array();
 }
 
-void put_row(JsonWriter& json, const Thing& thing, RowObject with, const Now& now) {
+void put_row(JsonWriter& json, const ApiObject& object, RowObject with, const Now& now) {
   json.begin_object();
   json.key("cells").begin_array();
-  std::visit([&](const auto& one) { put_cells(json, one, now); }, thing);
+  std::visit([&](const auto& one) { put_cells(json, one, now); }, object);
   json.end_array();
   if (with == RowObject::whole) {
     json.key("object");
-    put_object(json, thing, Style::kubernetes);
+    put_object(json, object, Style::kubernetes);
   } else if (with == RowObject::metadata) {
     json.key("object").begin_object();
     json.key("kind").value("PartialObjectMetadata").key("apiVersion").value("meta.k8s.io/v1");
-    put_metadata(json, name_of(thing), version_of(thing));
+    put_metadata(json, name_of(object), version_of(object));
     json.end_object();
   }
   json.end_object();

@@ -1,4 +1,4 @@
-// Tables as kubectl prints them: columns for each resource, one row for each object. Pure.
+// Tables for kubectl: columns for each resource, one row for each object. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace stowage::metricsapi {
 
-// What a row carries besides its cells.
+// What a row contains besides its cells.
 enum class RowObject : std::uint8_t { none, metadata, whole };
 
 // "columnDefinitions":[..]
 void put_columns(base::JsonWriter& json, Resource resource);
 // {"cells":[..],"object":{..}}
-void put_row(base::JsonWriter& json, const Thing& thing, RowObject with, const Now& now);
+void put_row(base::JsonWriter& json, const ApiObject& object, RowObject with, const Now& now);
 
 }  // namespace stowage::metricsapi

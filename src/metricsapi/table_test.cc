@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "metricsapi/testing/pages.h"
+#include "metricsapi/testing/node_reports.h"
 
 namespace stowage::metricsapi {
 namespace {
@@ -12,9 +12,9 @@ using testing::card;
 using testing::Desk;
 using testing::pod;
 
-std::string row_of(const Thing& thing, RowObject with, const Now& now) {
+std::string row_of(const ApiObject& object, RowObject with, const Now& now) {
   base::JsonWriter json(base::JsonWriter::Style::compact);
-  put_row(json, thing, with, now);
+  put_row(json, object, with, now);
   return json.take();
 }
 
@@ -28,27 +28,29 @@ std::size_t count(const std::string& text, std::string_view part) {
 
 TEST(Table, ANodeReadsWell) {
   Desk desk;
-  auto sick = card("GPU-b", 1, "Tesla T4");
-  sick.healthy = false;
+  auto unhealthy = card("GPU-b", 1, "Tesla T4");
+  unhealthy.healthy = false;
   codec::AgentReport report;
   report.agent = "0.1.0";
-  report.cards = {card("GPU-a", 0, "Tesla T4"), sick, card("GPU-c", 2, "A100")};
+  report.cards = {card("GPU-a", 0, "Tesla T4"), unhealthy, card("GPU-c", 2, "A100")};
   report.load = {{.card = 0,
                   .busy_permille = 834,
                   .memory_mib = 8192,
                   .power_milliwatt = 61'600,
                   .celsius = 71},
                  {.card = 1, .busy_permille = 100, .celsius = 45}};
-  desk.hear("n1", report);
+  desk.update("n1", report);
   desk.pods("n1", {pod("d", "p", {"GPU-a"})});
   desk.pass(2s);
-  EXPECT_EQ(row_of(gpu_info(*desk.book.page("n1"), desk.now), RowObject::none, desk.now),
-            R"({"cells":["n1","Healthy",3,1,"a100:1,tesla t4:2","47%","8.0/48.0Gi","62W","71C",)"
-            R"(1,"0.1.0","2s"]})");
+  EXPECT_EQ(
+      row_of(gpu_info(*desk.report_cache.node_report("n1"), desk.now), RowObject::none, desk.now),
+      R"({"cells":["n1","Healthy",3,1,"a100:1,tesla t4:2","47%","8.0/48.0Gi","62W","71C",)"
+      R"(1,"0.1.0","2s"]})");
   desk.pass(200s);
-  EXPECT_EQ(row_of(gpu_info(*desk.book.page("n1"), desk.now), RowObject::none, desk.now),
-            R"({"cells":["n1","Silent",3,1,"a100:1,tesla t4:2","<unknown>","?/48.0Gi",)"
-            R"("<unknown>","<unknown>",1,"0.1.0","3m"]})")
+  EXPECT_EQ(
+      row_of(gpu_info(*desk.report_cache.node_report("n1"), desk.now), RowObject::none, desk.now),
+      R"({"cells":["n1","Silent",3,1,"a100:1,tesla t4:2","<unknown>","?/48.0Gi",)"
+      R"("<unknown>","<unknown>",1,"0.1.0","3m"]})")
       << "what it has told long ago is not how it is";
   EXPECT_EQ(row_of(gpu_info(OtherNode{"n2", {}}), RowObject::none, desk.now),
             R"({"cells":["n2","Unknown",0,0,"<none>","<unknown>","<unknown>","<unknown>",)"
@@ -60,7 +62,7 @@ TEST(Table, APodReadsWell) {
   desk.cards("n1", {card("GPU-a", 0, "T4"), card("GPU-b", 1, "T4"), card("GPU-c", 2, "A100")});
   codec::ReportedPod two = pod("d", "p", {"GPU-b", "GPU-a"});
   two.containers.push_back({.name = "side", .devices = {{"nvidia.com/gpu", {"GPU-c"}}}});
-  PodResource made = pod_resource(*desk.book.page("n1"), two).value();
+  PodResource made = pod_resource(*desk.report_cache.node_report("n1"), two).value();
   EXPECT_EQ(row_of(made, RowObject::none, desk.now),
             R"({"cells":["d/p","n1","c,side",3,"a100,t4","c=GPU-a+GPU-b,side=GPU-c"]})");
   made.containers.clear();
@@ -87,8 +89,9 @@ TEST(Table, HasAColumnForEachCell) {
     put_columns(json, resource);
     json.end_object();
     const std::string columns = json.take();
-    const Thing thing = resource == Resource::gpu_infos ? Thing(GpuInfo{}) : Thing(PodResource{});
-    const std::string row = row_of(thing, RowObject::none, {});
+    const ApiObject object =
+        resource == Resource::gpu_infos ? ApiObject(GpuInfo{}) : ApiObject(PodResource{});
+    const std::string row = row_of(object, RowObject::none, {});
     EXPECT_EQ(count(columns, R"("priority":)"), count(row, ",") + 1) << columns << row;
     EXPECT_EQ(count(columns, R"("format":"name")"), 1U);
   }

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kListBytesMax = std::size_t{64} << 10U;
 
-// A list of texts, written as JSON.
+// A list of strings, as JSON.
 Result<std::vector<std::string>> read_list(const std::string& key, const std::string& text) {
-  // What is read has an object around it.
+  // The decoder needs an object around the list.
   const std::string wrapped = fmt::format("{{\"list\":{}}}", text);
   codec::JsonText parser;
   std::vector<std::string> list;
@@ -64,8 +64,7 @@ Result<Trust> read_trust(const std::map<std::string, std::string>& data) {
   for (const auto& [key, list] : lists) {
     const auto found = data.find(key);
     if (found == data.end() || found->second.empty()) continue;
-    STOWAGE_TRY(read, read_list(key, found->second));
-    *list = std::move(read);
+    STOWAGE_TRY_ASSIGN(*list, read_list(key, found->second));
   }
   return trust;
 }
@@ -77,10 +76,10 @@ std::vector<net::ClientAuthority> authorities(const Trust& trust) {
   return list;
 }
 
-TrustSource::TrustSource(const Options& options, Ends ends)
+TrustSource::TrustSource(const Options& options, Deps deps)
     : name_(options.name),
-      ends_(std::move(ends)),
-      informer_(ends_.client,
+      deps_(std::move(deps)),
+      informer_(deps_.client,
                 {.reflector = {.path = kube::core_path(options.ns, "configmaps"),
                                .field_selector = "metadata.name=" + options.name}},
                 *this) {}
@@ -92,16 +91,16 @@ void TrustSource::updated(codec::ConfigMap map) {
   trouble_.clear();
   if (std::exchange(known_, true) && *fresh == trust_) return;
   trust_ = std::move(*fresh);
-  ends_.log.info("whom to believe has been read",
+  deps_.log.info("whom to believe has been read",
                  {{"clients", trust_.client_ca_pem.empty() ? "none" : "by certificate"},
                   {"proxy", trust_.proxy_ca_pem.empty() ? "none" : "by certificate"}});
-  ends_.changed(trust_);
+  deps_.changed(trust_);
 }
 
 void TrustSource::complain(const std::string& why) {
   if (!known_) trouble_ = why;
   if (std::exchange(complaint_, why) == why) return;
-  ends_.log.warn("whom to believe cannot be read; what was known before stays in force",
+  deps_.log.warn("whom to believe cannot be read; what was known before stays in force",
                  {{"why", why}});
 }
 

@@ -1,10 +1,10 @@
-// Whose certificates count, and what they mean: the ConfigMap extension-apiserver-authentication in
-// which the API server tells servers like this one whom to believe.
+// Which client certificates count, and what they mean: from the ConfigMap
+// extension-apiserver-authentication, in which the API server publishes its CAs for servers like
+// this one.
 #pragma once
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +23,11 @@ inline constexpr const char* kFrontProxy = "front-proxy";
 inline constexpr const char* kClients = "clients";
 
 struct Trust {
-  std::string client_ca_pem;  // of users; empty: their certificates are not asked for
-  // Of the API server as it passes on requests of others; empty: nobody's word about others counts.
+  std::string client_ca_pem;  // of users; empty: their certificates are not requested
+  // CA of the API server's front proxy; empty: headers about other users never count.
   std::string proxy_ca_pem;
   std::vector<std::string> proxy_names;  // common names; none: any
-  // Headers by which it says for whom. Extra ones begin with a prefix.
+  // Headers that name the user. Those for extra fields begin with a prefix.
   std::vector<std::string> user_headers;
   std::vector<std::string> uid_headers;
   std::vector<std::string> group_headers;
@@ -35,16 +35,16 @@ struct Trust {
   friend bool operator==(const Trust&, const Trust&) = default;
 };
 
-// From the data of the ConfigMap. Keys that are absent leave empty what they would fill; an
-// authority that has no readable certificate is an error.
+// From the data of the ConfigMap. Absent keys leave their fields empty; a CA without a readable
+// certificate is an error.
 [[nodiscard]] Result<Trust> read_trust(const std::map<std::string, std::string>& data);
 [[nodiscard]] std::vector<net::ClientAuthority> authorities(const Trust& trust);
 
-// Keeps it up to date. A ConfigMap that cannot be read, or is deleted, leaves the one before in
-// force.
+// Keeps it up to date. A ConfigMap that cannot be read, or is deleted, leaves the previous one in
+// effect.
 class TrustSource final : private kube::InformerHandler<codec::ConfigMap> {
  public:
-  struct Ends {
+  struct Deps {
     kube::ApiClient& client;
     base::Log& log;
     std::function<void(const Trust&)> changed;
@@ -53,14 +53,14 @@ class TrustSource final : private kube::InformerHandler<codec::ConfigMap> {
     std::string ns = "kube-system";
     std::string name = "extension-apiserver-authentication";
   };
-  TrustSource(const Options& options, Ends ends);
+  TrustSource(const Options& options, Deps deps);
   TrustSource(const TrustSource&) = delete;
   TrustSource& operator=(const TrustSource&) = delete;
   ~TrustSource() override = default;
 
   void start() { informer_.start(); }
   [[nodiscard]] const Trust& trust() const { return trust_; }
-  // Why nothing is known; empty once something was read.
+  // Why nothing is known; empty once it was read.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
@@ -78,11 +78,11 @@ class TrustSource final : private kube::InformerHandler<codec::ConfigMap> {
   void complain(const std::string& why);
 
   std::string name_;  // of the ConfigMap
-  Ends ends_;
+  Deps deps_;
   Trust trust_;
   bool known_ = false;
   std::string trouble_ = "not read yet";
-  std::string complaint_;  // told already
+  std::string complaint_;  // last reported error
   codec::JsonText parser_;
   kube::Informer<codec::ConfigMap> informer_;
 };

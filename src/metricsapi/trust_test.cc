@@ -88,7 +88,7 @@ struct TrustSourceTest : ::testing::Test {
   void start() {
     source = std::make_unique<TrustSource>(
         TrustSource::Options{},
-        TrustSource::Ends{
+        TrustSource::Deps{
             .client = *client, .log = log, .changed = [this](const Trust&) { ++changes; }});
     source->start();
   }

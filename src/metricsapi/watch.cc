@@ -8,14 +8,14 @@ namespace stowage::metricsapi {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{64} << 10U;
-constexpr std::uint64_t kTimeoutSteps = 16;  // of a thirtieth each: not all end at once
+constexpr std::uint64_t kTimeoutSteps = 16;  // of a thirtieth each, so that not all end at once
 constexpr std::int64_t kTimeoutParts = 30;
 
 }  // namespace
 
-Watchers::Watchers(WatchLimits limits, net::EventLoop& loop, Shelf& shelf)
-    : limits_(limits), loop_(loop), shelf_(shelf), timer_(loop) {
-  shelf_.listen([this, alive = std::weak_ptr<bool>(alive_)] {
+Watchers::Watchers(WatchLimits limits, net::EventLoop& loop, WatchCache& watch_cache)
+    : limits_(limits), loop_(loop), watch_cache_(watch_cache), timer_(loop) {
+  watch_cache_.listen([this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) wake();
   });
   timer_.start(limits_.look, [this] { look(); });
@@ -36,7 +36,7 @@ bool Watchers::add(const Ask& ask, const std::shared_ptr<net::Responder>& respon
   watcher->bookmarks = kubernetes && ask.watch.bookmarks;
   watcher->initial_end = ask.watch.initial_end;
   watcher->seen = watcher->current = ask.watch.initial ? 0 : ask.watch.since;
-  watcher->floor = ask.watch.initial ? shelf_.version() : ask.watch.since;
+  watcher->floor = ask.watch.initial ? watch_cache_.version() : ask.watch.since;
   watcher->responder = responder;
   const auto part = static_cast<std::int64_t>(counters_.opened % kTimeoutSteps);
   net::Duration timeout = ask.watch.timeout;
@@ -63,16 +63,16 @@ void Watchers::wake() {
   });
 }
 
-// A version that nobody here has given out, or one so old that an end was forgotten since.
+// A version that this process has not given out, or one so old that a deletion was forgotten since.
 bool Watchers::missed(const Watcher& watcher) const {
   const std::uint64_t known = std::max(watcher.seen, watcher.floor);
-  return known < shelf_.lost(watcher.shape.resource) || known > shelf_.version();
+  return known < watch_cache_.lost(watcher.shape.resource) || known > watch_cache_.version();
 }
 
-// Each gets a chunk in its turn; who has not taken what it has waits until it has.
+// Each watcher gets a chunk in its turn; one that has not read its data waits until it has.
 void Watchers::turn() {
   woken_ = false;
-  const Now now = shelf_.now();
+  const Now now = watch_cache_.now();
   std::size_t budget = limits_.turn_bytes;
   bool more = false;
   std::vector<WatcherPtr> ended;
@@ -104,17 +104,17 @@ void Watchers::turn() {
 Watchers::More Watchers::feed(Watcher& watcher, std::size_t& budget, const Now& now) {
   if (watcher.responder->backlog() > limits_.backlog_max) return More::when_taken;
   std::string out;
-  const Shelf::Entry* entry = nullptr;
+  const WatchCache::Entry* entry = nullptr;
   while (out.size() < std::min(kChunk, budget) &&
-         (entry = shelf_.next(watcher.shape.resource, watcher.seen)) != nullptr) {
-    // One that began after what the watcher has seen, and is gone already, it need not know of.
+         (entry = watch_cache_.next(watcher.shape.resource, watcher.seen)) != nullptr) {
+    // The watcher need not know of an object that was both created and deleted since its version.
     const bool unknown = entry->gone && entry->born > watcher.seen;
     if (!unknown && watcher.selector.matches(entry->name)) append(watcher, *entry, out, now);
     watcher.seen = entry->version;
   }
-  const bool more = shelf_.next(watcher.shape.resource, watcher.seen) != nullptr;
+  const bool more = watch_cache_.next(watcher.shape.resource, watcher.seen) != nullptr;
   if (!more) {
-    watcher.seen = watcher.current = std::max(watcher.seen, shelf_.version());
+    watcher.seen = watcher.current = std::max(watcher.seen, watch_cache_.version());
     if (std::exchange(watcher.initial_end, false)) {
       out += bookmark_line(watcher.seen, watcher.shape, true);
     }
@@ -124,21 +124,23 @@ Watchers::More Watchers::feed(Watcher& watcher, std::size_t& budget, const Now& 
   return more ? More::now : More::none;
 }
 
-void Watchers::append(Watcher& watcher, const Shelf::Entry& entry, std::string& out,
+void Watchers::append(Watcher& watcher, const WatchCache::Entry& entry, std::string& out,
                       const Now& now) {
   const Shape& shape = watcher.shape;
-  // Of one that is behind nobody knows what it has been sent since: it may hear of a birth twice.
+  // For a watcher that is behind it is unknown what it has been sent since: it may get an object as
+  // added twice.
   const Change change = entry.gone                     ? Change::deleted
                         : entry.born > watcher.current ? Change::added
                                                        : Change::modified;
   if (shape.form == Form::table && !std::exchange(watcher.columns_sent, true)) {
-    out += watch_line(change, shelf_.thing(shape.resource, entry, now), shape, Columns::with, now);
+    out += watch_line(change, watch_cache_.object(shape.resource, entry, now), shape, Columns::with,
+                      now);
     return;
   }
   std::string& line = lines_[Line{shape, change, entry.version}];
   if (line.empty()) {
-    line =
-        watch_line(change, shelf_.thing(shape.resource, entry, now), shape, Columns::without, now);
+    line = watch_line(change, watch_cache_.object(shape.resource, entry, now), shape,
+                      Columns::without, now);
   }
   out += line;
 }
@@ -164,7 +166,7 @@ void Watchers::look() {
       continue;
     }
     if (watcher->responder->backlog() > 0) continue;
-    const bool current = shelf_.next(watcher->shape.resource, watcher->seen) == nullptr;
+    const bool current = watch_cache_.next(watcher->shape.resource, watcher->seen) == nullptr;
     if (watcher->bookmarks && current && now >= watcher->next_bookmark) {
       watcher->next_bookmark = now + limits_.bookmark;
       write(*watcher, bookmark_line(watcher->seen, watcher->shape, false));
@@ -173,7 +175,7 @@ void Watchers::look() {
     }
   }
   for (const WatcherPtr& watcher : ended) finish(watcher);
-  wake();  // for those who have taken what held them up
+  wake();  // for watchers that have read their backlog
 }
 
 void Watchers::send_away() {

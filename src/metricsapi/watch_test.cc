@@ -6,7 +6,7 @@
 
 #include "kube/testing/fake_api_server.h"
 #include "kube/watch_lines.h"
-#include "metricsapi/testing/pages.h"
+#include "metricsapi/testing/node_reports.h"
 #include "net/http_client.h"
 #include "net/testing/raw_socket.h"
 
@@ -27,13 +27,14 @@ constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
 struct WatchTest : ::testing::Test {
   WatchTest() { make({}, {}); }
 
-  void make(WatchLimits limits, ShelfOptions options) {
+  void make(WatchLimits limits, WatchCacheOptions options) {
     limits.look = 5ms;
     http.reset();
     server.reset();
     watchers.reset();
-    shelf = std::make_unique<Shelf>(options, desk.book, [this] { return desk.now; });
-    watchers = std::make_unique<Watchers>(limits, loop, *shelf);
+    watch_cache =
+        std::make_unique<WatchCache>(options, desk.report_cache, [this] { return desk.now; });
+    watchers = std::make_unique<Watchers>(limits, loop, *watch_cache);
     server = net::HttpServer::listen(loop, {},
                                      [this](const net::ServerRequest& request, auto responder) {
                                        const auto ask = read_ask(request.http);
@@ -81,17 +82,17 @@ struct WatchTest : ::testing::Test {
     return reader;
   }
   [[nodiscard]] bool soon(const std::function<bool()>& met) { return run_until(loop, met); }
-  [[nodiscard]] std::string version() const { return std::to_string(shelf->version()); }
+  [[nodiscard]] std::string version() const { return std::to_string(watch_cache->version()); }
 
   Desk desk;
   net::EventLoop loop;
-  std::unique_ptr<Shelf> shelf;
+  std::unique_ptr<WatchCache> watch_cache;
   std::unique_ptr<Watchers> watchers;
   std::unique_ptr<net::HttpServer> server;
   std::unique_ptr<net::HttpClient> http;
 };
 
-// Vectors G: a list {p1}; p2 starts; p1 is deleted.
+// A list {p1}; p2 starts; p1 is deleted.
 TEST_F(WatchTest, TheOriginalsSequence) {
   desk.cards("n1", {card("g1", 0, "Tesla T4"), card("g2", 1, "Tesla T4")});
   desk.pods("n1", {pod("d", "p1", {"g1"})}, true);
@@ -135,15 +136,15 @@ TEST_F(WatchTest, KubernetesEventsFromAVersionOn) {
   desk.pods("n1", {pod("d", "p", {"g1"})});
   ASSERT_TRUE(soon([&] { return reader->lines().size() == 2; }));
   EXPECT_TRUE(reader->lines()[1].starts_with(R"({"type":"MODIFIED","object":{"kind":"GpuInfo")"));
-  desk.book.forget("n1");
+  desk.report_cache.forget("n1");
   ASSERT_TRUE(soon([&] { return reader->lines().size() == 3; }));
   EXPECT_TRUE(reader->lines()[2].starts_with(R"({"type":"DELETED","object":{"kind":"GpuInfo")"));
 }
 
 TEST_F(WatchTest, EverythingFirstIfNoVersionIsNamed) {
-  for (const char* node : {"n3", "n1", "n2"}) desk.hear(node);
+  for (const char* node : {"n3", "n1", "n2"}) desk.update(node);
   desk.pass(5s);
-  desk.hear("n3");
+  desk.update("n3");
   const auto reader = watch(std::string(kGpus) +
                             "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&"
                             "resourceVersionMatch=NotOlderThan");
@@ -159,10 +160,10 @@ TEST_F(WatchTest, EverythingFirstIfNoVersionIsNamed) {
 }
 
 TEST_F(WatchTest, TablesHaveTheirColumnsOnce) {
-  desk.hear("n1");
+  desk.update("n1");
   const auto reader = watch(std::string(kGpus) + "?watch=true&resourceVersion=0", kTable);
   ASSERT_TRUE(soon([&] { return reader->lines().size() == 1; }));
-  desk.hear("n2");
+  desk.update("n2");
   ASSERT_TRUE(soon([&] { return reader->lines().size() == 2; }));
   EXPECT_NE(reader->lines()[0].find(R"("columnDefinitions":[{"name":"Name")"), std::string::npos);
   EXPECT_TRUE(reader->lines()[1].starts_with(
@@ -174,7 +175,7 @@ TEST_F(WatchTest, TablesHaveTheirColumnsOnce) {
 TEST_F(WatchTest, NamesAreSelected) {
   const auto reader =
       watch(std::string(kGpus) + "?watch=true&fieldSelector=metadata.name%3Dn2&resourceVersion=0");
-  for (const char* node : {"n1", "n2", "n3"}) desk.hear(node);
+  for (const char* node : {"n1", "n2", "n3"}) desk.update(node);
   ASSERT_TRUE(soon([&] { return !reader->lines().empty(); }));
   run_for(loop, 30ms);
   ASSERT_EQ(reader->lines().size(), 1U);
@@ -189,7 +190,7 @@ TEST_F(WatchTest, WhoComesWithAVersionThatIsNotKnownIsToldSo) {
     desk.pods("n1", {pod("d", name, {"g1"})});
     desk.gone("n1", {std::string("d/") + name});
   }
-  const std::string future = std::to_string(shelf->version() + 1'000'000);
+  const std::string future = std::to_string(watch_cache->version() + 1'000'000);
   for (const std::string& from : {std::string("5"), old, future}) {
     const auto reader = watch(std::string(kPods) + "?watch=true&resourceVersion=" + from);
     ASSERT_TRUE(soon([&] { return reader->ends == 1; })) << from;
@@ -204,8 +205,8 @@ TEST_F(WatchTest, WhoComesWithAVersionThatIsNotKnownIsToldSo) {
   EXPECT_EQ(fine->ends, 0);
 }
 
-// One that reads nothing neither holds up others nor makes anything grow. When it has missed an end
-// it is sent away.
+// A watcher that reads nothing neither delays others nor uses growing memory. When it has missed a
+// deletion, its watch ends.
 TEST_F(WatchTest, ASlowOneFallsBehindAlone) {
   make({.backlog_max = 64 << 10}, {.gone_max = 50});
   std::vector<codec::ReportedCard> cards;
@@ -217,7 +218,7 @@ TEST_F(WatchTest, ASlowOneFallsBehindAlone) {
   slow.send("GET " + std::string(kGpus) + "?watch=true&resourceVersion=" + version() +
             " HTTP/1.1\r\nHost: x\r\n\r\n");
   ASSERT_TRUE(soon([&] { return watchers->counters().open == 2; }));
-  // More than the buffers of both ends of a connection take.
+  // More than the buffers of both ends of a connection hold.
   constexpr int kNodes = 200;
   constexpr int kRounds = 4;
   for (int round = 0; round < kRounds; ++round) {
@@ -231,7 +232,7 @@ TEST_F(WatchTest, ASlowOneFallsBehindAlone) {
   }
   EXPECT_EQ(watchers->counters().open, 2U) << "behind, but it has missed nothing";
   for (int i = 0; i < kNodes; ++i) {
-    desk.book.forget("node-" + std::to_string(i));
+    desk.report_cache.forget("node-" + std::to_string(i));
     const std::size_t wanted = static_cast<std::size_t>(kNodes * kRounds + i + 1);
     if (i % 40 != 39) continue;
     ASSERT_TRUE(soon([&] { return quick->count == wanted; }));
@@ -284,16 +285,16 @@ TEST_F(WatchTest, AreSentAway) {
   EXPECT_EQ(watchers->counters().open, 0U);
   const auto other = watch(std::string(kPods) + "?watch=true");
   watchers.reset();
-  desk.hear("n1");
+  desk.update("n1");
   ASSERT_TRUE(soon([&] { return other->ends == 1; }));
 }
 
-// Many who want the same: each gets all of it, in turns of a limited size.
+// Many watchers with the same request: each gets all data, in turns of limited size.
 TEST_F(WatchTest, ManyGetTheSame) {
   make({.turn_bytes = 4096}, {});
   std::vector<std::unique_ptr<Reader>> readers;
   for (int i = 0; i < 20; ++i) readers.push_back(watch(std::string(kGpus) + "?watch=true"));
-  for (int i = 0; i < 200; ++i) desk.hear("n" + std::to_string(i));
+  for (int i = 0; i < 200; ++i) desk.update("n" + std::to_string(i));
   for (const auto& reader : readers) {
     ASSERT_TRUE(soon([&] { return reader->count == 200; }));
     EXPECT_EQ(reader->lines(), readers[0]->lines());

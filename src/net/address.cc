@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -11,6 +10,8 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "base/number.h"
 
 namespace stowage::net {
 namespace {
@@ -45,10 +46,9 @@ Result<ListenAddress> parse_listen(const std::string& text) {
   };
   if (colon == std::string::npos) return bad();
   ListenAddress address{.host = text.substr(0, colon)};
-  const char* begin = text.data() + colon + 1;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(begin, end, address.port);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return bad();
+  const auto port = base::parse_number<std::uint16_t>(std::string_view(text).substr(colon + 1));
+  if (!port) return bad();
+  address.port = *port;
   if (address.host.starts_with('[') && address.host.ends_with(']')) {
     address.host = address.host.substr(1, address.host.size() - 2);
   } else if (address.host.find(':') != std::string::npos) {

@@ -61,10 +61,7 @@ void Channel::read() {
 }
 
 void Channel::on_read(const ErrorCode& error, std::size_t count) {
-  if (error) {
-    on_read_error(error);
-    return;
-  }
+  if (error) return on_read_error(error);
   if (tls_) {
     take_ciphertext(count);
   } else {
@@ -198,20 +195,11 @@ void Channel::flush() {
       state_ == State::handshake || state_ == State::open || state_ == State::finishing;
   if (!able || writing_ || write_broken_) return;
   for (int writes = 0; !drained(); ++writes) {
-    if (writes == kWritesPerTurn) {
-      await_writable();
-      return;
-    }
-    if (tls_ && state_ != State::handshake && !encrypt()) {
-      write_failed(tls_->error());
-      return;
-    }
+    if (writes == kWritesPerTurn) return await_writable();
+    if (tls_ && state_ != State::handshake && !encrypt()) return write_failed(tls_->error());
     const Wrote wrote = write_once();
     if (wrote == Wrote::failed) return;
-    if (wrote == Wrote::blocked) {
-      await_writable();
-      return;
-    }
+    if (wrote == Wrote::blocked) return await_writable();
   }
   if (state_ == State::finishing) end_output();
 }

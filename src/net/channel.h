@@ -8,7 +8,6 @@
 // owner that goes away has to close() it first.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -60,10 +60,7 @@ void Channel::connect(const std::string& host, std::uint16_t port) {
   }
   ErrorCode not_an_address;
   const auto address = boost::asio::ip::make_address(host, not_an_address);
-  if (not_an_address) {
-    resolve(host, port);
-    return;
-  }
+  if (not_an_address) return resolve(host, port);
   endpoints_ = {Endpoint(tcp::endpoint(address, port))};
   connect_next();
 }
@@ -148,17 +145,11 @@ void Channel::begin_session() {
   ErrorCode ignored;
   socket_.non_blocking(true, ignored);
   set_options(socket_);
-  if (!options_.tls) {
-    become_open();
-    return;
-  }
+  if (!options_.tls) return become_open();
   auto session = state_ == State::connecting ? TlsSession::connect(options_.tls, host_)
                                              : TlsSession::accept(options_.tls);
   state_ = State::handshake;
-  if (!session) {
-    refuse(session.error().message);
-    return;
-  }
+  if (!session) return refuse(session.error().message);
   tls_ = std::move(*session);
   handshake();
   read();

@@ -117,10 +117,7 @@ void ClientLink::on_end(const ChannelEnd& end) {
   const std::shared_ptr<ClientLink> self = shared_from_this();
   Failure failure{.message = end.message, .was_open = open_};
   if (end.kind == ChannelEnd::Kind::eof) {
-    if (call && parser_.put_eof()) {
-      answer(false);
-      return;
-    }
+    if (call && parser_.put_eof()) return answer(false);
     failure.message =
         fmt::format("{} closed the connection {}", peer_,
                     answer_begun_ ? "in the middle of the answer" : "before it answered");

@@ -1,9 +1,7 @@
 // One connection of a client's pool: carries one call at a time. For src/net alone.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 

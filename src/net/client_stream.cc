@@ -21,7 +21,7 @@ constexpr Duration kWriteTimeout = std::chrono::seconds{10};
 // Outlives its handle while one of its callbacks runs.
 class StreamCore final : public Channel::Owner, public std::enable_shared_from_this<StreamCore> {
  public:
-  StreamCore(EventLoop& loop, const HttpClientOptions& client, StreamAsk ask)
+  StreamCore(EventLoop& loop, const HttpClientOptions& client, StreamRequest ask)
       : loop_(loop),
         ask_(std::move(ask)),
         peer_(authority(client.server)),
@@ -54,7 +54,7 @@ class StreamCore final : public Channel::Owner, public std::enable_shared_from_t
   [[nodiscard]] bool streams() { return parser_.response().status == 200; }
 
   EventLoop& loop_;
-  StreamAsk ask_;
+  StreamRequest ask_;
   std::string peer_;
   std::string head_;
   ResponseParser parser_;
@@ -225,7 +225,7 @@ class ClientStream final : public HttpClient::Stream {
 }  // namespace
 
 std::unique_ptr<HttpClient::Stream> open_stream(EventLoop& loop, const HttpClientOptions& client,
-                                                StreamAsk ask) {
+                                                StreamRequest ask) {
   auto core = std::make_shared<StreamCore>(loop, client, std::move(ask));
   core->open(client);
   return std::make_unique<ClientStream>(std::move(core));

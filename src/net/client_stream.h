@@ -7,7 +7,7 @@
 
 namespace stowage::net {
 
-struct StreamAsk {
+struct StreamRequest {
   HttpRequest request;
   HttpClient::StreamOptions options;
   HttpClient::StreamHandler handler;
@@ -16,6 +16,6 @@ struct StreamAsk {
 
 [[nodiscard]] std::unique_ptr<HttpClient::Stream> open_stream(EventLoop& loop,
                                                               const HttpClientOptions& client,
-                                                              StreamAsk ask);
+                                                              StreamRequest ask);
 
 }  // namespace stowage::net

@@ -85,16 +85,16 @@ void EventLoop::on_signals(const std::vector<int>& signals, std::function<void(i
 // Starting and cancelling are cheap, because most timers of a network are started anew again and
 // again and never fire: a wait that runs already is left alone if it ends early enough, and decides
 // at its end what is due.
-struct Timer::Body {
-  explicit Body(EventLoop& owner) : loop(owner) {
+struct Timer::Impl {
+  explicit Impl(EventLoop& owner) : loop(owner) {
     if (loop.schedule() == nullptr) timer.emplace(loop.io().context);
   }
 
-  static void wait(const std::shared_ptr<Body>& body) {
+  static void wait(const std::shared_ptr<Impl>& body) {
     body->waiting = true;
     body->wakes = body->due;
-    const auto wake = [weak = std::weak_ptr<Body>(body), generation = ++body->generation] {
-      const std::shared_ptr<Body> self = weak.lock();
+    const auto wake = [weak = std::weak_ptr<Impl>(body), generation = ++body->generation] {
+      const std::shared_ptr<Impl> self = weak.lock();
       if (self && self->generation == generation) woken(self);
     };
     if (!body->timer) return body->loop.schedule()->at(body->due, wake);
@@ -104,13 +104,10 @@ struct Timer::Body {
     body->timer->async_wait([wake](const boost::system::error_code&) { wake(); });
   }
 
-  static void woken(const std::shared_ptr<Body>& body) {
+  static void woken(const std::shared_ptr<Impl>& body) {
     body->waiting = false;
     if (!body->fire) return;
-    if (body->loop.now() < body->due) {
-      wait(body);
-      return;
-    }
+    if (body->loop.now() < body->due) return wait(body);
     const std::function<void()> fire = std::exchange(body->fire, nullptr);
     fire();
   }
@@ -124,18 +121,18 @@ struct Timer::Body {
   std::function<void()> fire;
 };
 
-Timer::Timer(EventLoop& loop) : body_(std::make_shared<Body>(loop)) {}
+Timer::Timer(EventLoop& loop) : impl_(std::make_shared<Impl>(loop)) {}
 Timer::~Timer() = default;
 Timer::Timer(Timer&&) noexcept = default;
 Timer& Timer::operator=(Timer&&) noexcept = default;
 
 // A callback that is replaced goes last: it may hold what holds the timer.
 void Timer::start(Duration delay, std::function<void()> fire) {
-  body_->due = after(body_->loop, delay);
-  const std::function<void()> replaced = std::exchange(body_->fire, std::move(fire));
-  if (!body_->waiting || body_->due < body_->wakes) Body::wait(body_);
+  impl_->due = after(impl_->loop, delay);
+  const std::function<void()> replaced = std::exchange(impl_->fire, std::move(fire));
+  if (!impl_->waiting || impl_->due < impl_->wakes) Impl::wait(impl_);
 }
 
-void Timer::cancel() { const std::function<void()> replaced = std::exchange(body_->fire, nullptr); }
+void Timer::cancel() { const std::function<void()> replaced = std::exchange(impl_->fire, nullptr); }
 
 }  // namespace stowage::net

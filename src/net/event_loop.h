@@ -72,8 +72,8 @@ class Timer {
   void cancel();
 
  private:
-  struct Body;
-  std::shared_ptr<Body> body_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::net

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <charconv>
 #include <netinet/in.h>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "net/ascii.h"
 
 namespace stowage::net {
@@ -85,13 +85,10 @@ Status check_host(std::string_view url, std::string_view host, bool bracketed) {
 }
 
 Result<std::uint16_t> parse_port(std::string_view url, std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || stop != text.data() + text.size() || port == 0) {
-    return fail(
-        fmt::format("{}: port {} is not a number from 1 to 65535", quoted(url), quoted(text)));
-  }
-  return port;
+  const auto port = base::parse_number<std::uint16_t>(text);
+  if (port && *port != 0) return *port;
+  return fail(
+      fmt::format("{}: port {} is not a number from 1 to 65535", quoted(url), quoted(text)));
 }
 
 Result<bool> take_scheme(std::string_view url, std::string_view& rest) {
@@ -148,8 +145,7 @@ Result<Url> parse_url(std::string_view text) {
   std::string_view port = authority.substr(host_size);
   if (!port.empty()) {
     if (port.front() != ':') return fail(fmt::format("{} has text after the host", quoted(text)));
-    STOWAGE_TRY(number, parse_port(text, port.substr(1)));
-    url.port = number;
+    STOWAGE_TRY_ASSIGN(url.port, parse_port(text, port.substr(1)));
   }
   while (path.ends_with('/')) path.remove_suffix(1);
   STOWAGE_TRY_VOID(decode(path, Plus::plus).map([](const std::string&) {}));

@@ -42,9 +42,9 @@ struct Failed {
 
 // Calls wait for any connection, not for a certain one: the first that is free takes the oldest
 // call. Connections are opened as long as calls wait that no connection under way is for.
-struct HttpClient::Body final : public ClientLink::Pool,
-                                public std::enable_shared_from_this<HttpClient::Body> {
-  Body(EventLoop& event_loop, HttpClientOptions client_options)
+struct HttpClient::Impl final : public ClientLink::Pool,
+                                public std::enable_shared_from_this<HttpClient::Impl> {
+  Impl(EventLoop& event_loop, HttpClientOptions client_options)
       : loop(event_loop),
         options(std::move(client_options)),
         peer(authority(options.server)),
@@ -52,9 +52,9 @@ struct HttpClient::Body final : public ClientLink::Pool,
         connect_timer(loop) {
     if (!options.server.tls) options.tls.reset();
   }
-  virtual ~Body() = default;
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
+  virtual ~Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   void send(HttpRequest request, Duration deadline, Reply reply);
   void refuse(Reply reply, std::string why);
@@ -94,7 +94,7 @@ struct HttpClient::Body final : public ClientLink::Pool,
   bool destroyed = false;
 };
 
-void HttpClient::Body::send(HttpRequest request, Duration deadline, Reply reply) {
+void HttpClient::Impl::send(HttpRequest request, Duration deadline, Reply reply) {
   if (closed) {
     refuse(std::move(reply), fmt::format("the client of {} is closed", peer));
     return;
@@ -109,10 +109,7 @@ void HttpClient::Body::send(HttpRequest request, Duration deadline, Reply reply)
     return;
   }
   Result<std::string> head = request_head(options.server, request);
-  if (!head) {
-    refuse(std::move(reply), std::move(head).error().message);
-    return;
-  }
+  if (!head) return refuse(std::move(reply), std::move(head).error().message);
   auto call = std::make_shared<ClientCall>();
   call->head = std::make_shared<const std::string>(std::move(*head));
   if (!request.body.empty()) {
@@ -131,14 +128,14 @@ void HttpClient::Body::send(HttpRequest request, Duration deadline, Reply reply)
 }
 
 // Later, so that nobody is called back from inside of send().
-void HttpClient::Body::refuse(Reply reply, std::string why) {
+void HttpClient::Impl::refuse(Reply reply, std::string why) {
   loop.post([weak = weak_from_this(), reply = std::move(reply), why = std::move(why)] {
     const auto body = weak.lock();
     if (body && !body->destroyed) reply(tl::unexpected(CallError{.message = why}));
   });
 }
 
-void HttpClient::Body::pump() {
+void HttpClient::Impl::pump() {
   // Whoever was asleep for long finds connections and deadlines at the same time.
   if (!calls.empty() && (*calls.begin())->deadline <= loop.now()) return;  // expire() is due
   while (!waiting.empty() && !idle.empty()) {
@@ -155,7 +152,7 @@ void HttpClient::Body::pump() {
   if (closed) drop_idle();
 }
 
-void HttpClient::Body::open_link(const CallPtr& reserved) {
+void HttpClient::Impl::open_link(const CallPtr& reserved) {
   auto link = std::make_shared<ClientLink>(loop, *this, options);
   link->born = next_number;
   link->tls_generation = tls_generation;
@@ -169,17 +166,17 @@ void HttpClient::Body::open_link(const CallPtr& reserved) {
   link->connect(options, options.tls);
 }
 
-void HttpClient::Body::start(const LinkPtr& link, const CallPtr& call) {
+void HttpClient::Impl::start(const LinkPtr& link, const CallPtr& call) {
   ++in_flight;
   link->start(call);
 }
 
-void HttpClient::Body::make_idle(const LinkPtr& link) {
+void HttpClient::Impl::make_idle(const LinkPtr& link) {
   idle.push_back(link);
   link->become_idle(options.idle_timeout);
 }
 
-LinkPtr HttpClient::Body::drop(ClientLink& link) {
+LinkPtr HttpClient::Impl::drop(ClientLink& link) {
   const auto at = links.find(&link);
   if (at == links.end()) return nullptr;
   LinkPtr dropped = std::move(at->second);
@@ -196,16 +193,16 @@ LinkPtr HttpClient::Body::drop(ClientLink& link) {
   return dropped;
 }
 
-void HttpClient::Body::drop_idle() {
+void HttpClient::Impl::drop_idle() {
   for (const LinkPtr& link : std::vector<LinkPtr>(idle)) drop(*link);
 }
 
-void HttpClient::Body::arm_deadline() {
+void HttpClient::Impl::arm_deadline() {
   if (calls.empty()) return;
   deadline_timer.start((*calls.begin())->deadline - loop.now(), [this] { expire(); });
 }
 
-void HttpClient::Body::expire() {
+void HttpClient::Impl::expire() {
   std::vector<Failed> failed;
   const Moment now = loop.now();
   while (!calls.empty() && (*calls.begin())->deadline <= now) {
@@ -228,7 +225,7 @@ void HttpClient::Body::expire() {
 }
 
 // The last thing that a function does: a reply may destroy the client.
-void HttpClient::Body::fail_all(std::vector<Failed> failed) {
+void HttpClient::Impl::fail_all(std::vector<Failed> failed) {
   const auto self = shared_from_this();
   for (Failed& one : failed) {
     if (destroyed) return;
@@ -237,23 +234,20 @@ void HttpClient::Body::fail_all(std::vector<Failed> failed) {
   }
 }
 
-void HttpClient::Body::link_opened(ClientLink& link) {
+void HttpClient::Impl::link_opened(ClientLink& link) {
   const LinkPtr held = links.at(&link);
   ++opened;
   if (link.call && link.call->deadline <= loop.now()) {
     ++in_flight;
     return;  // too late: expire() is due, and drops the link with the call
   }
-  if (const CallPtr reserved = std::move(link.call)) {
-    start(held, reserved);
-    return;
-  }
+  if (const CallPtr reserved = std::move(link.call)) return start(held, reserved);
   --connecting;
   make_idle(held);
   pump();
 }
 
-void HttpClient::Body::link_answered(ClientLink& link, HttpResponse response, bool reusable) {
+void HttpClient::Impl::link_answered(ClientLink& link, HttpResponse response, bool reusable) {
   const auto self = shared_from_this();
   const CallPtr call = std::move(link.call);
   link.call = nullptr;
@@ -269,18 +263,12 @@ void HttpClient::Body::link_answered(ClientLink& link, HttpResponse response, bo
   reply(std::move(response));
 }
 
-void HttpClient::Body::link_failed(ClientLink& link, const ClientLink::Failure& failure) {
+void HttpClient::Impl::link_failed(ClientLink& link, const ClientLink::Failure& failure) {
   const auto self = shared_from_this();
   const LinkPtr held = drop(link);
   const CallPtr call = link.call;
-  if (!failure.was_open) {
-    connect_failed(held, failure);
-    return;
-  }
-  if (!call) {
-    pump();
-    return;
-  }
+  if (!failure.was_open) return connect_failed(held, failure);
+  if (!call) return pump();
   call->link = nullptr;
   const bool stale = link.served() != 0 && !failure.answer_begun && !call->retried;
   if (stale && (call->idempotent || !call->sent)) {
@@ -296,7 +284,7 @@ void HttpClient::Body::link_failed(ClientLink& link, const ClientLink::Failure& 
 
 // The server cannot be reached: that holds for all calls that waited when the attempt began, unless
 // other connections serve them.
-void HttpClient::Body::connect_failed(const LinkPtr& link, const ClientLink::Failure& failure) {
+void HttpClient::Impl::connect_failed(const LinkPtr& link, const ClientLink::Failure& failure) {
   std::vector<Failed> failed;
   const auto give_up = [&](const CallPtr& call) {
     calls.erase(call);
@@ -322,7 +310,7 @@ void HttpClient::Body::connect_failed(const LinkPtr& link, const ClientLink::Fai
   fail_all(std::move(failed));
 }
 
-void HttpClient::Body::destroy() {
+void HttpClient::Impl::destroy() {
   destroyed = true;
   closed = true;
   deadline_timer.cancel();
@@ -334,37 +322,37 @@ void HttpClient::Body::destroy() {
 }
 
 HttpClient::HttpClient(EventLoop& loop, HttpClientOptions options)
-    : body_(std::make_shared<Body>(loop, std::move(options))) {}
+    : impl_(std::make_shared<Impl>(loop, std::move(options))) {}
 
-HttpClient::~HttpClient() { body_->destroy(); }
+HttpClient::~HttpClient() { impl_->destroy(); }
 
 void HttpClient::send(HttpRequest request, Duration deadline, Reply reply) {
-  body_->send(std::move(request), deadline, std::move(reply));
+  impl_->send(std::move(request), deadline, std::move(reply));
 }
 
 std::unique_ptr<HttpClient::Stream> HttpClient::open(HttpRequest request,
                                                      const StreamOptions& options,
                                                      StreamHandler handler) {
-  return open_stream(body_->loop, body_->options,
+  return open_stream(impl_->loop, impl_->options,
                      {.request = std::move(request),
                       .options = options,
                       .handler = std::move(handler),
-                      .refused = body_->closed});
+                      .refused = impl_->closed});
 }
 
 void HttpClient::set_tls(std::shared_ptr<TlsContext> tls) {
-  if (!body_->options.server.tls) return;
-  body_->options.tls = std::move(tls);
-  ++body_->tls_generation;
-  body_->drop_idle();
+  if (!impl_->options.server.tls) return;
+  impl_->options.tls = std::move(tls);
+  ++impl_->tls_generation;
+  impl_->drop_idle();
 }
 
 void HttpClient::close() {
-  body_->closed = true;
-  body_->drop_idle();
+  impl_->closed = true;
+  impl_->drop_idle();
 }
 
-std::size_t HttpClient::in_flight() const { return body_->in_flight; }
-std::size_t HttpClient::waiting() const { return body_->waiting.size(); }
+std::size_t HttpClient::in_flight() const { return impl_->in_flight; }
+std::size_t HttpClient::waiting() const { return impl_->waiting.size(); }
 
 }  // namespace stowage::net

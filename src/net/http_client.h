@@ -97,8 +97,8 @@ class HttpClient final : public HttpCaller {
   [[nodiscard]] std::size_t waiting() const;
 
  private:
-  struct Body;
-  std::shared_ptr<Body> body_;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::net

@@ -84,14 +84,14 @@ bool set_serial(X509* certificate) {
          BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
-bool set_validity(X509* certificate, const CertificateAsk& ask) {
+bool set_validity(X509* certificate, const CertificateRequest& ask) {
   std::time_t now = ask.now_unix ? static_cast<std::time_t>(*ask.now_unix) : std::time(nullptr);
   const long start = ask.days > 0 ? -kClockSkewSeconds : (ask.days - 1L) * kSecondsPerDay;
   return X509_time_adj(X509_getm_notBefore(certificate), start, &now) != nullptr &&
          X509_time_adj(X509_getm_notAfter(certificate), ask.days * kSecondsPerDay, &now) != nullptr;
 }
 
-bool set_subject(X509* certificate, const CertificateAsk& ask) {
+bool set_subject(X509* certificate, const CertificateRequest& ask) {
   X509_NAME* name = X509_get_subject_name(certificate);
   const auto add = [&](const char* field, const std::string& value) {
     return X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8,
@@ -126,7 +126,7 @@ bool add_extensions(const Signing& signing, const Uses& uses, const std::string&
          (names.empty() || add_extension(signing, NID_subject_alt_name, names.c_str()));
 }
 
-bool sign(const Signing& signing, const Uses& uses, const CertificateAsk& ask,
+bool sign(const Signing& signing, const Uses& uses, const CertificateRequest& ask,
           const std::string& names) {
   X509* certificate = signing.certificate;
   return X509_set_version(certificate, X509_VERSION_3) == 1 && set_serial(certificate) &&
@@ -143,7 +143,7 @@ std::string text_of(BIO* bio) {
 }
 
 // Signed by the given issuer, or by itself if there is none.
-Result<KeyPair> make(const CertificateAsk& ask, const Uses& uses, X509* issuer, EVP_PKEY* by) {
+Result<KeyPair> make(const CertificateRequest& ask, const Uses& uses, X509* issuer, EVP_PKEY* by) {
   if (ask.common_name.empty() || ask.common_name.size() > 64) {
     return fail(fmt::format("common name \"{}\" of the certificate: expected 1 to 64 characters",
                             ask.common_name));
@@ -178,15 +178,15 @@ std::int64_t unix_of(const ASN1_TIME* time) {
 
 }  // namespace
 
-Result<KeyPair> make_self_signed(const CertificateAsk& ask) {
+Result<KeyPair> make_self_signed(const CertificateRequest& ask) {
   return make(ask, kEverything, nullptr, nullptr);
 }
 
-Result<KeyPair> make_authority(const CertificateAsk& ask) {
+Result<KeyPair> make_authority(const CertificateRequest& ask) {
   return make(ask, kSigning, nullptr, nullptr);
 }
 
-Result<KeyPair> make_signed(const CertificateAsk& ask, const KeyPair& authority) {
+Result<KeyPair> make_signed(const CertificateRequest& ask, const KeyPair& authority) {
   STOWAGE_TRY_VOID(check_pair(authority));
   STOWAGE_TRY(issuer, parse_certificates(authority.certificate_pem, "authority"));
   STOWAGE_TRY(key, parse_key(authority.key_pem, "key of the authority"));

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "net/message_writer.h"
 #include "net/server_answer.h"
 
@@ -163,10 +161,7 @@ void ServerConnection::parse() {
 void ServerConnection::read_on() {
   channel_->consume(parser_.put(channel_->input()));
   const ParseFault& fault = parser_.fault();
-  if (fault.kind != ParseFault::Kind::none) {
-    refuse(status_of(fault.kind), fault.message);
-    return;
-  }
+  if (fault.kind != ParseFault::Kind::none) return refuse(status_of(fault.kind), fault.message);
   if (!charge_.raise(parser_.request().body.size())) {
     refuse(503, "the server holds too many requests; try again later", {{"Retry-After", "1"}});
     return;
@@ -279,10 +274,7 @@ void ServerConnection::answer_sent() {
   const auto self = shared_from_this();
   if (ServerAnswer* answer = std::exchange(answer_, nullptr)) answer->forget();
   if (host_ == nullptr) return;
-  if (!keep_alive_) {
-    finish();
-    return;
-  }
+  if (!keep_alive_) return finish();
   become_idle();
   if (parsing_ || channel_->input().empty()) return;
   // The next request is here already. The handler is not called from inside of an answer.
@@ -297,9 +289,7 @@ void ServerConnection::on_end(const ChannelEnd& end) {
     channel_->finish(kLinger);
     return;
   }
-  if (phase_ == Phase::finishing && answer_ != nullptr) {
-    std::exchange(answer_, nullptr)->forget();
-  }
+  if (phase_ == Phase::finishing && answer_ != nullptr) std::exchange(answer_, nullptr)->forget();
   lose();
 }
 

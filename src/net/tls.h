@@ -49,7 +49,7 @@ struct KeyPair {
   std::string key_pem;
   friend bool operator==(const KeyPair&, const KeyPair&) = default;
 };
-struct CertificateAsk {
+struct CertificateRequest {
   std::string common_name;
   std::vector<std::string> hosts;
   int days = 365;  // not positive: one that has expired, for tests
@@ -57,11 +57,11 @@ struct CertificateAsk {
   std::optional<std::int64_t> now_unix = std::nullopt;  // unset: by the system's clock
 };
 // Signed by itself: for a server, a client, and to sign others.
-[[nodiscard]] Result<KeyPair> make_self_signed(const CertificateAsk& ask);
+[[nodiscard]] Result<KeyPair> make_self_signed(const CertificateRequest& ask);
 // Signed by itself, and only to sign others.
-[[nodiscard]] Result<KeyPair> make_authority(const CertificateAsk& ask);
+[[nodiscard]] Result<KeyPair> make_authority(const CertificateRequest& ask);
 // For a server or a client, signed by that authority.
-[[nodiscard]] Result<KeyPair> make_signed(const CertificateAsk& ask, const KeyPair& authority);
+[[nodiscard]] Result<KeyPair> make_signed(const CertificateRequest& ask, const KeyPair& authority);
 
 // What a (first) certificate says.
 struct CertificateFacts {

@@ -1,5 +1,5 @@
-// Agents of nodes that somebody has taken over, who send the largest that a report can be: what
-// they take is bounded, and it is given back when they have gone.
+// Agents of compromised nodes send the largest possible reports: their memory is bounded, and it is
+// freed after they are removed.
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "net/testing/heap.h"
-#include "reports/digest.h"
-#include "reports/testing/at_door.h"
+#include "reports/report_batcher.h"
+#include "reports/testing/agent_server_fixture.h"
 
 namespace stowage::reports {
 namespace {
@@ -49,7 +49,7 @@ std::string with_ids(const std::string& ids) {
 
 struct Row {
   const char* name;
-  std::function<std::string(int line)> text;  // with its line break, if it has one
+  std::function<std::string(int line)> text;  // with its line break, if any
 };
 
 std::vector<Row> rows_of_pods() {
@@ -143,25 +143,26 @@ std::vector<Row> rows() {
   return all;
 }
 
-struct HostileAgents : testing::AtDoor {
+struct HostileAgents : testing::AgentServerFixture {
   HostileAgents() {
-    digest = std::make_unique<Digest>(loop, book, DigestOptions{.every = 10ms},
-                                      [this](std::vector<NodeNews> parcel) { take(parcel); });
+    batcher =
+        std::make_unique<ReportBatcher>(loop, report_cache, ReportBatcherOptions{.every = 10ms},
+                                        [this](std::vector<NodeUpdate> batch) { take(batch); });
   }
-  // Keeps what the ledger's side would.
-  void take(const std::vector<NodeNews>& parcel) {
-    for (const NodeNews& news : parcel) {
-      auto& kept = words[news.node];
-      for (const std::string& gone : news.gone) kept.erase(gone);
-      for (const auto& told : news.pods) kept.insert_or_assign(told.name, told.word);
-      if (kept.empty()) words.erase(news.node);
+  // Keeps copies as the consumer of the batches would.
+  void take(const std::vector<NodeUpdate>& batch) {
+    for (const NodeUpdate& node_update : batch) {
+      auto& kept = words[node_update.node];
+      for (const std::string& gone : node_update.gone) kept.erase(gone);
+      for (const auto& told : node_update.pods) kept.insert_or_assign(told.name, told.allocation);
+      if (kept.empty()) words.erase(node_update.node);
     }
   }
-  // Comes if it has to, and sends; at the pace at which it is read.
+  // Connects if necessary and sends, at the pace at which the server reads.
   void say(const std::string& node, const std::string& text) {
     std::unique_ptr<Agent>& agent = agents[node];
     if (!agent || agent->ends > 0) {
-      agent = come("agent@" + node);
+      agent = allow_connect("agent@" + node);
       if (!agent->head || agent->head->status != 101) {
         agent.reset();
         return;
@@ -178,10 +179,10 @@ struct HostileAgents : testing::AtDoor {
   }
   void leave() {
     agents.clear();
-    ASSERT_TRUE(soon([&] { return door->counters().streams == 0; }));
-    for (int i = 0; i < kNodes; ++i) book.forget("n" + std::to_string(i));
-    words.clear();  // as the ledger's side does with nodes that are gone
-    EXPECT_EQ(digest->waiting(), 0U);
+    ASSERT_TRUE(soon([&] { return agent_server->counters().streams == 0; }));
+    for (int i = 0; i < kNodes; ++i) report_cache.forget("n" + std::to_string(i));
+    words.clear();  // like the cluster cache after nodes are deleted
+    EXPECT_EQ(batcher->waiting(), 0U);
     ASSERT_TRUE(soon([&] { return server->connections() == 0; }));
   }
   void run(const Row& row) {
@@ -191,18 +192,18 @@ struct HostileAgents : testing::AtDoor {
     }
   }
 
-  std::unique_ptr<Digest> digest;
-  std::map<std::string, std::map<std::string, dialect::KubeletWord>> words;
+  std::unique_ptr<ReportBatcher> batcher;
+  std::map<std::string, std::map<std::string, dialect::KubeletAllocation>> words;
   std::map<std::string, std::unique_ptr<Agent>> agents;
   std::size_t most = 0;
 };
 
-// `generous`: as if nobody had limited how much an agent may send in a second.
+// `generous`: without a limit on the rate of an agent.
 void suffer(HostileAgents& test, bool generous) {
-  DoorOptions options;
-  if (generous) options.allowance.burst_bytes = std::int64_t{1} << 40U;
+  AgentServerOptions options;
+  if (generous) options.rate_limiter.burst_bytes = std::int64_t{1} << 40U;
   test.make(options);
-  // Buffers that are kept once, for the largest line that is read, are there from now on.
+  // Allocates the buffers that are kept for the largest line.
   test.say("n0", std::string(kLine, 'x') + "\n");
   test.leave();
   const std::size_t before = heap_bytes();
@@ -210,14 +211,14 @@ void suffer(HostileAgents& test, bool generous) {
     SCOPED_TRACE(row.name);
     test.most = 0;
     test.run(row);
-    // Budgets of the nodes (what is counted has its copies in it), a line of each that has not
-    // ended, one report that is being read, and what this test's own agents have in hand.
+    // The budgets of the nodes (which include copies), an incomplete line of each, one report that
+    // is being read, and the data of this test's own agents.
     constexpr std::size_t kBound = kNodes * (4 + 2) * kMiB + 3 * codec::kReportBytesMax + 8 * kMiB;
     EXPECT_LE(test.most, before + kBound);
-    EXPECT_LE(test.book.counters().bytes, kNodes * 4 * kMiB);
+    EXPECT_LE(test.report_cache.counters().bytes, kNodes * 4 * kMiB);
     test.leave();
-    EXPECT_EQ(test.book.counters().bytes, 0U);
-    EXPECT_EQ(test.door->counters().unfinished_bytes, 0U);
+    EXPECT_EQ(test.report_cache.counters().bytes, 0U);
+    EXPECT_EQ(test.agent_server->counters().unfinished_bytes, 0U);
     const std::size_t after = heap_bytes();
     EXPECT_LE(after, before + kMiB) << "the heap is back";
   }
@@ -226,18 +227,18 @@ void suffer(HostileAgents& test, bool generous) {
 TEST_F(HostileAgents, TakeSoMuchAndGiveItBack) { suffer(*this, false); }
 TEST_F(HostileAgents, TakeSoMuchEvenIfTheyMaySendWithoutEnd) { suffer(*this, true); }
 
-// The node beside them is heard all the while.
+// Reports of a well-behaved node are accepted all the time.
 TEST_F(HostileAgents, DoNotKeepOthersFromBeingHeard) {
   make({});
-  const auto honest = come("agent@honest");
+  const auto honest = allow_connect("agent@honest");
   ASSERT_EQ(honest->head->status, 101);
   int told = 0;
   for (const Row& row : rows()) {
     for (int line = 0; line < 3; ++line) say("n0", row.text(line));
     honest->stream->write(fmt::format("{{\"agent\":\"{}\"}}\n", ++told));
     ASSERT_TRUE(soon([&] {
-      const NodePage* page = book.page("honest");
-      return page != nullptr && page->agent == std::to_string(told);
+      const NodeReport* node_report = report_cache.node_report("honest");
+      return node_report != nullptr && node_report->agent == std::to_string(told);
     })) << row.name;
   }
   EXPECT_EQ(honest->ends, 0);

@@ -1,7 +1,6 @@
 #include "scheduler/card_annotations.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,46 +17,47 @@ constexpr const char* kUnknownKey =
 
 }  // namespace
 
-CardAnnotations::Answer CardAnnotations::read(Testimony& testimony, const Bound& bound) {
-  using Trouble = Testimony::Word::Trouble;
-  const bool drifted = testimony.drifted();
-  Testimony::Sight sight{.object = bound.object,
-                         .pod = bound.pod,
-                         .node = bound.node,
-                         .born_bound = bound.created_bound};
+CardAnnotations::Answer CardAnnotations::read(AssignmentResolver& resolver, const Bound& bound) {
+  using Trouble = AssignmentResolver::Resolution::Trouble;
+  const bool drifted = resolver.drifted();
+  AssignmentResolver::Observation observation{.object = bound.object,
+                                              .pod = bound.pod,
+                                              .node = bound.node,
+                                              .created_bound = bound.created_bound};
   if (signatures_.keys()) {
-    sight.proof = [&] { return signatures_.proof_of(bound.object, bound.check); };
-    sight.must_be_ours = bound.is_ours && signatures_.placed_since_signing(bound.object);
+    observation.proof = [&] { return signatures_.proof_of(bound.object, bound.check); };
+    observation.must_be_ours = bound.is_ours && signatures_.placed_since_signing(bound.object);
   }
-  Answer answer{.word = testimony.hear(sight, hash_key_)};
+  Answer answer{.resolution = resolver.resolve(observation, hash_key_)};
   if (drifted) --drifted_;
-  if (testimony.drifted()) ++drifted_;
-  Testimony::Word& word = answer.word;
-  if (word.trouble == Trouble::unread) {
-    answer.notice = notice_of(Notice::Kind::unread_cards, bound.object, word.message);
-  } else if (word.trouble != Trouble::none && !word.told) {
-    if (signatures_.has_unknown_key(bound.object.uid)) word.message = kUnknownKey;
-    const bool drift = word.trouble == Trouble::drift;
-    ++(drift ? drifts_ : forged_);
-    answer.notice =
-        notice_of(drift ? Notice::Kind::drift : Notice::Kind::forged, bound.object, word.message);
+  if (resolver.drifted()) ++drifted_;
+  AssignmentResolver::Resolution& resolution = answer.resolution;
+  if (resolution.trouble == Trouble::unread) {
+    answer.notice = notice_of(Notice::Kind::unread_cards, bound.object, resolution.message);
+  } else if (resolution.trouble != Trouble::none && !resolution.told) {
+    if (signatures_.has_unknown_key(bound.object.uid)) resolution.message = kUnknownKey;
+    const bool drift = resolution.trouble == Trouble::drift;
+    ++(drift ? drifts_ : untrusted_);
+    answer.notice = notice_of(drift ? Notice::Kind::drift : Notice::Kind::untrusted, bound.object,
+                              resolution.message);
   }
   return answer;
 }
 
-std::optional<Notice> CardAnnotations::check_forged(Testimony& testimony, const Unbound& unbound) {
+std::optional<Notice> CardAnnotations::check_untrusted(AssignmentResolver& resolver,
+                                                       const Unbound& unbound) {
   std::vector<std::string> keys = dialect::scheduler_annotations(unbound.object);
   std::erase_if(keys, [&](const std::string& key) {
     if (key != dialect::kGpusAnnotation) {
       return !unbound.first || (!unbound.is_ours && !unbound.created);
     }
-    if (!unbound.is_ours && unbound.promises_count && !unbound.created) return true;
-    return !testimony.forged(unbound.object, hash_key_);
+    if (!unbound.is_ours && unbound.pre_allocations_count && !unbound.created) return true;
+    return !resolver.untrusted(unbound.object, hash_key_);
   });
   if (keys.empty()) return std::nullopt;
-  ++forged_;
+  ++untrusted_;
   return notice_of(
-      Notice::Kind::forged, unbound.object,
+      Notice::Kind::untrusted, unbound.object,
       fmt::format("the scheduler alone writes {}; what the pod brought along is "
                   "ignored{}",
                   base::join(keys, " and "), unbound.is_ours ? " and will be replaced" : ""));

@@ -1,5 +1,5 @@
-// What the annotations of a pod say about its cards, and what of it counts: the rules of Testimony
-// with the proof of signatures, and counts of what was edited or forged.
+// Applies the rules of AssignmentResolver to the annotations of pods, with signature checks, and
+// counts edited and untrusted annotations.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/keyed_hash.h"
+#include "scheduler/assignment_resolver.h"
 #include "scheduler/notice.h"
 #include "scheduler/signatures.h"
-#include "scheduler/testimony.h"
 
 namespace stowage::scheduler {
 
@@ -22,46 +22,47 @@ class CardAnnotations {
     const dialect::PodObject& object;
     const core::PodSpec& pod;
     const core::NodeSpec* node;  // null: not known
-    bool created_bound;          // just now, on its node
-    bool is_ours;                // of one of our profiles
+    bool created_bound;          // the watch reported it created on its node
+    bool is_ours;                // belongs to one of our profiles
     const Signatures::Checked& check;
   };
   struct Answer {
-    Testimony::Word word;
+    AssignmentResolver::Resolution resolution;
     std::optional<Notice> notice;
   };
-  [[nodiscard]] Answer read(Testimony& testimony, const Bound& bound);
+  [[nodiscard]] Answer read(AssignmentResolver& resolver, const Bound& bound);
 
-  // What only we write, on a pod that is not placed yet: its author wrote it. Where promises are
-  // heeded, we or another replica of ours may have written the cards before the bind, on a pod of
-  // another scheduler; and pods that we refused are marked.
+  // Annotations that only we write, on a pod that is not bound yet: the author of the pod wrote
+  // them. There are two exceptions. If pre-allocations are enabled, a replica of ours may have
+  // written cards on a pod of another scheduler before the bind. Pods that we refused carry a mark.
   struct Unbound {
     const dialect::PodObject& object;
-    bool first;    // it was not seen before
-    bool created;  // just now
-    bool is_ours;  // of one of our profiles
-    bool promises_count;
+    bool first;    // not seen before
+    bool created;  // the watch reported it created
+    bool is_ours;  // belongs to one of our profiles
+    bool pre_allocations_count;
   };
-  [[nodiscard]] std::optional<Notice> check_forged(Testimony& testimony, const Unbound& unbound);
+  [[nodiscard]] std::optional<Notice> check_untrusted(AssignmentResolver& resolver,
+                                                      const Unbound& unbound);
 
-  // We have written these annotations on the pod: they are ours, whoever edits them.
-  void wrote(Testimony& testimony, const dialect::Annotations& annotations) const {
-    testimony.wrote(annotations, hash_key_);
+  // We wrote these annotations on the pod: they count even if they are edited later.
+  void wrote(AssignmentResolver& resolver, const dialect::Annotations& annotations) const {
+    resolver.wrote(annotations, hash_key_);
   }
-  void forget(const Testimony& testimony) {
-    if (testimony.drifted()) --drifted_;
+  void forget(const AssignmentResolver& resolver) {
+    if (resolver.drifted()) --drifted_;
   }
 
   [[nodiscard]] std::size_t drifted() const { return drifted_; }
   [[nodiscard]] std::uint64_t drifts() const { return drifts_; }
-  [[nodiscard]] std::uint64_t forged() const { return forged_; }
+  [[nodiscard]] std::uint64_t untrusted() const { return untrusted_; }
 
  private:
   Signatures& signatures_;
   base::HashKey hash_key_ = base::random_hash_key();
-  std::size_t drifted_ = 0;   // bound pods that say other cards than those that count
-  std::uint64_t drifts_ = 0;  // times that annotations of bound pods were edited
-  std::uint64_t forged_ = 0;  // pods that came with annotations that only we write
+  std::size_t drifted_ = 0;      // bound pods whose annotations differ from those that count
+  std::uint64_t drifts_ = 0;     // edits of annotations of bound pods
+  std::uint64_t untrusted_ = 0;  // pods that were created with annotations that only we write
 };
 
 }  // namespace stowage::scheduler

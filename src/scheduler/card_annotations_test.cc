@@ -38,51 +38,51 @@ class CardAnnotationsTest : public ::testing::Test {
     pod.node = "n";
     pod.annotations = said;
     const core::PodSpec spec = *dialect::to_spec(pod, {});
-    return annotations_.read(testimony_, {.object = pod,
-                                          .pod = spec,
-                                          .node = &kNode,
-                                          .created_bound = created_bound,
-                                          .is_ours = true,
-                                          .check = std::nullopt});
+    return annotations_.read(resolver_, {.object = pod,
+                                         .pod = spec,
+                                         .node = &kNode,
+                                         .created_bound = created_bound,
+                                         .is_ours = true,
+                                         .check = std::nullopt});
   }
 
   Signatures signatures_;
   CardAnnotations annotations_{signatures_};
-  Testimony testimony_;
+  AssignmentResolver resolver_;
 };
 
 TEST_F(CardAnnotationsTest, TheFirstWordCountsAndEditsAreToldOnceAndCounted) {
   auto read_now = read(answer(1));
-  ASSERT_TRUE(read_now.word.cards);
-  EXPECT_EQ(read_now.word.cards->containers.at(0).at(0).card, 1U);
+  ASSERT_TRUE(read_now.resolution.cards);
+  EXPECT_EQ(read_now.resolution.cards->containers.at(0).at(0).card, 1U);
   EXPECT_FALSE(read_now.notice);
   read_now = read(answer(0));
-  EXPECT_FALSE(read_now.word.cards);
+  EXPECT_FALSE(read_now.resolution.cards);
   ASSERT_TRUE(read_now.notice);
   EXPECT_EQ(read_now.notice->kind, Notice::Kind::drift);
   EXPECT_FALSE(read(answer(0)).notice);
   EXPECT_EQ(annotations_.drifted(), 1U);
   EXPECT_EQ(annotations_.drifts(), 1U);
-  EXPECT_TRUE(read(answer(1)).word.cards);
+  EXPECT_TRUE(read(answer(1)).resolution.cards);
   EXPECT_EQ(annotations_.drifted(), 0U);
   (void)read({});
-  annotations_.forget(testimony_);
+  annotations_.forget(resolver_);
   EXPECT_EQ(annotations_.drifted(), 0U);
   EXPECT_EQ(annotations_.drifts(), 2U);
 }
 
 TEST_F(CardAnnotationsTest, APodThatIsCreatedOnItsNodeNamesNoCards) {
   const auto read_now = read(answer(1), true);
-  EXPECT_FALSE(read_now.word.cards);
+  EXPECT_FALSE(read_now.resolution.cards);
   ASSERT_TRUE(read_now.notice);
-  EXPECT_EQ(read_now.notice->kind, Notice::Kind::forged);
-  EXPECT_EQ(annotations_.forged(), 1U);
+  EXPECT_EQ(read_now.notice->kind, Notice::Kind::untrusted);
+  EXPECT_EQ(annotations_.untrusted(), 1U);
 }
 
 TEST_F(CardAnnotationsTest, WhatWeWroteIsOurs) {
-  annotations_.wrote(testimony_, answer(1));
-  EXPECT_FALSE(read(answer(0)).word.cards);
-  EXPECT_TRUE(read(answer(1), true).word.cards);
+  annotations_.wrote(resolver_, answer(1));
+  EXPECT_FALSE(read(answer(0)).resolution.cards);
+  EXPECT_TRUE(read(answer(1), true).resolution.cards);
 }
 
 TEST_F(CardAnnotationsTest, WhatCannotBeReadIsTold) {
@@ -93,43 +93,43 @@ TEST_F(CardAnnotationsTest, WhatCannotBeReadIsTold) {
   EXPECT_EQ(read_now.notice->kind, Notice::Kind::unread_cards);
 }
 
-// Which unbound pods forge, by who places them and whether they are new.
+// Which unbound pods carry untrusted annotations, by scheduler and by whether they are new.
 TEST_F(CardAnnotationsTest, TableOfForgeries) {
   struct Row {
     bool created;
     bool is_ours;
-    bool promises_count;
-    bool forged;
+    bool pre_allocations_count;
+    bool untrusted;
   };
   const Row rows[] = {
-      {.created = true, .is_ours = true, .promises_count = false, .forged = true},
-      {.created = false, .is_ours = true, .promises_count = true, .forged = true},
-      {.created = true, .is_ours = false, .promises_count = false, .forged = true},
-      {.created = false, .is_ours = false, .promises_count = false, .forged = true},
-      {.created = true, .is_ours = false, .promises_count = true, .forged = true},
-      {.created = false, .is_ours = false, .promises_count = true, .forged = false},
+      {.created = true, .is_ours = true, .pre_allocations_count = false, .untrusted = true},
+      {.created = false, .is_ours = true, .pre_allocations_count = true, .untrusted = true},
+      {.created = true, .is_ours = false, .pre_allocations_count = false, .untrusted = true},
+      {.created = false, .is_ours = false, .pre_allocations_count = false, .untrusted = true},
+      {.created = true, .is_ours = false, .pre_allocations_count = true, .untrusted = true},
+      {.created = false, .is_ours = false, .pre_allocations_count = true, .untrusted = false},
   };
   auto pod = pod_object();
   pod.annotations = {{std::string(dialect::kGpusAnnotation), "{}"}};
   for (const Row& row : rows) {
-    Testimony testimony;
-    const auto notice =
-        annotations_.check_forged(testimony, {.object = pod,
-                                              .first = true,
-                                              .created = row.created,
-                                              .is_ours = row.is_ours,
-                                              .promises_count = row.promises_count});
-    EXPECT_EQ(notice.has_value(), row.forged);
+    AssignmentResolver resolver;
+    const auto notice = annotations_.check_untrusted(
+        resolver, {.object = pod,
+                   .first = true,
+                   .created = row.created,
+                   .is_ours = row.is_ours,
+                   .pre_allocations_count = row.pre_allocations_count});
+    EXPECT_EQ(notice.has_value(), row.untrusted);
     if (!notice) continue;
     EXPECT_EQ(notice->text.ends_with("and will be replaced"), row.is_ours);
-    const auto again = annotations_.check_forged(testimony, {.object = pod,
-                                                             .first = false,
-                                                             .created = false,
-                                                             .is_ours = row.is_ours,
-                                                             .promises_count = false});
+    const auto again = annotations_.check_untrusted(resolver, {.object = pod,
+                                                               .first = false,
+                                                               .created = false,
+                                                               .is_ours = row.is_ours,
+                                                               .pre_allocations_count = false});
     EXPECT_FALSE(again) << "told once";
   }
-  EXPECT_EQ(annotations_.forged(), 5U);
+  EXPECT_EQ(annotations_.untrusted(), 5U);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 using kube::ObjectOutcome;
 using kube::ObjectResult;
 
-constexpr int kConflictsMax = 5;  // of a volume that others change at the same time
+constexpr int kConflictsMax = 5;  // for a volume that others change at the same time
 
 struct Name {
   std::string ns;
@@ -41,7 +41,8 @@ bool is_number(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Versions are opaque by contract and numbers in practice; where they are not, nothing is newer.
+// Versions are opaque by contract and numbers in practice. If they are not numbers, neither is
+// newer.
 bool newer(const std::string& version, const std::string& than) {
   if (!is_number(version) || !is_number(than)) return false;
   return version.size() != than.size() ? version.size() > than.size() : version > than;
@@ -49,10 +50,10 @@ bool newer(const std::string& version, const std::string& than) {
 
 }  // namespace
 
-ClaimBinder::ClaimBinder(ClaimBinderOptions options, Ends ends)
+ClaimBinder::ClaimBinder(ClaimBinderOptions options, Deps deps)
     : options_(options),
-      ends_(std::move(ends)),
-      timer_(ends_.loop),
+      deps_(std::move(deps)),
+      timer_(deps_.loop),
       alive_(std::make_shared<bool>(true)) {}
 
 ClaimBinder::~ClaimBinder() { *alive_ = false; }
@@ -63,20 +64,20 @@ ClaimBinder::Reply ClaimBinder::guarded(const JobPtr& job, Reply reply) const {
   };
 }
 
-void ClaimBinder::bind(const Ask& ask, Done done) {
+void ClaimBinder::bind(const Request& ask, Done done) {
   if (const auto old = jobs_.find(ask.uid); old != jobs_.end()) forget(JobPtr(old->second));
   auto job = std::make_shared<Job>();
   job->uid = ask.uid;
   job->node = ask.node;
   job->done = std::move(done);
-  job->until = ends_.loop.now() + options_.limit;
+  job->until = deps_.loop.now() + options_.limit;
   for (const core::ClaimStep& claim : ask.claims) {
-    const ClaimView* view = ends_.claim(claim.claim);
+    const ClaimView* view = deps_.claim(claim.claim);
     job->steps.push_back({.want = claim, .uid = view == nullptr ? std::string() : view->uid});
     by_claim_[claim.claim].insert(job->uid);
   }
   jobs_.emplace(job->uid, job);
-  ends_.on_number(jobs_.size());
+  deps_.on_number(jobs_.size());
   if (!std::exchange(looking_, true)) timer_.start(options_.look_every, [this] { look(); });
   write_next(job);
 }
@@ -85,7 +86,7 @@ void ClaimBinder::forget_all() {
   while (!jobs_.empty()) forget(JobPtr(jobs_.begin()->second));
 }
 
-// One after the other: what is not written need not be undone.
+// One step after the other: a step that was not written need not be undone.
 void ClaimBinder::write_next(const JobPtr& job) {
   while (job->next < job->steps.size()) {
     Step& step = job->steps[job->next];
@@ -93,12 +94,12 @@ void ClaimBinder::write_next(const JobPtr& job) {
     const std::string wrong = trouble(*job, step, bound);
     if (!wrong.empty()) return fail(job, wrong);
     const bool said =
-        step.want.volume.empty() && ends_.claim(step.want.claim)->selected_node == job->node;
+        step.want.volume.empty() && deps_.claim(step.want.claim)->selected_node == job->node;
     if (!bound && !said) {
       if (!step.want.volume.empty()) return read_volume(job, job->next, 0);
       return write_node(job, step);
     }
-    // A claim that names our node already is taken as if we had written it.
+    // A claim that already names our node counts as written by us.
     step.written = said;
     step.seen = said;
     ++job->next;
@@ -107,15 +108,15 @@ void ClaimBinder::write_next(const JobPtr& job) {
 }
 
 void ClaimBinder::write_node(const JobPtr& job, Step& step) {
-  step.written = true;  // as long as nobody says otherwise: it is undone if time is up meanwhile
-  ends_.objects.call({.what = fmt::format("write the node into claim {}", step.want.claim),
+  step.written = true;  // assumed until the reply: it is undone if the time limit passes meanwhile
+  deps_.objects.call({.what = fmt::format("write the node into claim {}", step.want.claim),
                       .target = claim_path(step.want.claim),
                       .body = codec::selected_node_patch(step.uid, job->node),
                       .lane = kube::Lane::bind},
                      guarded(job, [this, job, at = job->next](const ObjectOutcome& outcome) {
                        Step& written = job->steps[at];
-                       // A reply that was lost leaves it open: undoing what was not done is
-                       // harmless.
+                       // After a lost reply the write may have happened. Undoing a write that did
+                       // not happen is harmless.
                        written.written = outcome.result == ObjectResult::done ||
                                          outcome.result == ObjectResult::failed;
                        if (outcome.result != ObjectResult::done) return fail(job, outcome.message);
@@ -124,11 +125,11 @@ void ClaimBinder::write_node(const JobPtr& job, Step& step) {
                      }));
 }
 
-// A volume may be given to another claim at the same moment: it is read first, and the patch holds
-// for what was read alone.
+// A volume may be assigned to another claim at the same moment. So it is read first, and the patch
+// applies only to the version that was read.
 void ClaimBinder::read_volume(const JobPtr& job, std::size_t step, int attempt) {
   const std::string& volume = job->steps[step].want.volume;
-  ends_.objects.call({.what = fmt::format("read volume {}", volume),
+  deps_.objects.call({.what = fmt::format("read volume {}", volume),
                       .method = "GET",
                       .target = volume_path(volume),
                       .lane = kube::Lane::bind},
@@ -153,7 +154,8 @@ void ClaimBinder::volume_read(const JobPtr& job, std::size_t step, int attempt,
                      owner->claim.name == name.name &&
                      (owner->claim.uid.empty() || owner->claim.uid == uid);
   if (owner->claimed && !named) {
-    // The claim may be another tenant's, and this is told to people: it is not named.
+    // The claim may belong to another tenant, and users read this message: it does not name the
+    // claim.
     return fail(job, fmt::format("volume {} was given to another claim meanwhile", want.volume));
   }
   if (named && owner->claim.uid == uid) return step_written(job);  // by us, in an earlier attempt
@@ -166,7 +168,7 @@ void ClaimBinder::volume_read(const JobPtr& job, std::size_t step, int attempt,
 void ClaimBinder::write_volume(const JobPtr& job, std::size_t step, int attempt,
                                const std::string& body) {
   const std::string& volume = job->steps[step].want.volume;
-  ends_.objects.call({.what = fmt::format("give volume {} to its claim", volume),
+  deps_.objects.call({.what = fmt::format("give volume {} to its claim", volume),
                       .target = volume_path(volume),
                       .body = body,
                       .lane = kube::Lane::bind},
@@ -184,10 +186,10 @@ void ClaimBinder::step_written(const JobPtr& job) {
   write_next(job);
 }
 
-// What stands in the way of this claim; empty: nothing, and `bound` tells if it is there.
+// Why this claim cannot be bound; empty: no reason, and `bound` tells whether it is bound.
 std::string ClaimBinder::trouble(const Job& job, Step& step, bool& bound) const {
   const std::string& name = step.want.claim;
-  const ClaimView* view = ends_.claim(name);
+  const ClaimView* view = deps_.claim(name);
   bound = false;
   if (view == nullptr || view->uid != step.uid) {
     return fmt::format("claim {} has gone", name);
@@ -212,7 +214,7 @@ std::string ClaimBinder::trouble(const Job& job, Step& step, bool& bound) const 
 }
 
 void ClaimBinder::check(const JobPtr& job) {
-  if (job->next < job->steps.size()) return;  // it is looked at once all is written
+  if (job->next < job->steps.size()) return;  // claims are checked once all are written
   bool all = true;
   for (Step& step : job->steps) {
     bool bound = false;
@@ -236,7 +238,8 @@ void ClaimBinder::claim_changed(const std::string& claim) {
   }
 }
 
-// The pod is placed anew once nothing of this attempt can come after the next one's writes.
+// The pod is placed again only when no write of this attempt can arrive after the writes of the
+// next one.
 void ClaimBinder::fail(const JobPtr& job, const std::string& why) {
   ++counters_.failed;
   forget(job);
@@ -246,13 +249,15 @@ void ClaimBinder::fail(const JobPtr& job, const std::string& why) {
 void ClaimBinder::undo(const JobPtr& job, std::size_t at, const std::string& why) {
   for (; at < job->steps.size(); ++at) {
     const Step& step = job->steps[at];
-    const ClaimView* view = ends_.claim(step.want.claim);
+    const ClaimView* view = deps_.claim(step.want.claim);
     if (!step.written || view == nullptr || view->uid != step.uid || view->bound) continue;
-    if (!view->volume.empty() || by_claim_.contains(step.want.claim)) continue;  // others need it
+    if (!view->volume.empty() || by_claim_.contains(step.want.claim))
+      continue;  // other pods need
+                 // it
     const bool ours = view->selected_node == job->node ||
                       (!step.seen && !newer(view->resource_version, step.version));
     if (!ours) continue;
-    return ends_.objects.call({.what = fmt::format("take the node from claim {}", step.want.claim),
+    return deps_.objects.call({.what = fmt::format("take the node from claim {}", step.want.claim),
                                .target = claim_path(step.want.claim),
                                .body = codec::selected_node_patch(step.uid, ""),
                                .lane = kube::Lane::bind},
@@ -272,24 +277,24 @@ void ClaimBinder::forget(const JobPtr& job) {
     if (found->second.empty()) by_claim_.erase(found);
   }
   jobs_.erase(job->uid);
-  ends_.on_number(jobs_.size());
+  deps_.on_number(jobs_.size());
 }
 
 void ClaimBinder::look() {
-  const auto now = ends_.loop.now();
+  const auto now = deps_.loop.now();
   std::vector<JobPtr> all;
   for (const auto& [uid, job] : jobs_) all.push_back(job);
   for (const JobPtr& job : all) {
     if (job->ended) continue;
-    if (!ends_.pod_waits(job->uid)) {
+    if (!deps_.pod_waits(job->uid)) {
       forget(job);
-    } else if (!ends_.node_there(job->node)) {
+    } else if (!deps_.node_there(job->node)) {
       fail(job, fmt::format("node {} has gone", job->node));
     } else if (now >= job->until) {
       ++counters_.timed_out;
       std::string open;
       for (const Step& step : job->steps) {
-        const ClaimView* view = ends_.claim(step.want.claim);
+        const ClaimView* view = deps_.claim(step.want.claim);
         if (view != nullptr && view->bound) continue;
         open += (open.empty() ? "" : ", ") + step.want.claim;
       }

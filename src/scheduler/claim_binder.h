@@ -1,8 +1,8 @@
-// Binds the volume claims of a pod before the pod is bound: names the claim in the volume that was
-// chosen for it, or the node in the claim whose provisioner shall make one; then waits until all
-// are bound. The binding itself is done by whoever looks after volumes in the cluster.
+// Binds the volume claims of a pod before the pod is bound. It names the claim in the chosen
+// volume, or names the node in the claim so that its provisioner creates a volume. Then it waits
+// until all claims are bound. The volume controller of the cluster does the binding itself.
 //
-// One thread, the loop's.
+// Runs on the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -16,53 +16,55 @@
 
 #include "core/model/event.h"
 #include "kube/object_access.h"
-#include "scheduler/thing_source.h"
+#include "scheduler/aux_informers.h"
 
 namespace stowage::scheduler {
 
 struct ClaimBinderOptions {
   net::Duration limit = std::chrono::seconds{600};     // from the first write until all are bound
-  net::Duration look_every = std::chrono::seconds{1};  // whether the pod is still there
+  net::Duration look_every = std::chrono::seconds{1};  // how often to check that the pod still
+                                                       // exists
 };
 
 class ClaimBinder {
  public:
-  struct Ends {  // all outlive the binder
+  struct Deps {  // all outlive the binder
     kube::ObjectAccess& objects;
     net::EventLoop& loop;
-    // The claim "namespace/name" as it is now; null if there is none.
+    // The current state of the claim "namespace/name"; null if there is none.
     std::function<const ClaimView*(const std::string& claim)> claim;
-    // Does the pod still want a place, and is the node still there?
+    // Whether the pod still wants a place and the node still exists.
     std::function<bool(const std::string& uid)> pod_waits;
     std::function<bool(const std::string& node)> node_there;
-    std::function<void(std::size_t)> on_number;  // of pods that wait here, when it has changed
+    std::function<void(std::size_t)> on_number;  // called when the number of pods that wait here
+                                                 // changes
   };
-  ClaimBinder(ClaimBinderOptions options, Ends ends);
-  ~ClaimBinder();  // without callbacks; what was sent may still be done by the server
+  ClaimBinder(ClaimBinderOptions options, Deps deps);
+  ~ClaimBinder();  // calls no callbacks; the server may still execute requests that were sent
   ClaimBinder(const ClaimBinder&) = delete;
   ClaimBinder& operator=(const ClaimBinder&) = delete;
 
-  struct Ask {
+  struct Request {
     std::string uid;  // of the pod
     std::string node;
     std::vector<core::ClaimStep> claims;
   };
-  // An empty text: all are bound. Else why not; then nothing of ours is left in the claims as far
-  // as that can be undone. Not called if the pod goes away meanwhile. Replaces an ask for the same
-  // pod.
+  // An empty text: all claims are bound. Otherwise the reason; our writes to the claims are then
+  // undone as far as possible. Not called if the pod is deleted meanwhile. Replaces an earlier
+  // request for the same pod.
   using Done = std::function<void(const std::string& error)>;
-  void bind(const Ask& ask, Done done);
+  void bind(const Request& ask, Done done);
 
-  // Ends all asks without callbacks; what was written stays.
+  // Ends all requests without callbacks; writes are not undone.
   void forget_all();
 
-  // To be called whenever a claim appears, changes or goes.
+  // Call whenever a claim appears, changes or is deleted.
   void claim_changed(const std::string& claim);
 
   struct Counters {
     std::uint64_t bound = 0;
     std::uint64_t failed = 0;
-    std::uint64_t timed_out = 0;  // of those
+    std::uint64_t timed_out = 0;  // part of the count above
     std::size_t waiting = 0;      // pods
   };
   [[nodiscard]] Counters counters() const;
@@ -71,16 +73,16 @@ class ClaimBinder {
   struct Step {
     core::ClaimStep want;
     std::string uid;      // of the claim
-    std::string version;  // of the claim after our write, if the server told it
+    std::string version;  // of the claim after our write, if the server returned it
     bool written = false;
-    bool seen = false;  // the node that we wrote has been seen in the claim
+    bool seen = false;  // the node that we wrote was seen in the claim
   };
   struct Job {
     std::string uid;
     std::string node;
     std::vector<Step> steps;
     Done done;
-    std::size_t next = 0;  // step to be written
+    std::size_t next = 0;  // next step to write
     net::Moment until;
     bool ended = false;
   };
@@ -103,7 +105,7 @@ class ClaimBinder {
   Reply guarded(const JobPtr& job, Reply reply) const;
 
   ClaimBinderOptions options_;
-  Ends ends_;
+  Deps deps_;
   Counters counters_;
   std::unordered_map<std::string, JobPtr> jobs_;                     // by uid of the pod
   std::unordered_map<std::string, std::set<std::string>> by_claim_;  // uids of pods

@@ -7,7 +7,7 @@
 namespace stowage::scheduler {
 namespace {
 
-// Wall clocks of machines of one cluster, at most.
+// The largest difference between wall clocks of one cluster.
 constexpr std::int64_t kClocksDiffer = 60 * dialect::kNanosPerSecond;
 
 }  // namespace
@@ -24,7 +24,7 @@ std::int64_t DecisionClock::next(const dialect::PodObject& object) {
   return time;
 }
 
-// What lies far ahead and is not signed was not written by one of us.
+// An unsigned time far in the future was not written by a replica of ours.
 void DecisionClock::saw(std::int64_t decided, bool is_ours) {
   if (is_ours || decided <= unix_nanos_() + kClocksDiffer) last_ = std::max(last_, decided);
 }

@@ -13,11 +13,11 @@ class DecisionClock {
   explicit DecisionClock(std::function<std::int64_t()> unix_nanos)
       : unix_nanos_(std::move(unix_nanos)) {}
 
-  // The time of a decision that is about to be written: later than all that were written before, by
-  // us or, as far as they were seen, by others; and in a later second than the one in which the pod
-  // was last found unschedulable, by the clock of its scheduler.
+  // The time of a decision that is about to be written. It is later than all decisions that were
+  // written before, by us or (as far as they were seen) by other replicas. It is also in a later
+  // second than the one in which the scheduler of the pod last found it unschedulable.
   [[nodiscard]] std::int64_t next(const dialect::PodObject& object);
-  // A decision of one of us was seen. `is_ours`: proved by a signature.
+  // A decision of a replica was seen. `is_ours`: a signature proves it.
   void saw(std::int64_t decided, bool is_ours);
 
  private:

@@ -11,7 +11,7 @@ namespace stowage::scheduler {
 
 using kube::ObjectResult;
 
-Evictor::Evictor(Ends ends) : ends_(std::move(ends)), alive_(std::make_shared<bool>(true)) {}
+Evictor::Evictor(Deps deps) : deps_(std::move(deps)), alive_(std::make_shared<bool>(true)) {}
 Evictor::~Evictor() { *alive_ = false; }
 
 void Evictor::stand_down() {
@@ -24,41 +24,38 @@ std::string Evictor::Victim::path() const { return kube::core_path(ns, "pods", n
 
 void Evictor::evict(const core::Evict& command) {
   begin(command.uid, command.node, command.by,
-        {.condition =
-             fmt::format("preempted to make room for {}, whose priority is higher",
-                         ends_.roster.pods().called({.uid = command.by, .reader = command.uid})),
-         .event = "Preempted",
+        {.condition = fmt::format(
+             "preempted to make room for {}, whose priority is higher",
+             deps_.cluster_cache.pods().called({.uid = command.by, .reader = command.uid})),
          .note = fmt::format("Preempted by pod {} on node {}", command.by, command.node)});
 }
 
 void Evictor::evict(const core::CardConflict& command) {
   begin(command.uid, command.node, command.with,
-        {.condition =
-             fmt::format("card {} was given to {} before, and cannot hold both", command.card,
-                         ends_.roster.pods().called({.uid = command.with, .reader = command.uid})),
-         .event = "",
+        {.condition = fmt::format(
+             "card {} was given to {} before, and cannot hold both", command.card,
+             deps_.cluster_cache.pods().called({.uid = command.with, .reader = command.uid})),
          .note = ""});
 }
 
 void Evictor::begin(const std::string& uid, const std::string& node, const std::string& by,
                     const Why& why) {
-  const std::string full = ends_.roster.pods().name_of(uid);
-  if (full.empty()) return;  // it has gone: that event is on its way to the engine
+  const std::string full = deps_.cluster_cache.pods().name_of(uid);
+  if (full.empty()) return;  // it is deleted: the engine gets that event
   if (!under_way_.insert(uid).second) return;
   const std::size_t slash = full.find('/');
   Victim victim{.uid = uid,
                 .node = node,
-                .reason = why.event,
                 .note = why.note,
                 .ns = full.substr(0, slash),
                 .name = full.substr(slash + 1)};
-  const codec::DisruptionAsk ask{
-      .uid = uid, .message = why.condition, .unix_seconds = kube::unix_seconds(ends_.wall_clock())};
-  ends_.log.info("evicting a pod", {{"pod", full},
+  const codec::DisruptionRequest ask{
+      .uid = uid, .message = why.condition, .unix_seconds = kube::unix_seconds(deps_.wall_clock())};
+  deps_.log.info("evicting a pod", {{"pod", full},
                                     {"node", node},
-                                    {"for", ends_.roster.pods().name_of(by)},
+                                    {"for", deps_.cluster_cache.pods().name_of(by)},
                                     {"why", why.condition}});
-  ends_.objects.call({.what = fmt::format("write the condition of pod {}", full),
+  deps_.objects.call({.what = fmt::format("write the condition of pod {}", full),
                       .target = victim.path() + "/status",
                       .body = codec::disruption_patch(ask),
                       .content_type = kube::kStrategicMergePatch},
@@ -67,9 +64,9 @@ void Evictor::begin(const std::string& uid, const std::string& node, const std::
                      });
 }
 
-// A pod that is deleted without the condition looks as if it had failed by itself, and some jobs
-// count their failures: then rather not. Whether a conflict means another pod of that name, the
-// deletion finds out.
+// A pod that is deleted without the condition looks as if it failed by itself, and some jobs count
+// their failures. So it is not deleted. After a conflict the deletion itself finds out whether
+// another pod has that name.
 void Evictor::marked(const Victim& victim, const kube::ObjectOutcome& outcome) {
   switch (outcome.result) {
     case ObjectResult::done:
@@ -81,7 +78,7 @@ void Evictor::marked(const Victim& victim, const kube::ObjectOutcome& outcome) {
 }
 
 void Evictor::remove(const Victim& victim) {
-  ends_.objects.call({.what = fmt::format("delete pod {}", victim.text()),
+  deps_.objects.call({.what = fmt::format("delete pod {}", victim.text()),
                       .method = "DELETE",
                       .target = victim.path(),
                       .body = codec::delete_options(victim.uid)},
@@ -94,8 +91,8 @@ void Evictor::removed(const Victim& victim, const kube::ObjectOutcome& outcome) 
   switch (outcome.result) {
     case ObjectResult::refused:
     case ObjectResult::failed:
-    // Another pod has its name now, or it was a passing conflict. If it has gone, that event is on
-    // its way to the engine; if not, nobody else would tell that it stays.
+    // Another pod has its name now, or the conflict was temporary. If the pod is deleted, the
+    // engine gets that event. If not, only this reply tells the engine that the pod stays.
     case ObjectResult::conflict: return give_up(victim, outcome.message);
     case ObjectResult::gone:
       under_way_.erase(victim.uid);
@@ -105,11 +102,11 @@ void Evictor::removed(const Victim& victim, const kube::ObjectOutcome& outcome) 
   }
   under_way_.erase(victim.uid);
   ++counters_.deleted;
-  if (victim.reason.empty()) return;
-  ends_.recorder.record(
+  if (victim.note.empty()) return;
+  deps_.recorder.record(
       {.regarding = {.kind = "Pod", .ns = victim.ns, .name = victim.name, .uid = victim.uid},
        .type = kube::EventType::normal,
-       .reason = victim.reason,
+       .reason = kube::EventReason::preempted,
        .action = "Preempting",
        .note = victim.note});
 }
@@ -117,8 +114,8 @@ void Evictor::removed(const Victim& victim, const kube::ObjectOutcome& outcome) 
 void Evictor::give_up(const Victim& victim, const std::string& why) {
   under_way_.erase(victim.uid);
   ++counters_.failed;
-  ends_.log.warn("pod not evicted", {{"pod", victim.text()}, {"node", victim.node}, {"why", why}});
-  ends_.mailbox.put_reply(core::EvictFailed{victim.uid});
+  deps_.log.warn("pod not evicted", {{"pod", victim.text()}, {"node", victim.node}, {"why", why}});
+  deps_.event_queue.put_reply(core::EvictFailed{victim.uid});
 }
 
 Evictor::Counters Evictor::counters() const {

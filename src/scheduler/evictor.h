@@ -1,5 +1,5 @@
-// Carries out evictions: tells the victim's controller why (the condition DisruptionTarget), then
-// deletes the pod, with the grace that it asks for itself. One thread, the loop's.
+// Executes evictions: writes the reason for the victim's controller (condition DisruptionTarget),
+// then deletes the pod with its own grace period. Runs on the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +12,37 @@
 #include "kube/clock.h"
 #include "kube/event_recorder.h"
 #include "kube/object_access.h"
-#include "scheduler/mailbox.h"
-#include "scheduler/roster.h"
+#include "scheduler/cluster_cache.h"
+#include "scheduler/event_queue.h"
 
 namespace stowage::scheduler {
 
 class Evictor {
  public:
-  struct Ends {  // all outlive the evictor
-    Roster& roster;
-    Mailbox& mailbox;
+  struct Deps {  // all outlive the evictor
+    ClusterCache& cluster_cache;
+    EventQueue& event_queue;
     kube::ObjectAccess& objects;
     kube::EventRecorder& recorder;
     base::Log& log;
     kube::WallClock wall_clock;
   };
-  explicit Evictor(Ends ends);
+  explicit Evictor(Deps deps);
   ~Evictor();
   Evictor(const Evictor&) = delete;
   Evictor& operator=(const Evictor&) = delete;
 
-  // The engine is told if the victim stays; that it goes, it hears from the watch.
+  // The engine gets a reply if the victim stays. The watch reports its deletion.
   void evict(const core::Evict& command);
-  // The later one of two pods with the same share of a card.
+  // Evicts the later one of two pods with the same share of a card.
   void evict(const core::CardConflict& command);
 
-  // What is under way goes no further: another decides now.
+  // Ends what is under way: another replica leads now.
   void stand_down();
 
   struct Counters {
     std::uint64_t deleted = 0;
-    std::uint64_t gone = 0;  // had gone before
+    std::uint64_t gone = 0;  // deleted before the eviction
     std::uint64_t failed = 0;
     std::size_t under_way = 0;
   };
@@ -52,8 +52,7 @@ class Evictor {
   struct Victim {
     std::string uid;
     std::string node;
-    std::string reason;  // of the event when it has gone, and its note; empty: told already
-    std::string note;
+    std::string note;  // text of the event when the pod is deleted; empty: already reported
     std::string ns;
     std::string name;
     [[nodiscard]] std::string text() const { return ns + "/" + name; }
@@ -61,10 +60,9 @@ class Evictor {
   };
   struct Why {
     std::string condition;  // for the victim's controller
-    std::string event;      // the reason
-    std::string note;
+    std::string note;       // text of the event
   };
-  // `by`: the pod that it gives way to.
+  // `by`: the pod that the victim makes way for.
   void begin(const std::string& uid, const std::string& node, const std::string& by,
              const Why& why);
   void marked(const Victim& victim, const kube::ObjectOutcome& outcome);
@@ -72,7 +70,7 @@ class Evictor {
   void removed(const Victim& victim, const kube::ObjectOutcome& outcome);
   void give_up(const Victim& victim, const std::string& why);
 
-  Ends ends_;
+  Deps deps_;
   Counters counters_;
   std::unordered_set<std::string> under_way_;  // uids
   std::shared_ptr<bool> alive_;

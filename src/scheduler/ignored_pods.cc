@@ -17,7 +17,7 @@ constexpr std::size_t kNameShown = 100;
 
 }  // namespace
 
-// Asks for cards alone are ours to speak of.
+// Only pods that ask for cards are reported.
 void IgnoredPods::watch(const dialect::PodObject& pod, base::Instant now) {
   const bool looked_at = !pod.unscheduled_reason.empty() || !pod.nominated.empty();
   if (looked_at || !dialect::asks_for_cards(pod)) return forget(pod.uid);

@@ -1,5 +1,5 @@
-// Pods of other schedulers that ask for cards, and that no scheduler has looked at for a minute:
-// perhaps none answers to their schedulerName.
+// Pods of other schedulers that ask for cards, and that no scheduler has handled for a minute:
+// perhaps no scheduler has their schedulerName.
 #pragma once
 
 #include <set>
@@ -15,7 +15,7 @@ namespace stowage::scheduler {
 
 class IgnoredPods {
  public:
-  // A scheduler that looks at a pod binds it or writes a condition.
+  // A scheduler that handles a pod binds it or writes a condition.
   void watch(const dialect::PodObject& pod, base::Instant now);
   void forget(const std::string& uid);
 
@@ -23,10 +23,10 @@ class IgnoredPods {
     std::string uid;
     std::string scheduler;
   };
-  // Those whose minute is over, each once, and not too many at a time.
+  // Pods whose minute has passed, each once, and a limited number at a time.
   [[nodiscard]] std::vector<Ignored> take_due(base::Instant now);
 
-  // In words for people. `profiles`: the names that we answer to.
+  // The message for users. `profiles`: our scheduler names.
   [[nodiscard]] static std::string sentence(const Ignored& pod,
                                             const std::vector<std::string>& profiles);
 

@@ -28,7 +28,7 @@ TEST(IgnoredPods, AreToldAfterAMinuteEachOnce) {
   IgnoredPods pods;
   pods.watch(asking("b"), {0});
   pods.watch(asking("a"), {kSecond});
-  pods.watch(asking("b"), {30 * kSecond});  // seen again: its minute goes on
+  pods.watch(asking("b"), {30 * kSecond});  // seen again: its minute does not start again
   EXPECT_EQ(due(pods, 59), "");
   EXPECT_EQ(due(pods, 60), "b;");
   EXPECT_EQ(due(pods, 100), "a;");

@@ -11,8 +11,9 @@
 namespace stowage::scheduler {
 namespace {
 
-// An agent lists the pods of its kubelet every 2 s. If one list fails after 10 s and the next comes
-// after a pause of 10 s and takes 10 s, and the agent has to connect again (15 s), it takes 45 s.
+// The longest time until an agent reports again. It lists the pods of its kubelet every 2 s. One
+// list fails after 10 s, the next starts after a pause of 10 s and takes 10 s, and the agent
+// reconnects (15 s): 45 s in all.
 constexpr std::int64_t kSlowestLook = std::chrono::nanoseconds(std::chrono::seconds{60}).count();
 
 }  // namespace
@@ -46,36 +47,36 @@ void KubeletCards::forget(Pod& pod) {
   if (pod.asked_) --(pod.asked_->named ? by_kubelet_ : unnamed_);
   pod.asked_.reset();
   pod.cards_ = 0;
-  set_astray(pod, false);
+  set_mismatched(pod, false);
 }
 
-void KubeletCards::set_astray(Pod& pod, bool astray) {
-  if (std::exchange(pod.astray_, astray) == astray) return;
-  astray ? ++astray_ : --astray_;
+void KubeletCards::set_mismatched(Pod& pod, bool mismatched) {
+  if (std::exchange(pod.mismatched_, mismatched) == mismatched) return;
+  mismatched ? ++mismatched_ : --mismatched_;
 }
 
-void KubeletCards::set_word(const About& about, dialect::KubeletWord word) {
-  const auto [at, first] = words_[about.node].try_emplace(about.name);
-  Heard& heard = at->second;
-  const bool changed = first || heard.word != word;
-  heard.word = std::move(word);
-  // The same word again may be what the agent found before the pod was replaced.
+void KubeletCards::set_allocation(const About& about, dialect::KubeletAllocation allocation) {
+  const auto [at, first] = allocations_[about.node].try_emplace(about.name);
+  Reported& heard = at->second;
+  const bool changed = first || heard.allocation != allocation;
+  heard.allocation = std::move(allocation);
+  // The same report again may be from before the pod was replaced.
   if (changed) heard.about = about.uid;
 }
 
-void KubeletCards::forget_word(const std::string& node, const std::string& pod) {
-  const auto found = words_.find(node);
-  if (found == words_.end()) return;
+void KubeletCards::forget_allocation(const std::string& node, const std::string& pod) {
+  const auto found = allocations_.find(node);
+  if (found == allocations_.end()) return;
   found->second.erase(pod);
-  if (found->second.empty()) words_.erase(found);
+  if (found->second.empty()) allocations_.erase(found);
 }
 
 void KubeletCards::forget_node(const std::string& node) {
-  words_.erase(node);
+  allocations_.erase(node);
   agents_.erase(node);
 }
 
-void KubeletCards::hear_agent(const std::string& node, bool silent) {
+void KubeletCards::set_agent_silent(const std::string& node, bool silent) {
   if (silent) {
     agents_.erase(node);
   } else {
@@ -83,36 +84,36 @@ void KubeletCards::hear_agent(const std::string& node, bool silent) {
   }
 }
 
-KubeletCards::Heard* KubeletCards::word_about(const Where& where) {
+KubeletCards::Reported* KubeletCards::allocation_of(const Where& where) {
   if (where.node == nullptr) return nullptr;
-  const auto its = words_.find(where.node->name);
-  if (its == words_.end()) return nullptr;
+  const auto its = allocations_.find(where.node->name);
+  if (its == allocations_.end()) return nullptr;
   const auto said = its->second.find(where.name);
   return said == its->second.end() ? nullptr : &said->second;
 }
 
-void KubeletCards::doubt(const Where& where, Pod& pod, base::Instant since) {
-  if (std::exchange(pod.doubted_, true)) return;
-  doubted_.emplace(base::Instant{since.ns + kSlowestLook}, where.uid);
+void KubeletCards::mark_unconfirmed(const Where& where, Pod& pod, base::Instant since) {
+  if (std::exchange(pod.unconfirmed_, true)) return;
+  unconfirmed_.emplace(base::Instant{since.ns + kSlowestLook}, where.uid);
 }
 
-std::vector<std::string> KubeletCards::take_doubted() {
+std::vector<std::string> KubeletCards::take_unconfirmed() {
   std::vector<std::string> uids;
-  while (!doubted_.empty() && doubted_.begin()->first <= now_()) {
-    uids.push_back(std::move(doubted_.extract(doubted_.begin()).value().second));
+  while (!unconfirmed_.empty() && unconfirmed_.begin()->first <= now_()) {
+    uids.push_back(std::move(unconfirmed_.extract(unconfirmed_.begin()).value().second));
   }
   return uids;
 }
 
-KubeletCards::Finding KubeletCards::believe(const Where& where, Pod& pod) {
-  pod.doubted_ = false;
-  Heard* said = word_about(where);
+KubeletCards::Finding KubeletCards::confirm(const Where& where, Pod& pod) {
+  pod.unconfirmed_ = false;
+  Reported* said = allocation_of(where);
   if (said == nullptr || said->about == where.uid) return {};
   const base::Instant now = now_();
   const auto agent = agents_.find(where.node->name);
   const base::Instant since = agent == agents_.end() ? now : agent->second;
   if (now.ns - since.ns < kSlowestLook) {  // its agent was silent meanwhile
-    doubt(where, pod, since);
+    mark_unconfirmed(where, pod, since);
     return {};
   }
   said->about = where.uid;
@@ -120,33 +121,33 @@ KubeletCards::Finding KubeletCards::believe(const Where& where, Pod& pod) {
 }
 
 KubeletCards::Finding KubeletCards::compare(const Where& where, Pod& pod) {
-  Heard* said = word_about(where);
+  Reported* said = allocation_of(where);
   if (said == nullptr) return {};
   if (said->about.empty()) said->about = where.uid;
-  if (said->about != where.uid) {  // it is about the pod of this name before, as far as is known
-    doubt(where, pod, now_());
+  if (said->about != where.uid) {  // as far as is known, it is about the previous pod of this name
+    mark_unconfirmed(where, pod, now_());
     return {};
   }
-  if (pod.asked_) return name_cards(where, pod, said->word);
-  const std::vector<std::string> has = dialect::cards_in(said->word, *where.node);
+  if (pod.asked_) return name_cards(where, pod, said->allocation);
+  const std::vector<std::string> has = dialect::cards_in(said->allocation, *where.node);
   if (has.empty() || pod.cards_ == 0) return {};
-  const bool astray = hash_of(has) != pod.cards_;
-  const bool fresh = astray && !pod.astray_;
-  set_astray(pod, astray);
+  const bool mismatched = hash_of(has) != pod.cards_;
+  const bool fresh = mismatched && !pod.mismatched_;
+  set_mismatched(pod, mismatched);
   if (!fresh) return {};
   return {.notice = notice_of(
-              Notice::Kind::astray, where,
+              Notice::Kind::device_mismatch, where,
               fmt::format("the kubelet of node {} has given it {}, which are not the cards that it "
                           "was placed on; its device plugin chooses for itself",
                           where.node->name, base::join(has)))};
 }
 
-// Nothing else says which cards the pod has.
+// Only the kubelet reports which cards the pod has.
 KubeletCards::Finding KubeletCards::name_cards(const Where& where, Pod& pod,
-                                               const dialect::KubeletWord& word) {
+                                               const dialect::KubeletAllocation& allocation) {
   const core::PodSpec asked{
       .uid = where.uid, .name = where.name, .containers = pod.asked_->containers};
-  auto cards = dialect::cards_by_kubelet(asked, *where.node, word);
+  auto cards = dialect::cards_by_kubelet(asked, *where.node, allocation);
   if (!cards) {
     if (std::exchange(pod.asked_->told, true)) return {};
     return {.notice = notice_of(Notice::Kind::unread_cards, where, cards.error().message)};

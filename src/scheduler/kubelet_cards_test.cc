@@ -17,7 +17,7 @@ class KubeletCardsTest : public ::testing::Test {
     return kubelets_.compare({.uid = kUid, .name = kName, .node = node}, pod_);
   }
   void says(const std::vector<std::string>& devices) {
-    kubelets_.set_word({.node = kNode.name, .name = kName, .uid = kUid}, {{"main", devices}});
+    kubelets_.set_allocation({.node = kNode.name, .name = kName, .uid = kUid}, {{"main", devices}});
   }
   void has(const std::string& card) {
     kubelets_.set_cards(pod_, spec_, core::NamedAssignment{{{{.card = card, .milli = 1000}}}});
@@ -52,31 +52,32 @@ TEST_F(KubeletCardsTest, CountsOnlyOnAKnownNodeAndUntilItForgets) {
   EXPECT_FALSE(compare(nullptr).cards);
   const core::NodeSpec other{.name = "m", .cards = kNode.cards};
   EXPECT_FALSE(compare(&other).cards);
-  kubelets_.forget_word("m", kName);
-  kubelets_.forget_word("n", "ns/another");
+  kubelets_.forget_allocation("m", kName);
+  kubelets_.forget_allocation("n", "ns/another");
   EXPECT_TRUE(compare().cards);
-  kubelets_.forget_word("n", kName);
+  kubelets_.forget_allocation("n", kName);
   EXPECT_FALSE(compare().cards);
 }
 
 TEST_F(KubeletCardsTest, AWordAboutThePodOfItsNameBeforeCountsWhenTheAgentMustHaveLookedAgain) {
   const std::string before = "before";
-  kubelets_.set_word({.node = kNode.name, .name = kName, .uid = before}, {{"main", {"GPU-1"}}});
+  kubelets_.set_allocation({.node = kNode.name, .name = kName, .uid = before},
+                           {{"main", {"GPU-1"}}});
   kubelets_.set_cards(pod_, spec_, std::nullopt);
-  const auto believe = [&] {
-    EXPECT_EQ(kubelets_.take_doubted(), std::vector<std::string>{kUid});
-    return kubelets_.believe({.uid = kUid, .name = kName, .node = &kNode}, pod_);
+  const auto confirm = [&] {
+    EXPECT_EQ(kubelets_.take_unconfirmed(), std::vector<std::string>{kUid});
+    return kubelets_.confirm({.uid = kUid, .name = kName, .node = &kNode}, pod_);
   };
   EXPECT_FALSE(compare().cards);
   EXPECT_FALSE(compare().cards);
-  EXPECT_TRUE(kubelets_.take_doubted().empty());
+  EXPECT_TRUE(kubelets_.take_unconfirmed().empty());
   now_.ns += kMinute;
-  EXPECT_FALSE(believe().cards) << "its agent is silent";
-  kubelets_.hear_agent("n", false);
+  EXPECT_FALSE(confirm().cards) << "its agent is silent";
+  kubelets_.set_agent_silent("n", false);
   now_.ns += kMinute;
-  EXPECT_TRUE(believe().cards);
+  EXPECT_TRUE(confirm().cards);
   EXPECT_TRUE(compare().cards) << "and from now on";
-  EXPECT_TRUE(kubelets_.take_doubted().empty());
+  EXPECT_TRUE(kubelets_.take_unconfirmed().empty());
 }
 
 TEST_F(KubeletCardsTest, AWordThatCannotBeIsToldOnce) {
@@ -97,12 +98,12 @@ TEST_F(KubeletCardsTest, OtherCardsThanThoseItHasAreToldOnceAndCounted) {
   says({"GPU-1"});
   const auto found = compare();
   ASSERT_TRUE(found.notice);
-  EXPECT_EQ(found.notice->kind, Notice::Kind::astray);
+  EXPECT_EQ(found.notice->kind, Notice::Kind::device_mismatch);
   EXPECT_FALSE(found.cards);
   EXPECT_FALSE(compare().notice);
-  EXPECT_EQ(kubelets_.astray(), 1U);
+  EXPECT_EQ(kubelets_.mismatched(), 1U);
   has("GPU-1");
-  EXPECT_EQ(kubelets_.astray(), 0U);
+  EXPECT_EQ(kubelets_.mismatched(), 0U);
   EXPECT_FALSE(compare().notice);
 }
 

@@ -32,7 +32,7 @@ Lifecycle::Actions Lifecycle::handle(Event event, const Conditions& now) {
       pods_ = Pods::stale;
       list_counts_ = false;
       break;
-    case Event::engine_settled: engine_settled_ = true; break;
+    case Event::engine_drained: engine_drained_ = true; break;
     case Event::others_synced:
     case Event::tick: break;
   }
@@ -40,8 +40,8 @@ Lifecycle::Actions Lifecycle::handle(Event event, const Conditions& now) {
   return actions;
 }
 
-// After the nodes: pods name cards, which are found on nodes. What pods say about cards can only be
-// judged by keys.
+// After the nodes, because pods name cards, which are looked up on nodes. The cards that pods name
+// can only be checked with keys.
 void Lifecycle::start_pods(const Conditions& now, Actions& actions) {
   if (phase_ != Phase::awaiting_keys || !now.keys_known) return;
   phase_ = Phase::listing_pods;
@@ -50,7 +50,7 @@ void Lifecycle::start_pods(const Conditions& now, Actions& actions) {
 
 void Lifecycle::pods_need_relist(Actions& actions) {
   if (phase_ < Phase::listing_pods) return;
-  if (!deciding()) {  // what was promised is in the next list
+  if (!deciding()) {  // the next list contains the pre-allocations
     pods_ = Pods::relist_asked;
     list_counts_ = false;
   }
@@ -61,7 +61,7 @@ void Lifecycle::pods_arrived() {
   if (phase_ == Phase::listing_pods) phase_ = Phase::awaiting_others;
   if (list_counts_) {
     pods_ = Pods::fresh;
-    awaited_look_ = key_look_;  // pods that come later do not put it off
+    awaited_look_ = key_look_;  // pods that come later do not delay it
   } else if (pods_ == Pods::relist_asked) {
     pods_ = Pods::stale;
   }
@@ -69,9 +69,9 @@ void Lifecycle::pods_arrived() {
 
 void Lifecycle::stand_down(Actions& actions) {
   if (!std::exchange(leads_, false)) return;
-  engine_settled_ = false;
+  engine_drained_ = false;
   if (synced()) phase_ = Phase::standby;
-  actions.push_back(Action::hold_back);
+  actions.push_back(Action::pause);
 }
 
 void Lifecycle::advance(const Conditions& now, Actions& actions) {
@@ -91,10 +91,10 @@ Lifecycle::Phase Lifecycle::next(const Conditions& now) const {
   if (!pods_listed()) return phase_;
   if (!now.others_synced) return Phase::awaiting_others;
   if (!leads_) return Phase::standby;
-  if (!engine_settled_ || now.binds_may_arrive) return Phase::settling;
-  // The leader before us has ended: what it wrote without a signature was written before this.
+  if (!engine_drained_ || now.binds_may_arrive) return Phase::draining;
+  // The previous leader has ended: it wrote its unsigned annotations before this moment.
   if (!now.signs) return Phase::awaiting_signing;
-  // What was bound before we led is in the list for certain, in the watch perhaps not yet.
+  // Pods that were bound before we led are in a new list, but perhaps not yet in the watch.
   if (pods_ != Pods::fresh) return Phase::relisting;
   return has_keys(now) ? Phase::preparing : Phase::awaiting_key_look;
 }

@@ -1,18 +1,18 @@
-// When a scheduler reads the cluster, takes over and decides. Pure: events and conditions in,
-// actions out; the caller carries the actions out in their order.
+// Decides when a scheduler reads the cluster, takes over and decides. Pure: events and conditions
+// in, actions out; the caller executes the actions in their order.
 //
 //   awaiting_nodes -> awaiting_keys -> listing_pods -> awaiting_others     (once, in this order)
 //                                                            |
 //          .------------------ synced -----------------------'
 //          v
-//       standby --lead--> settling -> awaiting_signing -> relisting -> awaiting_key_look
+//       standby --lead--> draining -> awaiting_signing -> relisting -> awaiting_key_look
 //          ^                                                                   |
 //          '--stand_down-- (any phase after it)    deciding <- preparing <-----'
 //
-// The phase after awaiting_others is that of the first condition that does not hold (see next()).
-// It is found anew after the events that are marked below. So the machine may pass
-// several phases at once, or return to an earlier one, until it prepares. From there it goes on to
-// deciding, and only stand_down leads back.
+// After awaiting_others, the first condition that does not hold determines the phase (see next()).
+// It is determined anew after the events that are marked below. So the machine may pass several
+// phases at once, or return to an earlier one, until it reaches preparing. From there it continues
+// to deciding, and only stand_down leads back.
 //
 //   event            from             effect                                       then advances
 //   nodes_listed     awaiting_nodes   awaiting_keys; start_pods with keys          no
@@ -25,8 +25,8 @@
 //                    any              if the list counts: pods are fresh           yes
 //   others_synced    any                                                           yes
 //   lead             standing down    leads; pods are not fresh                    yes
-//   stand_down       leading          hold_back; standby if synced                 no
-//   engine_settled   any              commands of the earlier term have come back  yes
+//   stand_down       leading          pause; standby if synced                     no
+//   engine_drained   any              commands of the earlier term have come back  yes
 //   prepared         preparing        deciding; open                               no
 //   tick             any                                                           yes
 //   stop             any              no event but stand_down has an effect after  no
@@ -41,58 +41,58 @@ class Lifecycle {
  public:
   enum class Phase : std::uint8_t {
     awaiting_nodes,     // the first list of nodes
-    awaiting_keys,      // by which pods are judged
+    awaiting_keys,      // with which pods are checked
     listing_pods,       // for the first time
-    awaiting_others,    // quotas, and the objects that rules speak of
+    awaiting_others,    // quotas and auxiliary objects
     standby,            // synced; another replica leads
-    settling,           // binds or commands of our earlier term may still arrive
-    awaiting_signing,   // a key of ours, and the moment since which everything is signed
-    relisting,          // what was bound before we led is in a list that began since
-    awaiting_key_look,  // another replica may have signed by a key that was not read yet
-    preparing,          // the engine is told of all pods and of what was promised to them
+    draining,           // binds or commands of our earlier term may still arrive
+    awaiting_signing,   // we have a key, and the time since which everything is signed
+    relisting,          // pods that were bound before we led are in a list that began since
+    awaiting_key_look,  // another replica may have signed with a key that was not read yet
+    preparing,          // the engine gets all pods and their pre-allocations
     deciding,
   };
   enum class Event : std::uint8_t {
     nodes_listed,
     keys_changed,
-    pods_need_relist,  // keys changed, and pods signed by unknown keys have to be seen once more
+    pods_need_relist,  // keys changed, and pods signed by unknown keys must be listed again
     pods_list_began,
     pods_listed,
     others_synced,
     lead,
     stand_down,
-    engine_settled,
+    engine_drained,
     prepared,
     tick,
     stop,
   };
   enum class Action : std::uint8_t {
     start_pods,     // begin to list and watch pods
-    relist_pods,    // list them again
-    report_synced,  // the first lists are in; once
-    begin_signing,  // ask for a key of ours; may come again at every advance
-    prepare,        // tell the engine all; then `prepared`
+    relist_pods,    // list pods again
+    report_synced,  // the first lists have arrived; once
+    begin_signing,  // request a key of our own; may come again at every advance
+    prepare,        // send everything to the engine; then `prepared`
     open,           // let pods be placed
-    hold_back,      // place no pod, and have the engine forget; then `engine_settled`
+    pause,          // place no pod, and let the engine forget; then `engine_drained`
   };
   using Actions = std::vector<Action>;
 
-  // The world at the time of an event.
+  // The state outside at the time of an event.
   struct Conditions {
-    bool keys_known = false;        // those by which pods are judged
+    bool keys_known = false;        // the keys with which pods are checked
     bool others_synced = false;     // once true, it stays so
     bool binds_may_arrive = false;  // of an earlier term of our own
-    bool signs = false;             // there is a key of ours, and it is known since when
-    bool keys_current = false;      // pods are judged by the newest keys
-    std::uint64_t key_looks = 0;    // number of the last look for keys that ended
+    bool signs = false;             // we have a key, and the time since which everything is signed
+    bool keys_current = false;      // pods are checked with the newest keys
+    std::uint64_t key_looks = 0;    // number of the last key lookup that ended
   };
 
-  // Who is not elected leads from the beginning.
+  // A replica without election leads from the start.
   enum class Leads : std::uint8_t { from_start, when_elected };
   explicit Lifecycle(Leads leads);
 
   [[nodiscard]] Actions handle(Event event, const Conditions& now);
-  // A pod is signed by an unknown key; this look for keys began after it was met.
+  // A pod is signed by an unknown key; `look` is the key lookup that began after the pod was seen.
   void unknown_key(std::uint64_t look) { key_look_ = look; }
 
   [[nodiscard]] Phase phase() const { return phase_; }
@@ -100,7 +100,7 @@ class Lifecycle {
   [[nodiscard]] bool synced() const { return phase_ >= Phase::standby; }
   [[nodiscard]] bool deciding() const { return phase_ == Phase::deciding; }
   [[nodiscard]] bool stopped() const { return stopped_; }
-  // Leads, and decides only after a look for keys that has not ended.
+  // Whether it leads and waits for a key lookup that has not ended.
   [[nodiscard]] bool misses_keys(const Conditions& now) const {
     return leads_ && !deciding() && !has_keys(now);
   }
@@ -121,11 +121,11 @@ class Lifecycle {
   Phase phase_ = Phase::awaiting_nodes;
   bool leads_;
   bool stopped_ = false;
-  bool engine_settled_ = true;      // has forgotten what an earlier term left
-  Pods pods_ = Pods::fresh;         // listed since we lead, and judged by the keys that there are
+  bool engine_drained_ = true;      // has forgotten the state of an earlier term
+  Pods pods_ = Pods::fresh;         // listed since we lead, and checked with the current keys
   bool list_counts_ = false;        // the list that is under way makes them fresh
-  std::uint64_t key_look_ = 0;      // the look after the latest unknown key was met
-  std::uint64_t awaited_look_ = 0;  // nothing is decided before this one
+  std::uint64_t key_look_ = 0;      // the lookup after the latest unknown key was seen
+  std::uint64_t awaited_look_ = 0;  // nothing is decided before this lookup ends
 };
 
 }  // namespace stowage::scheduler

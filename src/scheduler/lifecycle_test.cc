@@ -12,16 +12,16 @@ using Actions = Lifecycle::Actions;
 
 constexpr Phase kPhases[] = {
     Phase::awaiting_nodes,    Phase::awaiting_keys, Phase::listing_pods,     Phase::awaiting_others,
-    Phase::standby,           Phase::settling,      Phase::awaiting_signing, Phase::relisting,
+    Phase::standby,           Phase::draining,      Phase::awaiting_signing, Phase::relisting,
     Phase::awaiting_key_look, Phase::preparing,     Phase::deciding};
 
-// A lifecycle and the world around it, which starts with all conditions met but those of the lists.
+// A lifecycle and its conditions, which all hold at the start except those of the lists.
 struct Machine {
   explicit Machine(Lifecycle::Leads leads = Lifecycle::Leads::when_elected) : life(leads) {}
 
   Actions operator()(Event event) { return life.handle(event, now); }
 
-  // An elected replica, on its way to `phase` in the usual order.
+  // An elected replica that has reached `phase` in the usual order.
   static Machine in(Phase phase) {
     Machine machine;
     if (phase == Phase::awaiting_nodes) return machine;
@@ -39,7 +39,7 @@ struct Machine {
     if (phase == Phase::standby) return machine;
     machine.now.binds_may_arrive = true;
     machine(Event::lead);
-    if (phase == Phase::settling) return machine;
+    if (phase == Phase::draining) return machine;
     machine.now = {.keys_known = true, .others_synced = true, .keys_current = true};
     machine(Event::tick);
     if (phase == Phase::awaiting_signing) return machine;
@@ -120,7 +120,7 @@ TEST(Lifecycle, ListsAllPodsOnceMoreWhenItLeads) {
 }
 
 TEST(Lifecycle, AListThatBeganWhileOldBindsMightArriveDoesNotCount) {
-  Machine machine = Machine::in(Phase::settling);
+  Machine machine = Machine::in(Phase::draining);
   EXPECT_EQ(machine.list(), Actions{});
   machine(Event::pods_list_began);
   machine.now.binds_may_arrive = false;
@@ -139,7 +139,7 @@ TEST(Lifecycle, AsksForASigningKeyAtEveryAdvance) {
 
 TEST(Lifecycle, WaitsForTheLookAfterTheLastUnknownKeyOfTheList) {
   Machine machine = Machine::in(Phase::awaiting_key_look);
-  machine.life.unknown_key(2);  // of a pod that came later
+  machine.life.unknown_key(2);  // a pod that came later
   EXPECT_TRUE(machine.life.misses_keys(machine.now));
   machine.now.keys_current = false;
   machine.now.key_looks = 1;
@@ -154,7 +154,7 @@ TEST(Lifecycle, KeysThatChangeWhileListingMakeThatListNotCount) {
   Machine machine = Machine::in(Phase::relisting);
   machine(Event::pods_list_began);
   EXPECT_EQ(machine(Event::pods_need_relist), Actions{Action::relist_pods});
-  EXPECT_EQ(machine(Event::pods_listed), Actions{Action::relist_pods});  // the list broke off
+  EXPECT_EQ(machine(Event::pods_listed), Actions{Action::relist_pods});  // the list was interrupted
   machine.life.unknown_key(0);
   EXPECT_EQ(machine.list(), Actions{Action::prepare});
 }
@@ -185,7 +185,7 @@ TEST(Lifecycle, StandsDownFromEveryPhase) {
     Machine machine = Machine::in(phase);
     const bool led = phase > Phase::standby;
     if (!led) machine(Event::lead);
-    EXPECT_EQ(machine(Event::stand_down), Actions{Action::hold_back});
+    EXPECT_EQ(machine(Event::stand_down), Actions{Action::pause});
     EXPECT_EQ(machine.life.phase(), led ? Phase::standby : phase);
     EXPECT_EQ(machine(Event::stand_down), Actions{});
     EXPECT_EQ(machine(Event::prepared), Actions{});
@@ -198,23 +198,23 @@ TEST(Lifecycle, AnAnswerOfBeforeItStoodDownOpensNothing) {
   machine(Event::stand_down);
   machine(Event::lead);
   EXPECT_EQ(machine(Event::prepared), Actions{});
-  EXPECT_EQ(machine.life.phase(), Phase::settling);
+  EXPECT_EQ(machine.life.phase(), Phase::draining);
 }
 
-TEST(Lifecycle, LeadsAgainOnlyWhenTheEngineHasSettled) {
+TEST(Lifecycle, LeadsAgainOnlyWhenTheEngineHasDrained) {
   Machine machine = Machine::in(Phase::deciding);
   machine(Event::stand_down);
   EXPECT_EQ(machine(Event::lead), Actions{});
   EXPECT_EQ(machine.list(), Actions{});
   EXPECT_EQ(machine(Event::tick), Actions{});
-  EXPECT_EQ(machine.life.phase(), Phase::settling);
-  EXPECT_EQ(machine(Event::engine_settled), Actions{Action::prepare});  // that list counted
+  EXPECT_EQ(machine.life.phase(), Phase::draining);
+  EXPECT_EQ(machine(Event::engine_drained), Actions{Action::prepare});  // that list counted
 }
 
 TEST(Lifecycle, SettlesWhileItStandsBy) {
   Machine machine = Machine::in(Phase::deciding);
   machine(Event::stand_down);
-  EXPECT_EQ(machine(Event::engine_settled), Actions{});
+  EXPECT_EQ(machine(Event::engine_drained), Actions{});
   EXPECT_EQ(machine.life.phase(), Phase::standby);
   EXPECT_EQ(machine(Event::lead), Actions{Action::relist_pods});
 }
@@ -223,7 +223,7 @@ TEST(Lifecycle, GoesBackWhenAnEarlierConditionFails) {
   Machine machine = Machine::in(Phase::awaiting_key_look);
   machine.now.binds_may_arrive = true;
   EXPECT_EQ(machine(Event::tick), Actions{});
-  EXPECT_EQ(machine.life.phase(), Phase::settling);
+  EXPECT_EQ(machine.life.phase(), Phase::draining);
   machine.now.binds_may_arrive = false;
   EXPECT_EQ(machine(Event::pods_need_relist), Actions{Action::relist_pods});
   EXPECT_EQ(machine.life.phase(), Phase::relisting);
@@ -240,12 +240,12 @@ TEST(Lifecycle, NothingButStandingDownFollowsAStop) {
       EXPECT_EQ(machine.life.phase(), phase);
     }
     const bool led = phase > Phase::standby;
-    EXPECT_EQ(machine(Event::stand_down), led ? Actions{Action::hold_back} : Actions{});
+    EXPECT_EQ(machine(Event::stand_down), led ? Actions{Action::pause} : Actions{});
     EXPECT_FALSE(machine.life.deciding());
   }
 }
 
-// Which actions an event has in a phase, and which phase follows, if all else holds.
+// The actions and the next phase for an event in a phase, if all other conditions hold.
 TEST(Lifecycle, TableOfEvents) {
   struct Row {
     Phase from;
@@ -275,10 +275,10 @@ TEST(Lifecycle, TableOfEvents) {
       {P::standby, E::pods_need_relist, P::standby, {Action::relist_pods}},
       {P::standby, E::prepared, P::standby, {}},
       {P::standby, E::lead, P::relisting, {Action::relist_pods}},
-      {P::settling, E::tick, P::relisting, {Action::relist_pods}},
-      {P::settling, E::engine_settled, P::relisting, {Action::relist_pods}},
-      {P::settling, E::nodes_listed, P::settling, {}},
-      {P::settling, E::pods_list_began, P::settling, {}},
+      {P::draining, E::tick, P::relisting, {Action::relist_pods}},
+      {P::draining, E::engine_drained, P::relisting, {Action::relist_pods}},
+      {P::draining, E::nodes_listed, P::draining, {}},
+      {P::draining, E::pods_list_began, P::draining, {}},
       {P::awaiting_signing, E::keys_changed, P::relisting, {Action::relist_pods}},
       {P::relisting, E::tick, P::relisting, {}},
       {P::relisting, E::pods_listed, P::relisting, {Action::relist_pods}},  // it did not count
@@ -290,12 +290,12 @@ TEST(Lifecycle, TableOfEvents) {
       {P::preparing, E::prepared, P::deciding, {Action::open}},
       {P::deciding, E::prepared, P::deciding, {}},
       {P::deciding, E::tick, P::deciding, {}},
-      {P::deciding, E::engine_settled, P::deciding, {}},
-      {P::deciding, E::stand_down, P::standby, {Action::hold_back}},
+      {P::deciding, E::engine_drained, P::deciding, {}},
+      {P::deciding, E::stand_down, P::standby, {Action::pause}},
   };
   for (const Row& row : rows) {
-    SCOPED_TRACE(testing::Message() << "phase " << static_cast<int>(row.from) << ", event "
-                                    << static_cast<int>(row.event));
+    SCOPED_TRACE(::testing::Message() << "phase " << static_cast<int>(row.from) << ", event "
+                                      << static_cast<int>(row.event));
     Machine machine = Machine::in(row.from);
     machine.now = Machine().now;
     machine.now.key_looks = 1;

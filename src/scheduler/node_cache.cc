@@ -40,7 +40,7 @@ bool NodeCache::erase(const std::string& name) {
   return true;
 }
 
-void NodeCache::keep_unreadable(const std::string& name) {
+void NodeCache::mark_unreadable(const std::string& name) {
   if (!name.empty()) unread_.try_emplace(name);
 }
 

@@ -55,9 +55,9 @@ TEST(NodeCache, ANodeThatMakesNoSenseStaysAsItWasAndIsToldOnce) {
 TEST(NodeCache, UnreadableNodesAreCountedUntilTheyGo) {
   NodeCache nodes;
   (void)nodes.update(node_with("a", "2"));
-  nodes.keep_unreadable("a");
-  nodes.keep_unreadable("b");
-  nodes.keep_unreadable("");
+  nodes.mark_unreadable("a");
+  nodes.mark_unreadable("b");
+  nodes.mark_unreadable("");
   EXPECT_EQ(nodes.size(), 1U);
   EXPECT_EQ(nodes.unreadable(), 2U);
   EXPECT_FALSE(nodes.erase("b")) << "the engine was never told of it";

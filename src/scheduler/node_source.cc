@@ -4,10 +4,10 @@
 
 namespace stowage::scheduler {
 
-NodeSource::NodeSource(kube::ReflectorOptions options, Ends ends)
-    : ends_(std::move(ends)),
-      informer_(ends_.client,
-                {.reflector = std::move(options), .outages = ends_.outages, .what = "nodes"},
+NodeSource::NodeSource(kube::ReflectorOptions options, Deps deps)
+    : deps_(std::move(deps)),
+      informer_(deps_.client,
+                {.reflector = std::move(options), .outages = deps_.outages, .what = "nodes"},
                 *this) {}
 
 Result<std::string> NodeSource::key_of(std::string_view json) {
@@ -17,13 +17,13 @@ Result<std::string> NodeSource::key_of(std::string_view json) {
 }
 
 void NodeSource::unreadable(const Unreadable& node) {
-  ends_.log.warn("unreadable node: what is known of it stays",
+  deps_.log.warn("unreadable node: what is known of it stays",
                  {{"node", node.key}, {"why", node.why}});
-  ends_.roster.keep_node(node.key);
+  deps_.cluster_cache.mark_node_unreadable(node.key);
 }
 
 void NodeSource::unreadable_event(const std::string& why) {
-  ends_.log.warn("unreadable watch event of a node", {{"why", why}});
+  deps_.log.warn("unreadable watch event of a node", {{"why", why}});
 }
 
 }  // namespace stowage::scheduler

@@ -9,22 +9,22 @@
 
 namespace stowage::scheduler {
 
-Nominator::Nominator(Ends ends) : ends_(ends), alive_(std::make_shared<bool>(true)) {}
+Nominator::Nominator(Deps deps) : deps_(deps), alive_(std::make_shared<bool>(true)) {}
 Nominator::~Nominator() { *alive_ = false; }
 
 void Nominator::nominate(const core::Nominate& command) {
-  const Wanting* wanting = ends_.roster.pods().wanting(command.uid);
-  if (wanting == nullptr) return;  // it has gone or is bound
+  const PendingPod* pending = deps_.cluster_cache.pods().pending(command.uid);
+  if (pending == nullptr) return;  // it is deleted or bound
   const auto [found, fresh] = under_way_.try_emplace(
-      command.uid, Pod{.ns = wanting->object.ns, .name = wanting->object.name, .next = {}});
+      command.uid, Pod{.ns = pending->object.ns, .name = pending->object.name, .next = {}});
   Pod& pod = found->second;
-  tell(command, pod);
+  record_event(command, pod);
   if (fresh) return send(command.uid, command.node);
   if (pod.next) ++counters_.replaced;
   pod.next = command.node;
 }
 
-void Nominator::tell(const core::Nominate& command, const Pod& pod) {
+void Nominator::record_event(const core::Nominate& command, const Pod& pod) {
   if (command.node.empty()) return;
   std::string note =
       command.preempts
@@ -33,17 +33,17 @@ void Nominator::tell(const core::Nominate& command, const Pod& pod) {
                 "room on {} is reserved for the pod as it falls free: {} of {} GPU cards "
                 "so far",
                 command.node, command.cards, command.wanted);
-  ends_.recorder.record(
+  deps_.recorder.record(
       {.regarding = {.kind = "Pod", .ns = pod.ns, .name = pod.name, .uid = command.uid},
        .type = kube::EventType::normal,
-       .reason = "Nominated",
+       .reason = kube::EventReason::nominated,
        .action = command.preempts ? "Preempting" : "Reserving",
        .note = std::move(note)});
 }
 
 void Nominator::send(const std::string& uid, const std::string& node) {
   const Pod& pod = under_way_.at(uid);
-  ends_.objects.call({.what = fmt::format("nominate pod {}/{}", pod.ns, pod.name),
+  deps_.objects.call({.what = fmt::format("nominate pod {}/{}", pod.ns, pod.name),
                       .target = kube::core_path(pod.ns, "pods", pod.name) + "/status",
                       .body = codec::nomination_patch(uid, node)},
                      [this, alive = alive_, uid](const kube::ObjectOutcome& outcome) {
@@ -58,10 +58,10 @@ void Nominator::replied(const std::string& uid, const kube::ObjectOutcome& outco
     ++counters_.written;
   } else if (outcome.result != ObjectResult::gone && outcome.result != ObjectResult::conflict) {
     ++counters_.failed;
-    ends_.log.warn("pod not nominated",
+    deps_.log.warn("pod not nominated",
                    {{"pod", pod.ns + "/" + pod.name}, {"why", outcome.message}});
   }
-  if (!pod.next || ends_.roster.pods().wanting(uid) == nullptr) {
+  if (!pod.next || deps_.cluster_cache.pods().pending(uid) == nullptr) {
     under_way_.erase(uid);
     return;
   }

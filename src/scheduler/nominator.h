@@ -1,6 +1,6 @@
-// Writes into status.nominatedNodeName of a pod where room is kept for it, for people, for
-// autoscalers and for other schedulers. The newest wins: at most one call per pod is under way, and
-// what a newer one replaced is never sent. One thread, the loop's.
+// Writes status.nominatedNodeName, the node where capacity is kept for a pod, for users,
+// autoscalers and other schedulers. The newest value wins: at most one call per pod is under way,
+// and a value that was replaced is never sent. Runs on the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 #include "core/model/event.h"
 #include "kube/event_recorder.h"
 #include "kube/object_access.h"
-#include "scheduler/roster.h"
+#include "scheduler/cluster_cache.h"
 
 namespace stowage::scheduler {
 
 class Nominator {
  public:
-  struct Ends {  // all outlive the nominator
-    Roster& roster;
+  struct Deps {  // all outlive the nominator
+    ClusterCache& cluster_cache;
     kube::ObjectAccess& objects;
     kube::EventRecorder& recorder;
     base::Log& log;
   };
-  explicit Nominator(Ends ends);
+  explicit Nominator(Deps deps);
   ~Nominator();
   Nominator(const Nominator&) = delete;
   Nominator& operator=(const Nominator&) = delete;
@@ -34,7 +34,7 @@ class Nominator {
 
   struct Counters {
     std::uint64_t written = 0;
-    std::uint64_t replaced = 0;  // by newer ones before they were sent
+    std::uint64_t replaced = 0;  // replaced by newer ones before they were sent
     std::uint64_t failed = 0;    // given up
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -43,13 +43,13 @@ class Nominator {
   struct Pod {
     std::string ns;
     std::string name;
-    std::optional<std::string> next;  // node to be written after the call that is under way
+    std::optional<std::string> next;  // node to write after the call that is under way
   };
   void send(const std::string& uid, const std::string& node);
   void replied(const std::string& uid, const kube::ObjectOutcome& outcome);
-  void tell(const core::Nominate& command, const Pod& pod);
+  void record_event(const core::Nominate& command, const Pod& pod);
 
-  Ends ends_;
+  Deps deps_;
   Counters counters_;
   std::unordered_map<std::string, Pod> under_way_;  // by uid
   std::shared_ptr<bool> alive_;

@@ -1,4 +1,4 @@
-// Something to tell people that is not a decision of the engine.
+// A message for users that is not a decision of the engine.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace stowage::scheduler {
 
 struct Notice {
   enum class Kind : std::uint8_t {
-    refused,       // a pod of ours that cannot be placed as it is written
-    forged,        // a new pod that carries what only we write: ignored
-    drift,         // a bound pod whose annotations were edited: it keeps the cards that it has
-    unread_cards,  // a bound pod whose cards cannot be read: taken as unknown
-    unread_pod,    // a pod on a node that makes no sense: charged by what can be read
-    node,          // a node with sources that disagree, or that cannot be read
-    astray,        // a bound pod whose kubelet has given it other cards than it has here
-    unsupported,   // a pod of ours that uses a rule that nobody here knows
-    unlooked,      // a pod that asks for cards, of a scheduler that does not look at it
-    unknown_key,   // a pod with an annotation under our name that means nothing
+    refused,          // a pod of ours that cannot be placed as it is written
+    untrusted,        // a new pod with annotations that only we write: ignored
+    drift,            // a bound pod whose annotations were edited: it keeps the cards that it has
+    unread_cards,     // a bound pod whose cards cannot be read: its cards count as unknown
+    unread_pod,       // an invalid pod on a node: charged by the parts that can be read
+    node,             // a node whose sources disagree or cannot be read
+    device_mismatch,  // a bound pod whose kubelet has given it other cards than it was assigned
+    unsupported,      // a pod of ours that uses a rule that is not supported
+    ignored,          // a pod that asks for cards, and whose scheduler does not handle it
+    unknown_key,      // a pod with an unknown annotation under our prefix
   };
   Kind kind = Kind::refused;
   std::string ns;

@@ -16,7 +16,7 @@ constexpr std::size_t kHeaderMax = std::size_t{16} << 10U;
 
 }  // namespace
 
-const char* to_word(NotPicked why) {
+const char* to_string(NotPicked why) {
   switch (why) {
     case NotPicked::no_opinion: return "no_opinion";
     case NotPicked::timed_out: return "timed_out";
@@ -56,7 +56,7 @@ void Picker::not_picked(NotPicked why, const Done& done) {
 
 void Picker::ask(Question question, Done done) {
   const auto now = loop_.now();
-  // After the pause one question finds out; others are not held up by it.
+  // After the pause, one request tests the picker; others do not wait for it.
   if (paused_ && (now < paused_until_ || counters_.in_flight > 0)) {
     return not_picked(NotPicked::paused, done);
   }
@@ -120,7 +120,7 @@ void Picker::replied(const Question& question, net::Moment start, const Reply& r
   done(verdict.node);
 }
 
-// One line when it goes bad and one when it works again, however many pods come meanwhile.
+// Logs one line when it fails and one when it works again, however many pods come meanwhile.
 void Picker::failed(const std::string& trouble) {
   if (++failures_ < options_.failures_max) return;
   paused_until_ = loop_.now() + options_.pause;

@@ -1,14 +1,13 @@
-// Asks an outside picker over HTTP which of the candidates a pod shall go to (docs/picker.md).
-// Nobody waits for it: whatever goes wrong, the answer is "no opinion" after the time limit at the
+// Asks an outside picker over HTTP which of the candidates a pod shall go to (docs/picker.md). It
+// never blocks placement: on any failure the answer is "no opinion" after the time limit at the
 // latest, and the policy's own choice, which is reserved, is used.
 //
-// A picker that fails several times in a row is left alone for some seconds, then asked once.
+// A picker that fails several times in a row is not asked for some seconds, then asked once.
 //
-// One thread, the loop's.
+// Runs on the loop's thread.
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,15 +25,15 @@ namespace stowage::scheduler {
 
 // Why the policy's own choice was used.
 enum class NotPicked : std::uint8_t {
-  no_opinion,   // the picker said so
+  no_opinion,   // the answer of the picker
   timed_out,    // no answer in time
   unreachable,  // no connection, or it broke
   bad_answer,   // not 200, not JSON as agreed, or a node that was not offered
-  busy,         // as many questions as allowed are under way
-  paused,       // it is left alone after failures
+  busy,         // the maximum of requests is under way
+  paused,       // not asked after failures
 };
 inline constexpr std::size_t kNotPicked = 6;
-[[nodiscard]] const char* to_word(NotPicked why);
+[[nodiscard]] const char* to_string(NotPicked why);
 
 class Picker {
  public:
@@ -46,7 +45,7 @@ class Picker {
 
   struct Question {
     std::string json;                  // codec::picker_question()
-    std::vector<std::string> offered;  // nodes that may be named
+    std::vector<std::string> offered;  // nodes that the answer may name
   };
   using Done = std::function<void(const std::string& node)>;  // empty: the policy's own choice
   // Ends in exactly one callback, perhaps before ask() has returned.
@@ -55,10 +54,10 @@ class Picker {
   struct Counters {
     std::uint64_t asked = 0;  // sent to the picker
     std::uint64_t picked = 0;
-    std::array<std::uint64_t, kNotPicked> not_picked{};  // by NotPicked
-    std::uint64_t nanos_sum = 0;                         // from question to answer, of good ones
+    std::array<std::uint64_t, kNotPicked> not_picked{};  // counts by NotPicked
+    std::uint64_t nanos_sum = 0;                         // from request to answer, of valid answers
     std::uint64_t nanos_max = 0;
-    std::uint64_t answers = 0;  // in nanos_sum
+    std::uint64_t answers = 0;  // counted in nanos_sum
     std::size_t in_flight = 0;
     bool paused = false;
   };

@@ -5,23 +5,23 @@
 
 namespace stowage::scheduler {
 
-Standing standing_of(const dialect::PodObject& object) {
+PreemptionInfo preemption_info_of(const dialect::PodObject& object) {
   constexpr std::int32_t kCritical = 2'000'000'000;
   const bool daemon = std::find(object.owner_kinds.begin(), object.owner_kinds.end(),
                                 "DaemonSet") != object.owner_kinds.end();
   const bool mirror = object.annotations.contains("kubernetes.io/config.mirror");
-  Standing standing{.node = object.node,
-                    .priority = object.priority,
-                    .has_priority = object.has_priority,
-                    .must_stay = object.deleting || object.ended() || daemon || mirror ||
-                                 object.priority >= kCritical,
-                    .gang = dialect::gang_of(object)};
+  PreemptionInfo preemption_info{.node = object.node,
+                                 .priority = object.priority,
+                                 .has_priority = object.has_priority,
+                                 .must_stay = object.deleting || object.ended() || daemon ||
+                                              mirror || object.priority >= kCritical,
+                                 .gang = dialect::gang_of(object)};
   for (const char c : object.created) {
-    if (c >= '0' && c <= '9' && standing.created < 100'000'000'000'000) {
-      standing.created = standing.created * 10 + (c - '0');
+    if (c >= '0' && c <= '9' && preemption_info.created < 100'000'000'000'000) {
+      preemption_info.created = preemption_info.created * 10 + (c - '0');
     }
   }
-  return standing;
+  return preemption_info;
 }
 
 PodCache::Entry* PodCache::find(const std::string& uid) {
@@ -48,7 +48,7 @@ void PodCache::erase(const std::string& uid) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
   Entry& entry = found->second;
-  clear_wanting(entry);
+  clear_pending(entry);
   if (!entry.node.empty()) {
     --bound_;
     drop(on_node_, entry);
@@ -66,40 +66,40 @@ void PodCache::drop(UidsByNode& uids, const Entry& entry) {
   if (found->second.empty()) uids.erase(found);
 }
 
-void PodCache::set_wanting(Entry& entry, Wanting wanting) {
-  if (!entry.wanting) {
-    entry.wanting = std::make_unique<Wanting>();
-    ++wanting_;
+void PodCache::set_pending(Entry& entry, PendingPod pending) {
+  if (!entry.pending) {
+    entry.pending = std::make_unique<PendingPod>();
+    ++pending_;
   }
-  *entry.wanting = std::move(wanting);
+  *entry.pending = std::move(pending);
 }
 
-void PodCache::clear_wanting(Entry& entry) {
-  if (entry.wanting && entry.node.empty()) --wanting_;
-  entry.wanting.reset();
+void PodCache::clear_pending(Entry& entry) {
+  if (entry.pending && entry.node.empty()) --pending_;
+  entry.pending.reset();
 }
 
-std::map<std::string, const Wanting*> PodCache::all_wanting() const {
-  std::map<std::string, const Wanting*> all;
+std::map<std::string, const PendingPod*> PodCache::all_pending() const {
+  std::map<std::string, const PendingPod*> all;
   for (const auto& [uid, entry] : pods_) {
-    if (entry.wanting && entry.node.empty()) all.emplace(entry.name, entry.wanting.get());
+    if (entry.pending && entry.node.empty()) all.emplace(entry.name, entry.pending.get());
   }
   return all;
 }
 
 void PodCache::bind(Entry& entry, const dialect::PodObject& object) {
-  clear_wanting(entry);
+  clear_pending(entry);
   if (entry.node.empty()) ++bound_;
   drop(unresolved_, entry);
   if (entry.node != object.node) drop(on_node_, entry);
   entry.node = object.node;
   on_node_[entry.node].insert(*entry.uid);
-  entry.standing = std::make_unique<Standing>(standing_of(object));
+  entry.preemption_info = std::make_unique<PreemptionInfo>(preemption_info_of(object));
 }
 
-void PodCache::set_unresolved(Entry& entry, Wanting bound) {
+void PodCache::set_unresolved(Entry& entry, PendingPod bound) {
   unresolved_[entry.node].insert(*entry.uid);
-  entry.wanting = std::make_unique<Wanting>(std::move(bound));
+  entry.pending = std::make_unique<PendingPod>(std::move(bound));
 }
 
 std::set<std::string> PodCache::take_unresolved(const std::string& node) {
@@ -110,14 +110,14 @@ std::set<std::string> PodCache::take_unresolved(const std::string& node) {
   return uids;
 }
 
-const Wanting* PodCache::wanting(const std::string& uid) const {
+const PendingPod* PodCache::pending(const std::string& uid) const {
   const Entry* entry = find(uid);
-  return entry == nullptr || !entry->node.empty() ? nullptr : entry->wanting.get();
+  return entry == nullptr || !entry->node.empty() ? nullptr : entry->pending.get();
 }
 
-const Standing* PodCache::standing(const std::string& uid) const {
+const PreemptionInfo* PodCache::preemption_info(const std::string& uid) const {
   const Entry* entry = find(uid);
-  return entry == nullptr ? nullptr : entry->standing.get();
+  return entry == nullptr ? nullptr : entry->preemption_info.get();
 }
 
 std::vector<std::string> PodCache::pods_on(const std::string& node) const {

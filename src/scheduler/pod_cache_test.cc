@@ -25,7 +25,7 @@ TEST(PodCache, FindsPodsByUidAndByName) {
   EXPECT_EQ(pods.name_of("v"), "");
   EXPECT_EQ(pods.find("v"), nullptr);
 
-  pods.add("v", "ns/p");  // made again under its name
+  pods.add("v", "ns/p");  // created again under its name
   EXPECT_EQ(pods.uid_of("ns/p"), "v");
   pods.erase("u");
   EXPECT_EQ(pods.uid_of("ns/p"), "v");
@@ -38,19 +38,19 @@ TEST(PodCache, FindsPodsByUidAndByName) {
 TEST(PodCache, CountsAndIndexesFollowAPodThroughItsLife) {
   PodCache pods;
   PodCache::Entry& entry = pods.add("u", "ns/p");
-  pods.set_wanting(entry, {.spec = {.uid = "u"}});
-  pods.set_wanting(entry, {.spec = {.uid = "u", .name = "again"}});
-  EXPECT_EQ(pods.wanting_count(), 1U);
-  ASSERT_NE(pods.wanting("u"), nullptr);
-  EXPECT_EQ(pods.wanting("u")->spec.name, "again");
-  EXPECT_EQ(pods.standing("u"), nullptr);
+  pods.set_pending(entry, {.spec = {.uid = "u"}});
+  pods.set_pending(entry, {.spec = {.uid = "u", .name = "again"}});
+  EXPECT_EQ(pods.pending_count(), 1U);
+  ASSERT_NE(pods.pending("u"), nullptr);
+  EXPECT_EQ(pods.pending("u")->spec.name, "again");
+  EXPECT_EQ(pods.preemption_info("u"), nullptr);
 
   pods.bind(entry, on_node("u", "n"));
-  EXPECT_EQ(pods.wanting_count(), 0U);
+  EXPECT_EQ(pods.pending_count(), 0U);
   EXPECT_EQ(pods.bound_count(), 1U);
-  EXPECT_EQ(pods.wanting("u"), nullptr);
-  ASSERT_NE(pods.standing("u"), nullptr);
-  EXPECT_EQ(pods.standing("u")->node, "n");
+  EXPECT_EQ(pods.pending("u"), nullptr);
+  ASSERT_NE(pods.preemption_info("u"), nullptr);
+  EXPECT_EQ(pods.preemption_info("u")->node, "n");
   pods.bind(entry, on_node("u", "m"));
   EXPECT_EQ(pods.bound_count(), 1U);
   EXPECT_TRUE(pods.pods_on("n").empty());
@@ -64,13 +64,13 @@ TEST(PodCache, CountsAndIndexesFollowAPodThroughItsLife) {
 TEST(PodCache, WhatWantsAPlaceIsInTheOrderOfNames) {
   PodCache pods;
   for (const char* name : {"c", "a", "b"}) {
-    pods.set_wanting(pods.add(std::string("u-") + name, std::string("ns/") + name), {});
+    pods.set_pending(pods.add(std::string("u-") + name, std::string("ns/") + name), {});
   }
   pods.bind(*pods.find("u-b"), on_node("u-b", "n"));
-  pods.clear_wanting(*pods.find("u-c"));
-  pods.clear_wanting(*pods.find("u-c"));
-  EXPECT_EQ(pods.wanting_count(), 1U);
-  const auto all = pods.all_wanting();
+  pods.clear_pending(*pods.find("u-c"));
+  pods.clear_pending(*pods.find("u-c"));
+  EXPECT_EQ(pods.pending_count(), 1U);
+  const auto all = pods.all_pending();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all.begin()->first, "ns/a");
 }
@@ -81,9 +81,9 @@ TEST(PodCache, UnresolvedPodsWaitForTheirNode) {
     PodCache::Entry& entry = pods.add(uid, std::string("ns/") + uid);
     pods.bind(entry, on_node(uid, "n"));
     pods.set_unresolved(entry, {.object = on_node(uid, "n")});
-    EXPECT_EQ(pods.wanting(uid), nullptr) << "it is on a node";
+    EXPECT_EQ(pods.pending(uid), nullptr) << "it is on a node";
   }
-  EXPECT_EQ(pods.wanting_count(), 0U);
+  EXPECT_EQ(pods.pending_count(), 0U);
   pods.bind(*pods.find("b"), on_node("b", "n"));  // seen again
   pods.erase("c");
   EXPECT_TRUE(pods.take_unresolved("m").empty());
@@ -110,24 +110,24 @@ TEST(PodCache, WhatPreemptionHasToKnow) {
   pod.priority = 7;
   pod.has_priority = true;
   pod.created = "2026-01-02T03:04:05Z";
-  Standing standing = standing_of(pod);
-  EXPECT_EQ(standing.node, "n");
-  EXPECT_EQ(standing.priority, 7);
-  EXPECT_TRUE(standing.has_priority);
-  EXPECT_FALSE(standing.must_stay);
-  EXPECT_EQ(standing.created, 20260102030405);
+  PreemptionInfo preemption_info = preemption_info_of(pod);
+  EXPECT_EQ(preemption_info.node, "n");
+  EXPECT_EQ(preemption_info.priority, 7);
+  EXPECT_TRUE(preemption_info.has_priority);
+  EXPECT_FALSE(preemption_info.must_stay);
+  EXPECT_EQ(preemption_info.created, 20260102030405);
   auto critical = pod;
   critical.priority = 2'000'000'000;
-  EXPECT_TRUE(standing_of(critical).must_stay);
+  EXPECT_TRUE(preemption_info_of(critical).must_stay);
   auto deleting = pod;
   deleting.deleting = true;
-  EXPECT_TRUE(standing_of(deleting).must_stay);
+  EXPECT_TRUE(preemption_info_of(deleting).must_stay);
   auto daemon = pod;
   daemon.owner_kinds = {"ReplicaSet", "DaemonSet"};
-  EXPECT_TRUE(standing_of(daemon).must_stay);
+  EXPECT_TRUE(preemption_info_of(daemon).must_stay);
   auto mirror = pod;
   mirror.annotations["kubernetes.io/config.mirror"] = "x";
-  EXPECT_TRUE(standing_of(mirror).must_stay);
+  EXPECT_TRUE(preemption_info_of(mirror).must_stay);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// Whose a pod is, and where it stands in its life.
+// Which scheduler places a pod, and its phase.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "dialect/objects.h"
@@ -14,7 +13,7 @@ namespace stowage::scheduler {
 enum class PodState : std::uint8_t {
   ended,     // succeeded or failed
   bound,     // on a node, by any scheduler
-  deleting,  // and on no node
+  deleting,  // on no node
   external,  // another scheduler places it
   gated,     // ours, and it must not be placed yet
   pending,   // ours, to be placed
@@ -26,7 +25,7 @@ class PodClassifier {
 
   struct Class {
     PodState state = PodState::external;
-    const Profile* profile = nullptr;  // null: another scheduler's, wherever it is
+    const Profile* profile = nullptr;  // null: another scheduler's, bound or not
     std::uint32_t number = 0;          // of the profile
   };
   [[nodiscard]] Class classify(const dialect::PodObject& pod) const;

@@ -6,14 +6,14 @@ namespace stowage::scheduler {
 namespace {
 
 constexpr std::size_t kProverThreads = 4;
-constexpr std::size_t kProverAhead = 256;  // pods that wait for their signature to be verified
+constexpr std::size_t kProverAhead = 256;  // pods that wait for signature verification
 
 }  // namespace
 
-PodSource::PodSource(kube::ReflectorOptions options, Ends ends)
-    : ends_(std::move(ends)),
-      informer_(ends_.client,
-                {.reflector = std::move(options), .outages = ends_.outages, .what = "pods"},
+PodSource::PodSource(kube::ReflectorOptions options, Deps deps)
+    : deps_(std::move(deps)),
+      informer_(deps_.client,
+                {.reflector = std::move(options), .outages = deps_.outages, .what = "pods"},
                 *this) {}
 
 Result<std::string> PodSource::key_of(std::string_view json) {
@@ -23,43 +23,43 @@ Result<std::string> PodSource::key_of(std::string_view json) {
 }
 
 void PodSource::updated(dialect::PodObject pod) {
-  if (!prover_) return ends_.roster.see_pod(std::move(pod));
-  prover_->put(ends_.roster.signatures().keys(), std::move(pod));
+  if (!prover_) return deps_.cluster_cache.upsert_pod(std::move(pod));
+  prover_->put(deps_.cluster_cache.signatures().keys(), std::move(pod));
   take_proved(kProverAhead);
 }
 
 void PodSource::deleted(const Deleted& pod) {
-  ends_.roster.lose_pod(pod.key);
-  if (!pod.by_list) ends_.on_deleted(pod.key);
+  deps_.cluster_cache.remove_pod(pod.key);
+  if (!pod.by_list) deps_.on_deleted(pod.key);
 }
 
 void PodSource::unreadable(const Unreadable& pod) {
   const codec::ObjectIdentity known = decoder_.identity(pod.json);
-  ends_.log.warn("unreadable pod: what is known of it stays",
+  deps_.log.warn("unreadable pod: what is known of it stays",
                  {{"pod", known.ns + "/" + known.name}, {"why", pod.why}});
 }
 
 void PodSource::unreadable_event(const std::string& why) {
-  ends_.log.warn("unreadable watch event of a pod", {{"why", why}});
+  deps_.log.warn("unreadable watch event of a pod", {{"why", why}});
 }
 
 void PodSource::list_began() {
-  ends_.on_list_began();
-  ends_.roster.begin_pods();
-  // Later lists bring few that were not seen before. Simulations have no threads.
-  const bool first = !informer_.synced() && ends_.client.loop().schedule() == nullptr;
+  deps_.on_list_began();
+  deps_.cluster_cache.begin_pods();
+  // Later lists contain few new pods. Simulations have no threads.
+  const bool first = !informer_.synced() && deps_.client.loop().schedule() == nullptr;
   prover_ = first ? std::make_unique<Prover>(kProverThreads) : nullptr;
 }
 
 void PodSource::list_read() {
   if (prover_) take_proved(0);
   prover_.reset();
-  ends_.roster.end_pods();
+  deps_.cluster_cache.end_pods();
 }
 
 void PodSource::take_proved(std::size_t most_waiting) {
   while (auto next = prover_->take(most_waiting)) {
-    ends_.roster.see_pod(std::move(next->object), next->check);
+    deps_.cluster_cache.upsert_pod(std::move(next->object), next->check);
   }
 }
 

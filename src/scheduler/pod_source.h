@@ -1,5 +1,5 @@
-// Follows the pods that have not ended and tells the roster. In the first list, signatures are
-// verified by threads ahead of it.
+// Follows the pods that have not ended and updates the cluster cache. For the first list, threads
+// verify signatures ahead of it.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 #include "base/log.h"
 #include "codec/kubernetes.h"
 #include "kube/informer.h"
+#include "scheduler/cluster_cache.h"
 #include "scheduler/prover.h"
-#include "scheduler/roster.h"
 
 namespace stowage::scheduler {
 
 class PodSource final : private kube::InformerHandler<dialect::PodObject> {
  public:
-  struct Ends {  // all outlive the source
+  struct Deps {  // all outlive the source
     kube::ApiClient& client;
-    Roster& roster;
+    ClusterCache& cluster_cache;
     base::Log& log;
     std::shared_ptr<kube::Outages> outages;
     std::function<void()> on_list_began;
     std::function<void()> on_listed;                         // after every list
-    std::function<void(const std::string& uid)> on_deleted;  // the watch says so
+    std::function<void(const std::string& uid)> on_deleted;  // the watch reports it
   };
-  PodSource(kube::ReflectorOptions options, Ends ends);
+  PodSource(kube::ReflectorOptions options, Deps deps);
 
   [[nodiscard]] kube::InformerBase& informer() { return informer_; }
   [[nodiscard]] const kube::InformerBase& informer() const { return informer_; }
@@ -42,10 +42,10 @@ class PodSource final : private kube::InformerHandler<dialect::PodObject> {
   void unreadable_event(const std::string& why) override;
   void list_began() override;
   void list_read() override;
-  void list_ended() override { ends_.on_listed(); }
+  void list_ended() override { deps_.on_listed(); }
   void take_proved(std::size_t most_waiting);
 
-  Ends ends_;
+  Deps deps_;
   codec::Decoder decoder_;
   std::unique_ptr<Prover> prover_;  // during the first list
   kube::Informer<dialect::PodObject> informer_;

@@ -11,69 +11,71 @@ namespace stowage::scheduler {
 
 std::optional<Notice> PreAllocations::see(PodCache::Entry& entry,
                                           const dialect::PodObject& object) {
-  PreAllocation& promise = entry.promise;
-  if (leads_ && promise.version == object.resource_version) return std::nullopt;
-  promise.version = object.resource_version;
-  promise.told = false;
-  untold_.erase(object.uid);
-  ends_.signatures.forget(object.uid);
-  if (promise.proved && ends_.signatures.withdrawn_at(object).value_or(0) > promise.made) {
-    promise.proved.reset();
-    promise.over = true;
+  PreAllocation& pre_allocation = entry.pre_allocation;
+  if (leads_ && pre_allocation.version == object.resource_version) return std::nullopt;
+  pre_allocation.version = object.resource_version;
+  pre_allocation.told = false;
+  unreported_.erase(object.uid);
+  deps_.signatures.forget(object.uid);
+  if (pre_allocation.proved &&
+      deps_.signatures.withdrawn_at(object).value_or(0) > pre_allocation.made) {
+    pre_allocation.proved.reset();
+    pre_allocation.over = true;
   }
-  const Signatures::Said said = ends_.signatures.whose_promise(object);
-  std::optional<Notice> notice = unproved(promise, object, said);
-  if (!keep(promise, object, said) || !leads_) return notice;
-  if (auto held = read(untold_.at(object.uid))) tell(std::move(*held));
+  const Signatures::PreAllocationCheck said = deps_.signatures.pre_allocation_origin(object);
+  std::optional<Notice> notice = unproved(pre_allocation, object, said);
+  if (!keep(pre_allocation, object, said) || !leads_) return notice;
+  if (auto held = read(unreported_.at(object.uid))) announce(std::move(*held));
   return notice;
 }
 
-// False: nothing that it was promised counts.
-bool PreAllocations::keep(PreAllocation& promise, const dialect::PodObject& object,
-                          const Signatures::Said& said) {
-  const bool ours = said.whose == Signatures::Whose::ours;
-  // Whoever may edit the pod can put back what stood there before, signature and all.
-  const bool put_back = said.made < promise.made || (said.made == promise.made && promise.over);
-  const bool keeps = promise.proved && !promise.over;
+// Returns false if no pre-allocation of the pod counts.
+bool PreAllocations::keep(PreAllocation& pre_allocation, const dialect::PodObject& object,
+                          const Signatures::PreAllocationCheck& said) {
+  const bool ours = said.origin == Signatures::Origin::ours;
+  // A user who may edit the pod can write back an old annotation with its signature.
+  const bool put_back =
+      said.made < pre_allocation.made || (said.made == pre_allocation.made && pre_allocation.over);
+  const bool keeps = pre_allocation.proved && !pre_allocation.over;
   const bool counts = ours ? !put_back : said.counts() && !keeps;
   if (!counts && !keeps) return false;
-  Untold untold{.object = object, .is_signed = ours, .whole = ours && !said.edited};
-  untold.object.rules = {};
+  Unreported unreported{.object = object, .is_signed = ours, .whole = ours && !said.edited};
+  unreported.object.rules = {};
   if (counts) {
-    if (promise.made != said.made || said.made == 0) {
-      promise.made = said.made;
-      promise.seen = clock_.now();
-      promise.over = false;
+    if (pre_allocation.made != said.made || said.made == 0) {
+      pre_allocation.made = said.made;
+      pre_allocation.seen = clock_.now();
+      pre_allocation.over = false;
     }
-    promise.proved.reset();
+    pre_allocation.proved.reset();
     if (ours) {
-      dialect::Annotations& texts = untold.object.annotations;
+      dialect::Annotations& texts = unreported.object.annotations;
       texts[std::string(dialect::kPreAllocatedNodeAnnotation)] = said.node;
-      promise.proved_whole = untold.whole;
-      promise.proved = std::make_unique<dialect::Annotations>();
-      for (const std::string& key : dialect::promise_annotations(untold.object)) {
-        promise.proved->emplace(key, texts.at(key));
+      pre_allocation.proved_whole = unreported.whole;
+      pre_allocation.proved = std::make_unique<dialect::Annotations>();
+      for (const std::string& key : dialect::pre_allocation_annotations(unreported.object)) {
+        pre_allocation.proved->emplace(key, texts.at(key));
       }
     }
   } else {
-    // Removed or edited, and not by us: the pod may be bound by it all the same.
-    untold.object.annotations = *promise.proved;
-    untold.is_signed = true;
-    untold.whole = promise.proved_whole;
+    // Removed or edited, but not by us: the pod may still be bound by it.
+    unreported.object.annotations = *pre_allocation.proved;
+    unreported.is_signed = true;
+    unreported.whole = pre_allocation.proved_whole;
   }
-  untold.seen = promise.seen;
-  untold_[object.uid] = std::move(untold);
+  unreported.seen = pre_allocation.seen;
+  unreported_[object.uid] = std::move(unreported);
   return true;
 }
 
-std::optional<Notice> PreAllocations::unproved(PreAllocation& promise,
+std::optional<Notice> PreAllocations::unproved(PreAllocation& pre_allocation,
                                                const dialect::PodObject& object,
-                                               const Signatures::Said& said) {
-  using Whose = Signatures::Whose;
+                                               const Signatures::PreAllocationCheck& said) {
+  using Origin = Signatures::Origin;
   if (said.node.empty() || (said.counts() && !said.edited)) return std::nullopt;
-  if (said.whose == Whose::nobodys && !dialect::promised_node(object)) return std::nullopt;
-  if (std::exchange(promise.forged, true)) return std::nullopt;
-  ++forged_;
+  if (said.origin == Origin::none && !dialect::pre_allocated_node(object)) return std::nullopt;
+  if (std::exchange(pre_allocation.untrusted, true)) return std::nullopt;
+  ++untrusted_;
   std::string text =
       "what the pod says about a node and cards that were promised to it has no signature of the "
       "scheduler; it is ignored";
@@ -81,120 +83,121 @@ std::optional<Notice> PreAllocations::unproved(PreAllocation& promise,
     text =
         "what the pod's annotations say about a node and cards that were promised to it was "
         "changed since they were signed; what was signed counts";
-  } else if (said.whose == Whose::unknown) {
+  } else if (said.origin == Origin::unknown) {
     text =
         "what the pod says about a node and cards that were promised to it is signed by a key that "
         "is not known here; it is ignored until the key is";
   }
-  return notice_of(Notice::Kind::forged, object, std::move(text));
+  return notice_of(Notice::Kind::untrusted, object, std::move(text));
 }
 
-// Unset: it does not count, or has no signature and its node lacks the cards.
-std::optional<core::PodHeld> PreAllocations::read(const Untold& untold) const {
-  const dialect::PodObject& object = untold.object;
-  const auto node_name = dialect::promised_node(object);
-  const core::NodeSpec* there = node_name ? ends_.nodes.find(*node_name) : nullptr;
-  if (!node_name || (there == nullptr && !untold.is_signed)) return std::nullopt;
+// Unset: it does not count, or it is unsigned and its node lacks the cards.
+std::optional<core::PodHeld> PreAllocations::read(const Unreported& unreported) const {
+  const dialect::PodObject& object = unreported.object;
+  const auto node_name = dialect::pre_allocated_node(object);
+  const core::NodeSpec* there = node_name ? deps_.nodes.find(*node_name) : nullptr;
+  if (!node_name || (there == nullptr && !unreported.is_signed)) return std::nullopt;
   core::NodeSpec on = there != nullptr ? *there : core::NodeSpec{.name = *node_name};
-  // Some of its cards may be away, and the pod may be bound by it all the same.
-  if (untold.is_signed) dialect::add_absent_cards(object, on);
+  // Some of its cards may be missing, and the pod may still be bound by it.
+  if (unreported.is_signed) dialect::add_absent_cards(object, on);
   auto spec = dialect::to_spec(
-      object, ends_.nodes.reading({.floor_whole_cards = true, .placed_by_others = true}));
+      object, deps_.nodes.reading({.floor_whole_cards = true, .placed_by_others = true}));
   if (!spec) return std::nullopt;
   const std::int64_t now = clock_.unix_nanos();
-  auto promise = dialect::read_promise({.object = object,
-                                        .pod = *spec,
-                                        .node = on,
-                                        .unix_nanos = now,
-                                        .is_signed = untold.is_signed});
-  if (!promise) return std::nullopt;
+  auto pre_allocation = dialect::read_pre_allocation({.object = object,
+                                                      .pod = *spec,
+                                                      .node = on,
+                                                      .unix_nanos = now,
+                                                      .is_signed = unreported.is_signed});
+  if (!pre_allocation) return std::nullopt;
   spec->profile = *profile_;
   const std::int64_t limit = std::chrono::nanoseconds(bind_limit_).count();
-  // Its time was written by the clock of another machine, which may differ from ours by any amount:
-  // one that we signed lasts from when it was first seen here. Of others the cards are held only if
-  // they are free, and not for longer than they say.
-  const std::int64_t age = untold.is_signed
-                               ? clock_.now().ns - untold.seen.ns
-                               : std::max<std::int64_t>(now - promise->made_unix_nanos, 0);
-  const bool outdated = untold.whole && dialect::promise_outdated(object, *spec, on);
-  const std::int64_t left = promise->broken || outdated ? 0 : limit - age;
+  // Its time was written by the clock of another machine, which may differ from ours by any amount.
+  // One that we signed lasts from when it was first seen here. Unsigned ones hold cards only if
+  // they are free, and no longer than their time says.
+  const std::int64_t age = unreported.is_signed
+                               ? clock_.now().ns - unreported.seen.ns
+                               : std::max<std::int64_t>(now - pre_allocation->made_unix_nanos, 0);
+  const bool outdated = unreported.whole && dialect::pre_allocation_outdated(object, *spec, on);
+  const std::int64_t left = pre_allocation->broken || outdated ? 0 : limit - age;
   return core::PodHeld{.pod = std::move(*spec),
-                       .node = std::move(promise->node),
-                       .cards = core::by_id(promise->cards, on),
-                       .made = promise->made_unix_nanos,
+                       .node = std::move(pre_allocation->node),
+                       .cards = core::by_id(pre_allocation->cards, on),
+                       .made = pre_allocation->made_unix_nanos,
                        .until = {clock_.now().ns + left},
-                       .is_signed = untold.is_signed};
+                       .is_signed = unreported.is_signed};
 }
 
-void PreAllocations::tell_all(const std::string& node) {
-  std::vector<core::PodHeld> promises;
-  for (const auto& [uid, untold] : untold_) {
-    if (!node.empty() && dialect::promised_node(untold.object) != node) continue;
-    if (auto promise = read(untold)) promises.push_back(std::move(*promise));
+void PreAllocations::announce_all(const std::string& node) {
+  std::vector<core::PodHeld> pre_allocations;
+  for (const auto& [uid, unreported] : unreported_) {
+    if (!node.empty() && dialect::pre_allocated_node(unreported.object) != node) continue;
+    if (auto pre_allocation = read(unreported))
+      pre_allocations.push_back(std::move(*pre_allocation));
   }
-  // Of two without a signature that speak of one card the later one counts: the first was given up
-  // when it was made.
-  std::stable_sort(promises.begin(), promises.end(),
+  // Of two unsigned ones on the same card, the later one counts: the earlier one had ended when the
+  // later one was made.
+  std::stable_sort(pre_allocations.begin(), pre_allocations.end(),
                    [](const core::PodHeld& a, const core::PodHeld& b) { return a.made > b.made; });
-  for (core::PodHeld& promise : promises) tell(std::move(promise));
+  for (core::PodHeld& pre_allocation : pre_allocations) announce(std::move(pre_allocation));
 }
 
-void PreAllocations::tell(core::PodHeld promise) {
-  const dialect::PodObject object = untold_.extract(promise.pod.uid).mapped().object;
-  PodCache::Entry& entry = *ends_.pods.find(promise.pod.uid);
-  entry.promise.told = true;
-  entry.nominated.clear();  // the promise says more
-  ends_.decision_clock.saw(promise.made, promise.is_signed);
-  if (on_promise_) {
-    on_promise_({.uid = promise.pod.uid,
-                 .ns = object.ns,
-                 .name = object.name,
-                 .made = promise.made,
-                 .until = promise.until,
-                 .node = promise.node});
+void PreAllocations::announce(core::PodHeld pre_allocation) {
+  const dialect::PodObject object = unreported_.extract(pre_allocation.pod.uid).mapped().object;
+  PodCache::Entry& entry = *deps_.pods.find(pre_allocation.pod.uid);
+  entry.pre_allocation.told = true;
+  entry.nominated.clear();  // the pre-allocation replaces it
+  deps_.decision_clock.saw(pre_allocation.made, pre_allocation.is_signed);
+  if (on_pre_allocation_) {
+    on_pre_allocation_({.uid = pre_allocation.pod.uid,
+                        .ns = object.ns,
+                        .name = object.name,
+                        .made = pre_allocation.made,
+                        .until = pre_allocation.until,
+                        .node = pre_allocation.node});
   }
-  promise.until = core::kUntilTold;
-  ends_.mailbox.put_pod(std::move(promise));
+  pre_allocation.until = core::kUntilTold;
+  deps_.event_queue.put_pod(std::move(pre_allocation));
 }
 
 void PreAllocations::ended(const std::string& uid) {
-  if (PodCache::Entry* entry = ends_.pods.find(uid)) entry->promise.over = true;
+  if (PodCache::Entry* entry = deps_.pods.find(uid)) entry->pre_allocation.over = true;
 }
 
 void PreAllocations::asked_again(const std::string& uid) {
-  if (PodCache::Entry* entry = ends_.pods.find(uid)) entry->promise.proved.reset();
+  if (PodCache::Entry* entry = deps_.pods.find(uid)) entry->pre_allocation.proved.reset();
 }
 
 void PreAllocations::forget(PodCache::Entry& entry) {
-  untold_.erase(*entry.uid);
-  entry.promise.proved.reset();
+  unreported_.erase(*entry.uid);
+  entry.pre_allocation.proved.reset();
 }
 
 bool PreAllocations::outdated(const dialect::PodObject& unbound) const {
-  const Signatures::Said said = ends_.signatures.whose_promise(unbound);
-  const core::NodeSpec* there = ends_.nodes.find(said.node);
-  if (said.whose != Signatures::Whose::ours || said.edited || there == nullptr) return false;
+  const Signatures::PreAllocationCheck said = deps_.signatures.pre_allocation_origin(unbound);
+  const core::NodeSpec* there = deps_.nodes.find(said.node);
+  if (said.origin != Signatures::Origin::ours || said.edited || there == nullptr) return false;
   core::NodeSpec on = *there;
   dialect::add_absent_cards(unbound, on);
   const auto spec = dialect::to_spec(
-      unbound, ends_.nodes.reading({.floor_whole_cards = true, .placed_by_others = true}));
-  return spec && dialect::promise_outdated(unbound, *spec, on);
+      unbound, deps_.nodes.reading({.floor_whole_cards = true, .placed_by_others = true}));
+  return spec && dialect::pre_allocation_outdated(unbound, *spec, on);
 }
 
 dialect::Annotations PreAllocations::withdrawal(const dialect::PodObject& pod) {
-  return ends_.signatures.withdrawal(
-      {.uid = pod.uid, .unix_nanos = ends_.decision_clock.next(pod)});
+  return deps_.signatures.withdrawal(
+      {.uid = pod.uid, .unix_nanos = deps_.decision_clock.next(pod)});
 }
 
 void PreAllocations::node_changed(const std::string& node) {
   if (!leads_) return;
-  tell_all(node);
+  announce_all(node);
   if (on_other_cards_) on_other_cards_(node);
 }
 
 void PreAllocations::lead() {
   leads_ = true;
-  tell_all({});
+  announce_all({});
 }
 
 }  // namespace stowage::scheduler

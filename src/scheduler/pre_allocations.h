@@ -1,5 +1,5 @@
-// Promises: cards that were written on pods of other schedulers before these bind them. Those that
-// count are told to the engine while we lead.
+// Pre-allocations: cards that are written on pods of other schedulers before those bind them. Those
+// that count are sent to the engine while we lead.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include "base/instant.h"
 #include "core/model/event.h"
 #include "scheduler/decision_clock.h"
-#include "scheduler/mailbox.h"
+#include "scheduler/event_queue.h"
 #include "scheduler/node_cache.h"
 #include "scheduler/notice.h"
 #include "scheduler/pod_cache.h"
@@ -26,25 +26,26 @@ class PreAllocations {
     std::function<std::int64_t()> unix_nanos;
     std::function<base::Instant()> now;
   };
-  struct Ends {  // all outlive it
+  struct Deps {  // all outlive it
     PodCache& pods;
     const NodeCache& nodes;
     Signatures& signatures;
     DecisionClock& decision_clock;
-    Mailbox& mailbox;
+    EventQueue& event_queue;
   };
-  PreAllocations(Clock clock, const Ends& ends) : clock_(std::move(clock)), ends_(ends) {}
+  PreAllocations(Clock clock, const Deps& deps) : clock_(std::move(clock)), deps_(deps) {}
 
-  // Promises are heeded, and placed by this profile of the engine. The scheduler of such a pod
-  // binds it within this time, or not at all; of several times the longest counts.
-  void heed(std::uint32_t profile, std::chrono::seconds bind_limit) {
+  // Enables pre-allocations, which this profile of the engine places. The scheduler of such a pod
+  // binds it within `bind_limit` or never; of several limits the longest counts.
+  void enable_pre_allocations(std::uint32_t profile, std::chrono::seconds bind_limit) {
     profile_ = profile;
     bind_limit_ = std::max(bind_limit_, bind_limit);
   }
-  [[nodiscard]] bool heeded() const { return profile_.has_value(); }
+  [[nodiscard]] bool enabled() const { return profile_.has_value(); }
 
-  // A promise of which the engine was told: its cards are kept until HoldEnded (see promises.h).
-  struct Promised {
+  // A pre-allocation that was sent to the engine: its cards are kept until HoldEnded (see
+  // pre_allocation_reaper.h).
+  struct Announced {
     std::string uid;
     std::string ns;
     std::string name;
@@ -52,60 +53,63 @@ class PreAllocations {
     base::Instant until;
     std::string node;
   };
-  void on_promise(std::function<void(const Promised&)> told) { on_promise_ = std::move(told); }
-  // Called with a node whose cards are others than before, or have other indexes, while we lead.
+  void on_pre_allocation(std::function<void(const Announced&)> told) {
+    on_pre_allocation_ = std::move(told);
+  }
+  // Called with a node whose cards or indexes changed, while we lead.
   void on_other_cards(std::function<void(const std::string& node)> told) {
     on_other_cards_ = std::move(told);
   }
 
-  // An unbound pod of another scheduler is seen. Requires: heeded().
+  // Handles an unbound pod of another scheduler. Requires: enabled().
   [[nodiscard]] std::optional<Notice> see(PodCache::Entry& entry, const dialect::PodObject& object);
-  // The pod is bound, or is no more.
+  // The pod is bound or deleted.
   void forget(PodCache::Entry& entry);
-  // What the pod was promised last has ended.
+  // The last pre-allocation of the pod has ended.
   void ended(const std::string& uid);
-  // Its scheduler asks about it again, and will not bind it by what it was promised before.
+  // Its scheduler asks about it again, and will not bind it by its earlier pre-allocation.
   void asked_again(const std::string& uid);
-  // What stands on this unbound pod is ours, and by the indexes that its node's cards have now its
-  // agent would give it other cards than those that it was promised.
+  // The pre-allocation of this unbound pod is ours, but the indexes of its node's cards have
+  // changed: its agent would give it other cards than those pre-allocated.
   [[nodiscard]] bool outdated(const dialect::PodObject& unbound) const;
-  // What is written on the pod in place of a promise that is taken off it.
+  // The annotations that replace a pre-allocation that is removed from the pod.
   [[nodiscard]] dialect::Annotations withdrawal(const dialect::PodObject& pod);
 
-  // A node has other cards: more promises may count, and some may be outdated.
+  // The cards of a node changed: more pre-allocations may count, and some may be outdated.
   void node_changed(const std::string& node);
   [[nodiscard]] bool leads() const { return leads_; }
   void stand_down() { leads_ = false; }
   void lead();
 
-  [[nodiscard]] std::uint64_t forged() const { return forged_; }
+  [[nodiscard]] std::uint64_t untrusted() const { return untrusted_; }
 
  private:
-  struct Untold {
+  struct Unreported {
     dialect::PodObject object;
     bool is_signed = false;
-    bool whole = false;  // and what its dialect says is signed too
-    base::Instant seen;  // first
+    bool whole = false;  // the annotations of its dialect are signed too
+    base::Instant seen;  // first seen
   };
-  [[nodiscard]] std::optional<Notice> unproved(PreAllocation& promise,
+  [[nodiscard]] std::optional<Notice> unproved(PreAllocation& pre_allocation,
                                                const dialect::PodObject& object,
-                                               const Signatures::Said& said);
-  bool keep(PreAllocation& promise, const dialect::PodObject& object, const Signatures::Said& said);
-  [[nodiscard]] std::optional<core::PodHeld> read(const Untold& untold) const;
-  void tell_all(const std::string& node);  // of that node; empty: of all
-  void tell(core::PodHeld promise);
+                                               const Signatures::PreAllocationCheck& said);
+  bool keep(PreAllocation& pre_allocation, const dialect::PodObject& object,
+            const Signatures::PreAllocationCheck& said);
+  [[nodiscard]] std::optional<core::PodHeld> read(const Unreported& unreported) const;
+  void announce_all(const std::string& node);  // of that node; empty: of all
+  void announce(core::PodHeld pre_allocation);
 
   Clock clock_;
-  Ends ends_;
+  Deps deps_;
   std::optional<std::uint32_t> profile_;
   std::chrono::seconds bind_limit_{0};
-  std::function<void(const Promised&)> on_promise_;
+  std::function<void(const Announced&)> on_pre_allocation_;
   std::function<void(const std::string& node)> on_other_cards_;
-  // By uid: unbound pods with a promise that was not told. We do not lead, or it does not count:
-  // perhaps it will when its node comes, or has the cards again.
-  std::map<std::string, Untold> untold_;
+  // By uid: unbound pods with a pre-allocation that was not sent to the engine. Either we do not
+  // lead, or it does not count yet: it may count when its node arrives or has the cards again.
+  std::map<std::string, Unreported> unreported_;
   bool leads_ = true;
-  std::uint64_t forged_ = 0;  // promises that do not count, or were edited
+  std::uint64_t untrusted_ = 0;  // pre-allocations that do not count, or were edited
 };
 
 }  // namespace stowage::scheduler

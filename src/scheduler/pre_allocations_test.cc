@@ -17,11 +17,11 @@ class PreAllocationsTest : public ::testing::Test {
  protected:
   PreAllocationsTest() {
     (void)signatures_.use_keys(keys_);
-    promises_.heed(3, std::chrono::seconds{100});
-    promises_.heed(4, std::chrono::seconds{60});
-    promises_.on_promise([this](const PreAllocations::Promised& promised) {
-      told_ +=
-          promised.uid + " for " + std::to_string((promised.until.ns - now_.ns) / kSecond) + ";";
+    pre_allocations_.enable_pre_allocations(3, std::chrono::seconds{100});
+    pre_allocations_.enable_pre_allocations(4, std::chrono::seconds{60});
+    pre_allocations_.on_pre_allocation([this](const PreAllocations::Announced& pre_allocated) {
+      reported_ += pre_allocated.uid + " for " +
+                   std::to_string((pre_allocated.until.ns - now_.ns) / kSecond) + ";";
     });
   }
   void add_node() {
@@ -32,7 +32,8 @@ class PreAllocationsTest : public ::testing::Test {
     node.capacity = node.allocatable;
     (void)nodes_.update(node);
   }
-  dialect::PodObject promised(const std::string& uid, std::int64_t at = kUnixNow - 10 * kSecond) {
+  dialect::PodObject pre_allocated(const std::string& uid,
+                                   std::int64_t at = kUnixNow - 10 * kSecond) {
     dialect::PodObject pod;
     pod.ns = "ns";
     pod.name = pod.uid = uid;
@@ -49,16 +50,17 @@ class PreAllocationsTest : public ::testing::Test {
                          .node = kNode,
                          .cards = {.containers = {{{.card = 1, .milli = 1000}}}},
                          .unix_nanos = at});
-    kube::seal(*keys_,
-               {.object = pod, .node = "n", .purpose = dialect::Purpose::promise, .unix_nanos = at},
-               answer.annotations);
+    kube::seal(
+        *keys_,
+        {.object = pod, .node = "n", .purpose = dialect::Purpose::pre_allocation, .unix_nanos = at},
+        answer.annotations);
     pod.annotations = answer.annotations;
     return pod;
   }
   std::optional<Notice> see(const dialect::PodObject& pod) {
-    return promises_.see(pods_.add(pod.uid, "ns/" + pod.name), pod);
+    return pre_allocations_.see(pods_.add(pod.uid, "ns/" + pod.name), pod);
   }
-  std::string told() { return std::exchange(told_, {}); }
+  std::string told() { return std::exchange(reported_, {}); }
 
   kube::Keys keys_ = kube::testing::keys_from_seed("test", 1'000'000);
   base::Instant now_{5};
@@ -66,26 +68,27 @@ class PreAllocationsTest : public ::testing::Test {
   NodeCache nodes_;
   Signatures signatures_;
   DecisionClock decision_clock_{[] { return kUnixNow; }};
-  Mailbox mailbox_;
-  PreAllocations promises_{{.unix_nanos = [] { return kUnixNow; }, .now = [this] { return now_; }},
-                           {.pods = pods_,
-                            .nodes = nodes_,
-                            .signatures = signatures_,
-                            .decision_clock = decision_clock_,
-                            .mailbox = mailbox_}};
+  EventQueue event_queue_;
+  PreAllocations pre_allocations_{
+      {.unix_nanos = [] { return kUnixNow; }, .now = [this] { return now_; }},
+      {.pods = pods_,
+       .nodes = nodes_,
+       .signatures = signatures_,
+       .decision_clock = decision_clock_,
+       .event_queue = event_queue_}};
   int version_ = 0;
-  std::string told_;
+  std::string reported_;
 };
 
 TEST_F(PreAllocationsTest, AreToldOncePerVersionForTheLongestTime) {
   add_node();
-  const auto pod = promised("a");
+  const auto pod = pre_allocated("a");
   EXPECT_FALSE(see(pod));
   EXPECT_EQ(told(), "a for 100;");
-  EXPECT_TRUE(pods_.find("a")->promise.told);
+  EXPECT_TRUE(pods_.find("a")->pre_allocation.told);
   EXPECT_FALSE(see(pod));
   EXPECT_EQ(told(), "");
-  const auto messages = mailbox_.take_now(10);
+  const auto messages = event_queue_.take_now(10);
   ASSERT_EQ(messages->size(), 1U);
   const auto& held = std::get<core::PodHeld>(std::get<core::Event>(messages->front()));
   EXPECT_EQ(held.pod.profile, 4U);
@@ -94,59 +97,59 @@ TEST_F(PreAllocationsTest, AreToldOncePerVersionForTheLongestTime) {
 }
 
 TEST_F(PreAllocationsTest, OneLastsFromWhenItWasFirstSeen) {
-  promises_.stand_down();
+  pre_allocations_.stand_down();
   add_node();
-  (void)see(promised("a"));
+  (void)see(pre_allocated("a"));
   now_.ns += 30 * kSecond;
-  (void)see(promised("a"));
+  (void)see(pre_allocated("a"));
   EXPECT_EQ(told(), "") << "others decide";
-  promises_.node_changed("n");
+  pre_allocations_.node_changed("n");
   EXPECT_EQ(told(), "");
-  promises_.lead();
+  pre_allocations_.lead();
   EXPECT_EQ(told(), "a for 70;");
-  promises_.lead();
+  pre_allocations_.lead();
   EXPECT_EQ(told(), "");
 }
 
 TEST_F(PreAllocationsTest, OneThatEndedCountsNoMoreWhenItIsPutBack) {
   add_node();
-  (void)see(promised("a"));
+  (void)see(pre_allocated("a"));
   EXPECT_EQ(told(), "a for 100;");
-  promises_.ended("a");
-  promises_.ended("never seen");
-  (void)see(promised("a"));
+  pre_allocations_.ended("a");
+  pre_allocations_.ended("never seen");
+  (void)see(pre_allocated("a"));
   EXPECT_EQ(told(), "");
-  (void)see(promised("a", kUnixNow - 20 * kSecond));
+  (void)see(pre_allocated("a", kUnixNow - 20 * kSecond));
   EXPECT_EQ(told(), "") << "an older one";
-  (void)see(promised("a", kUnixNow - 5 * kSecond));
+  (void)see(pre_allocated("a", kUnixNow - 5 * kSecond));
   EXPECT_EQ(told(), "a for 100;") << "a new one";
 }
 
 TEST_F(PreAllocationsTest, OneOfAPodThatIsBoundOrGoneIsNotTold) {
-  promises_.stand_down();
+  pre_allocations_.stand_down();
   add_node();
-  (void)see(promised("a"));
-  promises_.forget(*pods_.find("a"));
-  promises_.lead();
+  (void)see(pre_allocated("a"));
+  pre_allocations_.forget(*pods_.find("a"));
+  pre_allocations_.lead();
   EXPECT_EQ(told(), "");
 }
 
 TEST_F(PreAllocationsTest, OneWithoutAGoodSignatureIsToldToPeopleOnce) {
   add_node();
-  auto pod = promised("a");
+  auto pod = pre_allocated("a");
   pod.uid = "b";
   const auto notice = see(pod);
   ASSERT_TRUE(notice);
-  EXPECT_EQ(notice->kind, Notice::Kind::forged);
+  EXPECT_EQ(notice->kind, Notice::Kind::untrusted);
   pod.resource_version = "next";
   EXPECT_FALSE(see(pod));
-  EXPECT_EQ(promises_.forged(), 1U);
+  EXPECT_EQ(pre_allocations_.untrusted(), 1U);
   EXPECT_EQ(told(), "");
 }
 
-TEST_F(PreAllocationsTest, DecisionsAreLaterThanWhatWasPromised) {
+TEST_F(PreAllocationsTest, DecisionsAreLaterThanWhatWasPreAllocated) {
   add_node();
-  (void)see(promised("a", kUnixNow + 30 * kSecond));
+  (void)see(pre_allocated("a", kUnixNow + 30 * kSecond));
   EXPECT_EQ(decision_clock_.next({}), kUnixNow + 30 * kSecond + 1);
 }
 

@@ -31,8 +31,8 @@ std::vector<Profile> built_in_profiles() {
       make("alnair-cost-saving", "binpack"), make("alnair-high-performance", "spread"),
       make("gpu-scheduler", "tightest"),     make("vgpu-scheduler", "first"),
   };
-  // As vgpu-manager has it: nothing is preferred unless a pod says so, and then weighed by its own
-  // request.
+  // As in vgpu-manager: there is no preference unless a pod asks for one, and then it is weighed by
+  // the request of the pod.
   profiles.back().policy.profile_weights = true;
   return profiles;
 }

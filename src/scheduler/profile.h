@@ -17,14 +17,14 @@
 
 namespace stowage::scheduler {
 
-// An outside program that chooses among the best candidates. How many those are stands in
-// core::PolicyOptions::picker_candidates.
+// An outside program that chooses among the best candidates. core::PolicyOptions::picker_candidates
+// is their number.
 struct PickerOptions {
   std::string url;  // "http://127.0.0.1:8900/pick" or "unix:/run/picker.sock"
   net::Duration timeout = std::chrono::milliseconds{50};
   std::size_t in_flight_max = 64;
-  std::uint32_t failures_max = 5;                 // in a row; then it is left alone
-  net::Duration pause = std::chrono::seconds{5};  // for so long
+  std::uint32_t failures_max = 5;                 // failures in a row before it is paused
+  net::Duration pause = std::chrono::seconds{5};  // length of that pause
 };
 [[nodiscard]] Result<net::Url> parse_picker_url(std::string_view text);
 
@@ -35,8 +35,8 @@ struct Profile {
   std::optional<PickerOptions> picker;
 };
 
-// What Stowage answers for unless the configuration says otherwise: `stowage`, and the names of the
-// schedulers that it replaces.
+// The profiles unless the configuration says otherwise: `stowage`, and the names of the schedulers
+// that it replaces.
 [[nodiscard]] std::vector<Profile> built_in_profiles();
 
 }  // namespace stowage::scheduler

@@ -46,7 +46,7 @@ std::optional<Prover::Proved> Prover::take(std::size_t most) {
     if (!ready && waiting_.size() <= most) return std::nullopt;
     first.pod->check = first.check.get();
   }
-  // The thread may not have let go of it yet, and does not look at it any more.
+  // The thread may not have released it yet, but does not read it any more.
   std::optional<Proved> out = std::move(*first.pod);
   waiting_.pop_front();
   return out;

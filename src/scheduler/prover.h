@@ -1,6 +1,5 @@
-// Verifies signatures of pods ahead of the loop that looks at them, on threads of its own: a list
-// of 100,000 pods would keep the loop busy for 12 seconds. Pods come out in the order in which they
-// went in.
+// Verifies signatures of pods on its own threads, ahead of the loop: otherwise a list of 100,000
+// pods would block the loop for 12 seconds. Pods come out in the order in which they went in.
 #pragma once
 
 #include <condition_variable>
@@ -21,27 +20,27 @@ class Prover {
  public:
   struct Proved {
     dialect::PodObject object;
-    std::optional<kube::SealCheck> check;  // of a bound pod with a signature
+    std::optional<kube::SealCheck> check;  // for a bound pod with a signature
   };
   explicit Prover(std::size_t threads);
-  ~Prover();  // waits for what is under way
+  ~Prover();  // waits for verifications under way
   Prover(const Prover&) = delete;
   Prover& operator=(const Prover&) = delete;
 
   void put(const kube::Keys& keys, dialect::PodObject object);
-  // The next one. Waits for it if more than `most` are inside, else takes what is ready; unset:
-  // nothing is.
+  // The next pod. Waits for it if more than `most` are inside; otherwise returns it only if it is
+  // ready.
   [[nodiscard]] std::optional<Proved> take(std::size_t most);
   void clear() { waiting_.clear(); }
 
  private:
   struct Waiting {
-    std::shared_ptr<Proved> pod;  // the thread that verifies it has it too
+    std::shared_ptr<Proved> pod;  // shared with the thread that verifies it
     std::future<kube::SealCheck> check;
   };
   void work();
 
-  std::deque<Waiting> waiting_;  // the loop's thread alone
+  std::deque<Waiting> waiting_;  // used by the loop's thread only
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::packaged_task<kube::SealCheck()>> tasks_;

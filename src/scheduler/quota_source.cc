@@ -12,7 +12,7 @@ namespace stowage::scheduler {
 // Follows one ConfigMap.
 class QuotaSource::Sink final : public kube::InformerHandler<codec::ConfigMap> {
  public:
-  // Takes the text (null: the ConfigMap, or its key, is not there) into the owner's quotas.
+  // Reads the text into the owner's quotas. Null: the ConfigMap or its key does not exist.
   using Take = std::function<Status(core::Quotas& quotas, const std::string* text)>;
 
   struct What {
@@ -23,9 +23,9 @@ class QuotaSource::Sink final : public kube::InformerHandler<codec::ConfigMap> {
   Sink(QuotaSource& owner, What what, kube::ReflectorOptions options)
       : owner_(owner),
         what_(std::move(what)),
-        informer_(owner.ends_.client,
+        informer_(owner.deps_.client,
                   {.reflector = named(std::move(options), owner.options_.ns, what_.name),
-                   .outages = owner.ends_.outages,
+                   .outages = owner.deps_.outages,
                    .what = "configmap " + what_.name},
                   *this) {}
 
@@ -51,7 +51,7 @@ class QuotaSource::Sink final : public kube::InformerHandler<codec::ConfigMap> {
   }
   void unreadable(const Unreadable& map) override { refuse({}, map.why); }
   void unreadable_event(const std::string& why) override {
-    owner_.ends_.log.warn("unreadable watch event of a quota", {{"why", why}});
+    owner_.deps_.log.warn("unreadable watch event of a quota", {{"why", why}});
   }
   void list_ended() override { owner_.synced_one(); }
 
@@ -73,7 +73,7 @@ class QuotaSource::Sink final : public kube::InformerHandler<codec::ConfigMap> {
   void adopt(core::Quotas next) {
     const bool changed = next != owner_.quotas_;
     owner_.quotas_ = std::move(next);
-    if (changed) owner_.tell();
+    if (changed) owner_.publish();
     owner_.counters_.broken = owner_.gpu_quota_->broken() || owner_.stowage_quota_->broken();
   }
 
@@ -85,13 +85,13 @@ class QuotaSource::Sink final : public kube::InformerHandler<codec::ConfigMap> {
         "the quota in ConfigMap {}/{}, key {}, cannot be read: {}; the last good one "
         "stays in force",
         owner_.options_.ns, what_.name, what_.key, why);
-    owner_.ends_.log.warn("quota not taken", {{"configmap", what_.name}, {"why", why}});
-    owner_.ends_.recorder.record({.regarding = {.kind = "ConfigMap",
+    owner_.deps_.log.warn("quota not taken", {{"configmap", what_.name}, {"why", why}});
+    owner_.deps_.recorder.record({.regarding = {.kind = "ConfigMap",
                                                 .ns = owner_.options_.ns,
                                                 .name = what_.name,
                                                 .uid = map.uid},
                                   .type = kube::EventType::warning,
-                                  .reason = "QuotaUnreadable",
+                                  .reason = kube::EventReason::quota_unreadable,
                                   .action = "ReadingQuota",
                                   .note = note});
   }
@@ -105,7 +105,7 @@ class QuotaSource::Sink final : public kube::InformerHandler<codec::ConfigMap> {
 
 namespace {
 
-// Drops namespaces that have no limit left.
+// Removes namespaces that have no limit left.
 void tidy(core::Quotas& quotas) {
   std::erase_if(quotas.namespaces, [](const auto& entry) {
     return !entry.second.by_node && entry.second.limits.empty();
@@ -115,8 +115,7 @@ void tidy(core::Quotas& quotas) {
 Status take_gpu_quota(core::Quotas& quotas, const std::string* text) {
   std::map<std::string, core::NodeModelQuota> read;
   if (text != nullptr) {
-    STOWAGE_TRY(parsed, kube::parse_gpu_quota(*text));
-    read = std::move(parsed);
+    STOWAGE_TRY_ASSIGN(read, kube::parse_gpu_quota(*text));
   }
   for (auto& [ns, quota] : quotas.namespaces) quota.by_node.reset();
   for (auto& [ns, quota] : read) quotas.namespaces[ns].by_node = std::move(quota);
@@ -127,8 +126,7 @@ Status take_gpu_quota(core::Quotas& quotas, const std::string* text) {
 Status take_stowage_quota(core::Quotas& quotas, const std::string* text) {
   std::map<std::string, std::vector<core::ModelLimit>> read;
   if (text != nullptr) {
-    STOWAGE_TRY(parsed, kube::parse_stowage_quota(*text));
-    read = std::move(parsed);
+    STOWAGE_TRY_ASSIGN(read, kube::parse_stowage_quota(*text));
   }
   for (auto& [ns, quota] : quotas.namespaces) quota.limits.clear();
   for (auto& [ns, limits] : read) quotas.namespaces[ns].limits = std::move(limits);
@@ -138,8 +136,8 @@ Status take_stowage_quota(core::Quotas& quotas, const std::string* text) {
 
 }  // namespace
 
-QuotaSource::QuotaSource(QuotaOptions options, const kube::ReflectorOptions& reflector, Ends ends)
-    : options_(std::move(options)), ends_(std::move(ends)) {
+QuotaSource::QuotaSource(QuotaOptions options, const kube::ReflectorOptions& reflector, Deps deps)
+    : options_(std::move(options)), deps_(std::move(deps)) {
   quotas_.model_label = options_.model_label;
   quotas_.pool_label = options_.pool_label;
   gpu_quota_ = std::make_unique<Sink>(*this,
@@ -181,16 +179,16 @@ std::string QuotaSource::trouble() const {
 }
 
 void QuotaSource::synced_one() {
-  if (told_synced_ || !synced()) return;
-  told_synced_ = true;
-  ends_.on_synced();
+  if (synced_reported_ || !synced()) return;
+  synced_reported_ = true;
+  deps_.on_synced();
 }
 
-void QuotaSource::tell() {
+void QuotaSource::publish() {
   ++counters_.changes;
   counters_.namespaces = quotas_.namespaces.size();
-  ends_.log.info("quota changed", {{"namespaces", fmt::format("{}", quotas_.namespaces.size())}});
-  ends_.mailbox.put_reply(core::QuotaChanged{quotas_});
+  deps_.log.info("quota changed", {{"namespaces", fmt::format("{}", quotas_.namespaces.size())}});
+  deps_.event_queue.put_reply(core::QuotaChanged{quotas_});
 }
 
 }  // namespace stowage::scheduler

@@ -12,10 +12,11 @@ namespace stowage::scheduler {
 namespace {
 
 constexpr std::chrono::seconds kTick{1};
-// A binding that nobody waits for any more may be so much longer under way than it may take.
+// How much longer than its time limit a binding may stay under way after its caller gave up.
 constexpr std::chrono::milliseconds kTransit{500};
 constexpr std::uint64_t kTicksPerSurvey = 5;
-constexpr std::uint64_t kTicksPerFlush = 30;  // parked pods are tried again, come what may
+constexpr std::uint64_t kTicksPerFlush = 30;  // unschedulable pods are tried again at least this
+                                              // often
 constexpr const char* kLivePods = "status.phase!=Succeeded,status.phase!=Failed";
 
 kube::ReflectorOptions watching(kube::ReflectorOptions options, std::string path,
@@ -29,11 +30,11 @@ kube::ReflectorOptions watching(kube::ReflectorOptions options, std::string path
 std::vector<core::PolicyOptions> policies_of(const SchedulerOptions& options) {
   std::vector<core::PolicyOptions> policies;
   for (const auto& profile : options.profiles) policies.push_back(profile.policy);
-  for (const auto& policy : options.guest_policies) policies.push_back(policy);
+  for (const auto& policy : options.external_policies) policies.push_back(policy);
   return policies;
 }
 
-Roster::Clock roster_clock(kube::ApiClient& client) {
+ClusterCache::Clock cluster_cache_clock(kube::ApiClient& client) {
   return {.unix_nanos = [&client] { return kube::unix_nanos(client.wall_clock()()); },
           .now = [&client] { return engine_time(client.loop()); }};
 }
@@ -55,34 +56,39 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       conditions_(client, {.wall_clock = client.wall_clock()}),
       pod_access_(client, {.fence = options_.binder.fence}),
       objects_(client),
-      roster_(
-          options_.profiles, mailbox_, [this](const Notice& notice) { outbox_->tell(notice); },
-          roster_clock(client)),
-      promises_(
-          {}, {.roster = roster_, .mailbox = mailbox_, .pods = pod_access_, .loop = client.loop()}),
+      cluster_cache_(
+          options_.profiles, event_queue_,
+          [this](const Notice& notice) { command_executor_->report(notice); },
+          cluster_cache_clock(client)),
+      reaper_({}, {.cluster_cache = cluster_cache_,
+                   .event_queue = event_queue_,
+                   .pods = pod_access_,
+                   .loop = client.loop()}),
       ticker_(client.loop()),
       alive_(std::make_shared<bool>(true)),
       lifecycle_(options_.elected ? Lifecycle::Leads::when_elected : Lifecycle::Leads::from_start) {
   STOWAGE_CHECK(options_.keys != nullptr);
-  roster_.stand_down();
-  roster_.signatures().on_unknown_key(
+  cluster_cache_.stand_down();
+  cluster_cache_.signatures().on_unknown_key(
       [this] { lifecycle_.unknown_key(options_.keys->look_soon()); });
-  roster_.pre_allocations().on_promise([this](const PreAllocations::Promised& promised) {
-    const std::chrono::nanoseconds left(promised.until.ns - engine_time(client_.loop()).ns);
-    promises_.watch({.uid = promised.uid,
-                     .pod = {.ns = promised.ns, .name = promised.name},
-                     .made = promised.made,
-                     .until = client_.loop().now() + left,
-                     .node = promised.node});
-  });
-  roster_.pre_allocations().on_other_cards(
-      [this](const std::string& node) { promises_.cards_changed(node); });
-  roster_.on_guest([this](const dialect::PodObject& pod) { promises_.saw(pod); });
-  outbox_ = std::make_unique<Outbox>(
-      Outbox::Options{.claims = options_.claims, .profiles = options_.profiles},
-      Outbox::Ends{
-          .roster = roster_,
-          .mailbox = mailbox_,
+  cluster_cache_.pre_allocations().on_pre_allocation(
+      [this](const PreAllocations::Announced& pre_allocated) {
+        const std::chrono::nanoseconds left(pre_allocated.until.ns -
+                                            engine_time(client_.loop()).ns);
+        reaper_.watch({.uid = pre_allocated.uid,
+                       .pod = {.ns = pre_allocated.ns, .name = pre_allocated.name},
+                       .made = pre_allocated.made,
+                       .until = client_.loop().now() + left,
+                       .node = pre_allocated.node});
+      });
+  cluster_cache_.pre_allocations().on_other_cards(
+      [this](const std::string& node) { reaper_.cards_changed(node); });
+  cluster_cache_.on_external_pod([this](const dialect::PodObject& pod) { reaper_.saw(pod); });
+  command_executor_ = std::make_unique<CommandExecutor>(
+      CommandExecutor::Options{.claims = options_.claims, .profiles = options_.profiles},
+      CommandExecutor::Deps{
+          .cluster_cache = cluster_cache_,
+          .event_queue = event_queue_,
           .binder = binder_,
           .recorder = recorder_,
           .conditions = conditions_,
@@ -91,25 +97,26 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
           .loop = client.loop(),
           .log = log,
           .wall_clock = client.wall_clock(),
-          .claim = [this](const std::string& name) { return things_->claim(name); },
-          .on_claims_waiting = [this](std::size_t pods) { runner_->set_slow_binds(pods); }});
-  if (options_.elected) outbox_->stand_down();
+          .claim = [this](const std::string& name) { return aux_informers_->claim(name); },
+          .on_claims_waiting = [this](std::size_t pods) { engine_thread_->set_slow_binds(pods); }});
+  if (options_.elected) command_executor_->stand_down();
   make_sources();
-  const auto carry_out = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
+  const auto execute = [this, alive = alive_, &loop = client.loop()](core::Commands commands) {
     loop.post([this, alive, commands = std::move(commands)] {
-      if (*alive) outbox_->carry_out(commands);
+      if (*alive) command_executor_->execute(commands);
     });
   };
-  runner_ = std::make_unique<Runner>(Runner::Options{.profiles = policies_of(options_),
-                                                     .binds_max = options_.binds_max,
-                                                     .engine = options_.engine},
-                                     mailbox_, client.loop(), carry_out);
+  engine_thread_ =
+      std::make_unique<EngineThread>(EngineThread::Options{.profiles = policies_of(options_),
+                                                           .binds_max = options_.binds_max,
+                                                           .engine = options_.engine},
+                                     event_queue_, client.loop(), execute);
 }
 
 void Scheduler::make_sources() {
   nodes_ = std::make_unique<NodeSource>(watching(options_.reflector, "/api/v1/nodes", ""),
-                                        NodeSource::Ends{.client = client_,
-                                                         .roster = roster_,
+                                        NodeSource::Deps{.client = client_,
+                                                         .cluster_cache = cluster_cache_,
                                                          .log = log_,
                                                          .outages = options_.outages,
                                                          .on_listed = [this] {
@@ -118,86 +125,87 @@ void Scheduler::make_sources() {
                                                          }});
   pods_ = std::make_unique<PodSource>(
       watching(options_.reflector, "/api/v1/pods", kLivePods),
-      PodSource::Ends{.client = client_,
-                      .roster = roster_,
+      PodSource::Deps{.client = client_,
+                      .cluster_cache = cluster_cache_,
                       .log = log_,
                       .outages = options_.outages,
                       .on_list_began = [this] { handle(Event::pods_list_began); },
                       .on_listed =
                           [this] {
-                            promises_.listed();
+                            reaper_.listed();
                             handle(Event::pods_listed);
                           },
                       .on_deleted = [this](const std::string& uid) { conditions_.forget(uid); }});
-  roster_.on_expected([this](const std::string& uid) { pods_->informer().expect(uid); });
+  cluster_cache_.on_expected([this](const std::string& uid) { pods_->informer().expect(uid); });
   if (options_.quota.enabled) {
     quota_ = std::make_unique<QuotaSource>(
         options_.quota, options_.reflector,
-        QuotaSource::Ends{.client = client_,
-                          .mailbox = mailbox_,
+        QuotaSource::Deps{.client = client_,
+                          .event_queue = event_queue_,
                           .recorder = recorder_,
                           .log = log_,
                           .outages = options_.outages,
                           .on_synced = [this] { handle(Event::others_synced); }});
   }
-  things_ = std::make_unique<ThingSource>(
-      ThingOptions{.reflector = options_.reflector},
-      ThingSource::Ends{
+  aux_informers_ = std::make_unique<AuxInformers>(
+      AuxInformersOptions{.reflector = options_.reflector},
+      AuxInformers::Deps{
           .client = client_,
-          .mailbox = mailbox_,
+          .event_queue = event_queue_,
           .log = log_,
           .outages = options_.outages,
           .on_synced = [this] { handle(Event::others_synced); },
-          .on_claim_changed = [this](const std::string& claim) { outbox_->claim_changed(claim); }});
+          .on_claim_changed =
+              [this](const std::string& claim) { command_executor_->claim_changed(claim); }});
 }
 
 Scheduler::~Scheduler() {
   *alive_ = false;
-  runner_.reset();
+  engine_thread_.reset();
 }
 
 Scheduler::Shared Scheduler::shared() {
-  return {.mailbox = mailbox_,
-          .roster = roster_,
-          .outbox = *outbox_,
-          .promises = promises_,
+  return {.event_queue = event_queue_,
+          .cluster_cache = cluster_cache_,
+          .command_executor = *command_executor_,
+          .reaper = reaper_,
           .pods = pod_access_,
           .recorder = recorder_,
           .loop = client_.loop(),
           .wall_clock = client_.wall_clock(),
-          .first_guest_profile = static_cast<std::uint32_t>(options_.profiles.size())};
+          .first_external_profile = static_cast<std::uint32_t>(options_.profiles.size())};
 }
 
 void Scheduler::start() {
   started_ = last_answer_ = client_.loop().now();
-  runner_->start();
+  engine_thread_->start();
   if (quota_) quota_->start();
-  things_->start();
+  aux_informers_->start();
   nodes_->informer().start();
   tick();
 }
 
 void Scheduler::keys_changed() {
   const kube::Keys keys = options_.keys->keys();
-  if (lifecycle_.stopped() || !keys || keys == roster_.signatures().keys()) return;
-  handle(roster_.use_keys(keys) ? Event::pods_need_relist : Event::keys_changed);
+  if (lifecycle_.stopped() || !keys || keys == cluster_cache_.signatures().keys()) return;
+  handle(cluster_cache_.use_keys(keys) ? Event::pods_need_relist : Event::keys_changed);
 }
 
 void Scheduler::handle(Event event) {
-  for (const Lifecycle::Action action : lifecycle_.handle(event, conditions())) carry_out(action);
+  for (const Lifecycle::Action action : lifecycle_.handle(event, conditions())) execute(action);
 }
 
 Lifecycle::Conditions Scheduler::conditions() const {
-  const kube::Keys& keys = roster_.signatures().keys();
+  const kube::Keys& keys = cluster_cache_.signatures().keys();
   return {.keys_known = keys != nullptr,
-          .others_synced = things_->synced() && (!quota_ || quota_->synced()),
+          .others_synced = aux_informers_->synced() && (!quota_ || quota_->synced()),
           .binds_may_arrive = binds_may_arrive(),
           .signs = keys && keys->signs && keys->began_unix,
           .keys_current = options_.keys->keys() == keys,
           .key_looks = options_.keys->looked()};
 }
 
-void Scheduler::carry_out(Lifecycle::Action action) {
+void Scheduler::execute(Lifecycle::Action action) {
   using Action = Lifecycle::Action;
   switch (action) {
     case Action::start_pods: return pods_->informer().start();
@@ -206,65 +214,68 @@ void Scheduler::carry_out(Lifecycle::Action action) {
     case Action::begin_signing: return options_.keys->begin();
     case Action::prepare: return prepare();
     case Action::open: return open();
-    case Action::hold_back: return hold_back();
+    case Action::pause: return pause();
   }
 }
 
 void Scheduler::report_synced() {
-  const auto sizes = roster_.sizes();
+  const auto sizes = cluster_cache_.sizes();
   const std::chrono::duration<double> took = client_.loop().now() - started_;
   log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
                                               {"pods", fmt::format("{}", sizes.pods)},
-                                              {"waiting", fmt::format("{}", sizes.wanting)},
+                                              {"waiting", fmt::format("{}", sizes.pending)},
                                               {"seconds", fmt::format("{:.2f}", took.count())}});
 }
 
-// Of an earlier term of our own. Those of another leader have ended when its lease has.
+// Binds of an earlier term of our own. Those of another leader end with its lease.
 bool Scheduler::binds_may_arrive() const {
   if (!options_.elected) return false;
   const kube::BinderCounters counters = binder_.counters();
   return counters.in_flight > 0 || client_.loop().now() < counters.open_until + kTransit;
 }
 
-// Questions are answered before the objects that came with them are looked at. So none is let in
-// before the engine has been told of all pods, and of what was promised to them.
+// Requests are answered before the objects that arrived with them are handled. So none is accepted
+// before the engine has all pods and their pre-allocations.
 void Scheduler::prepare() {
-  roster_.lead();
-  mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
-    loop.post([this, alive] {
-      if (*alive) handle(Event::prepared);
-    });
-  });
+  cluster_cache_.lead();
+  event_queue_.ask(
+      [this, alive = alive_, &loop = client_.loop()](const EventQueue::EngineAccess& /*unused*/) {
+        loop.post([this, alive] {
+          if (*alive) handle(Event::prepared);
+        });
+      });
 }
 
 void Scheduler::open() {
-  outbox_->lead();
-  mailbox_.put_reply(core::Lead{});
+  command_executor_->lead();
+  event_queue_.put_reply(core::Lead{});
   if (options_.elected) {
-    roster_.tell_wanting_again();
+    cluster_cache_.resend_pending();
     log_.info("leading: pods are placed from now on",
-              {{"waiting", fmt::format("{}", roster_.sizes().wanting)}});
+              {{"waiting", fmt::format("{}", cluster_cache_.sizes().pending)}});
   }
-  mailbox_.open();
+  event_queue_.open();
 }
 
 void Scheduler::lead() { handle(Event::lead); }
 void Scheduler::stand_down() { handle(Event::stand_down); }
 
-void Scheduler::hold_back() {
-  mailbox_.hold_back();
-  outbox_->stand_down();
-  promises_.forget_all();
-  mailbox_.put_reply(core::StandDown{});
-  // What the engine had decided before comes back before this does.
-  mailbox_.ask([this, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& /*unused*/) {
-    loop.post([this, alive] {
-      if (!*alive) return;
-      // Once more: a promise that was told before may have been looked at after it.
-      mailbox_.put_reply(core::StandDown{});
-      handle(Event::engine_settled);
-    });
-  });
+void Scheduler::pause() {
+  event_queue_.pause();
+  command_executor_->stand_down();
+  reaper_.forget_all();
+  event_queue_.put_reply(core::StandDown{});
+  // Earlier decisions of the engine come back before this.
+  event_queue_.ask(
+      [this, alive = alive_, &loop = client_.loop()](const EventQueue::EngineAccess& /*unused*/) {
+        loop.post([this, alive] {
+          if (!*alive) return;
+          // Once more: a pre-allocation that was sent earlier may have been handled after the
+          // first.
+          event_queue_.put_reply(core::StandDown{});
+          handle(Event::engine_drained);
+        });
+      });
 }
 
 std::string Scheduler::trouble() const {
@@ -275,46 +286,46 @@ std::string Scheduler::trouble() const {
                                 : fmt::format("cannot list {}: {}", what, status.error);
   };
   std::string text = of("nodes", nodes_->informer());
-  if (text.empty() && !roster_.signatures().keys()) text = options_.keys->trouble();
+  if (text.empty() && !cluster_cache_.signatures().keys()) text = options_.keys->trouble();
   if (text.empty()) text = of("pods", pods_->informer());
   if (text.empty() && lifecycle_.misses_keys(conditions())) {
     text = "pods are signed by keys that are not known here: the keys are read again first";
     if (!options_.keys->trouble().empty()) text += "; " + options_.keys->trouble();
   }
-  if (text.empty()) text = things_->trouble();
+  if (text.empty()) text = aux_informers_->trouble();
   return text.empty() && quota_ ? quota_->trouble() : text;
 }
 
-// The engine has no clock: pods that rest after a failed bind are tried when it is told the time.
+// The engine has no clock: pods that back off after a failed bind are tried when it gets the time.
 void Scheduler::tick() {
   if (lifecycle_.stopped()) return;
   keys_changed();
   handle(Event::tick);
-  if (deciding()) roster_.tell_unlooked();
-  roster_.believe_kubelets();
-  const auto counters = runner_->picture().counters;
+  if (deciding()) cluster_cache_.report_ignored_pods();
+  cluster_cache_.confirm_kubelet_allocations();
+  const auto counters = engine_thread_->snapshot().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
-  // Also for rooms that run out, for loads that do, and for pods whose patience does: only those
-  // that wait have any.
-  const bool time_matters = counters.resting > 0 || counters.held > 0 || counters.rooms > 0 ||
+  // Also for nominations and loads that expire, and for pods whose patience ends: only waiting pods
+  // have any.
+  const bool time_matters = counters.resting > 0 || counters.held > 0 || counters.nominations > 0 ||
                             counters.by_others > 0 || counters.waiting > 0 || counters.loads > 0;
   if (deciding() && time_matters) {
-    mailbox_.put_reply(core::Tick{.parked = flush});
+    event_queue_.put_reply(core::Tick{.parked = flush});
   }
   if (!asked_) {
     asked_ = true;
     const bool look = ticks_ % kTicksPerSurvey == 1;
-    mailbox_.ask(
-        [this, look, alive = alive_, &loop = client_.loop()](const Mailbox::Hearing& hearing) {
-          std::optional<core::Survey> survey;
-          if (look) survey = hearing.engine.ledger().survey();
-          loop.post([this, alive, survey = std::move(survey)] {
-            if (!*alive) return;
-            asked_ = false;
-            last_answer_ = client_.loop().now();
-            if (survey) survey_ = *survey;
-          });
-        });
+    event_queue_.ask([this, look, alive = alive_,
+                      &loop = client_.loop()](const EventQueue::EngineAccess& access) {
+      std::optional<core::Survey> survey;
+      if (look) survey = take_survey(access.engine.ledger());
+      loop.post([this, alive, survey = std::move(survey)] {
+        if (!*alive) return;
+        asked_ = false;
+        last_answer_ = client_.loop().now();
+        if (survey) survey_ = *survey;
+      });
+    });
   }
   ticker_.start(kTick, [this] { tick(); });
 }
@@ -322,12 +333,12 @@ void Scheduler::tick() {
 void Scheduler::stop(net::Duration grace, std::function<void()> done) {
   handle(Event::stop);
   ticker_.cancel();
-  promises_.forget_all();
+  reaper_.forget_all();
   nodes_->informer().stop();
   pods_->informer().stop();
   if (quota_) quota_->stop();
-  things_->stop();
-  mailbox_.close();
+  aux_informers_->stop();
+  event_queue_.close();
   log_.info("stopping", {{"binds", fmt::format("{}", binder_.counters().in_flight)}});
   binder_.drain(grace, std::move(done));
 }
@@ -336,16 +347,16 @@ void Scheduler::record_decision(const std::string& pod,
                                 std::function<void(Result<std::string>)> done) {
   core::PodSpec spec{.uid = "nobody", .name = "debug/nobody"};
   if (!pod.empty()) {
-    const Wanting* wanting = roster_.pods().wanting(roster_.pods().uid_of(pod));
-    if (wanting == nullptr) {
+    const PendingPod* pending = cluster_cache_.pods().pending(cluster_cache_.pods().uid_of(pod));
+    if (pending == nullptr) {
       return done(fail(fmt::format("pod {} is not waiting for a place", pod)));
     }
-    spec = wanting->spec;
+    spec = pending->spec;
   }
-  mailbox_.ask([alive = alive_, spec = std::move(spec), done = std::move(done),
-                &loop = client_.loop()](const Mailbox::Hearing& hearing) mutable {
-    // `done` is of the loop's thread, and must not end here.
-    loop.post([alive, text = hearing.engine.record_decision(spec), done = std::move(done)] {
+  event_queue_.ask([alive = alive_, spec = std::move(spec), done = std::move(done),
+                    &loop = client_.loop()](const EventQueue::EngineAccess& access) mutable {
+    // `done` belongs to the loop's thread and must not be destroyed here.
+    loop.post([alive, text = access.engine.record_decision(spec), done = std::move(done)] {
       if (*alive) done(text);
     });
   });
@@ -363,19 +374,19 @@ std::vector<QueueFill> Scheduler::queues() const {
       {.name = "conditions", .size = conditions.waiting, .limit = condition_limits.waiting_max}};
 }
 
-Scheduler::Picture Scheduler::picture() const {
+Scheduler::Snapshot Scheduler::snapshot() const {
   const std::chrono::duration<double> silent = client_.loop().now() - last_answer_;
-  return {.engine = runner_->picture(),
-          .roster = roster_.sizes(),
-          .mailbox = mailbox_.sizes(),
-          .outbox = outbox_->counters(),
+  return {.engine = engine_thread_->snapshot(),
+          .cluster_cache = cluster_cache_.sizes(),
+          .event_queue = event_queue_.sizes(),
+          .command_executor = command_executor_->counters(),
           .binder = binder_.counters(),
           .events = recorder_.counters(),
           .conditions = conditions_.counters(),
           .nodes = nodes_->informer().counters(),
           .pods = pods_->informer().counters(),
           .quota = quota_ ? quota_->counters() : QuotaSource::Counters{},
-          .things = things_->counters(),
+          .aux_objects = aux_informers_->counters(),
           .queues = queues(),
           .survey = survey_,
           .engine_silent_seconds = silent.count(),

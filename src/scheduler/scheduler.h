@@ -1,10 +1,11 @@
-// The standalone scheduler: watches nodes, pods and what rules speak of, lets the engine decide,
+// The standalone scheduler: watches nodes, pods and auxiliary objects, lets the engine decide, and
 // binds.
 //
-//   informers -> Roster -> Mailbox -> Runner (the engine's thread) -> Outbox -> API -> informers
+//   informers -> ClusterCache -> EventQueue -> EngineThread (the engine's thread)
+//             -> CommandExecutor -> API -> informers
 //
-// Everything but the runner lives on the loop's thread. The class has many members for it makes all
-// of these parts and ties them together; when they run is decided in lifecycle.h.
+// Everything except the engine thread lives on the loop's thread. The class has many members
+// because it creates all of these parts and connects them; lifecycle.h decides when they run.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "core/ledger/survey.h"
 #include "kube/api_client.h"
 #include "kube/binder.h"
 #include "kube/condition_writer.h"
@@ -25,16 +27,16 @@
 #include "kube/pod_access.h"
 #include "kube/reflector.h"
 #include "kube/seal.h"
+#include "scheduler/aux_informers.h"
+#include "scheduler/cluster_cache.h"
+#include "scheduler/command_executor.h"
+#include "scheduler/engine_thread.h"
 #include "scheduler/lifecycle.h"
 #include "scheduler/node_source.h"
-#include "scheduler/outbox.h"
 #include "scheduler/pod_source.h"
+#include "scheduler/pre_allocation_reaper.h"
 #include "scheduler/profile.h"
-#include "scheduler/promises.h"
 #include "scheduler/quota_source.h"
-#include "scheduler/roster.h"
-#include "scheduler/runner.h"
-#include "scheduler/thing_source.h"
 
 namespace stowage::scheduler {
 
@@ -43,20 +45,21 @@ struct SchedulerOptions {
   kube::BinderOptions binder;
   kube::EventRecorderOptions events;
   kube::ReflectorOptions reflector;  // path and selectors are set here
-  std::size_t binds_max = 1024;      // decided and not yet done
-  // Policies for pods that others schedule (src/extender): profiles of the engine after ours.
-  std::vector<core::PolicyOptions> guest_policies;
+  std::size_t binds_max = 1024;      // decided but not finished
+  // Policies for pods that other schedulers place (src/extender): profiles of the engine after
+  // ours.
+  std::vector<core::PolicyOptions> external_policies;
   QuotaOptions quota;
   core::EngineOptions engine;
   ClaimBinderOptions claims;
-  // By which decisions are signed; needed. Nothing is read or decided before they are there.
+  // Keys that sign decisions; required. Nothing is read or decided before they are available.
   std::shared_ptr<kube::KeySource> keys;
-  // Nothing is decided before lead() is called. Then binder.fence says until when.
+  // If true, nothing is decided before lead() is called. binder.fence then tells until when.
   bool elected = false;
   std::shared_ptr<kube::Outages> outages;  // null: one of its own
 };
 
-// How full something is that may hold so much and no more.
+// The fill level of a bounded queue.
 struct QueueFill {
   std::string_view name;
   std::size_t size = 0;
@@ -71,93 +74,93 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void start();
-  // Only if elected: decides from now on, as soon as all pods have been read once more (the leader
-  // before us may have bound some that we have not heard of) and no bind of an earlier term is
+  // Only if elected: decides from now on, as soon as all pods have been listed once more (the
+  // previous leader may have bound some that we have not seen) and no bind of an earlier term is
   // under way.
   void lead();
-  // Decides nothing from now on; goes on watching.
+  // Stops deciding; continues to watch.
   void stand_down();
-  // There are other keys than before.
+  // The keys have changed.
   void keys_changed();
-  // Stops watching and deciding; binds in flight may end within `grace`. Then `done`.
+  // Stops watching and deciding; binds in flight may end within `grace`. Then calls `done`.
   void stop(net::Duration grace, std::function<void()> done);
 
-  // What the other doors to the ledger share with this one.
+  // The parts that other servers on the ledger share with this one.
   struct Shared {
-    Mailbox& mailbox;
-    Roster& roster;
-    Outbox& outbox;
-    Promises& promises;
+    EventQueue& event_queue;
+    ClusterCache& cluster_cache;
+    CommandExecutor& command_executor;
+    PreAllocationReaper& reaper;
     kube::PodAccess& pods;
     kube::EventRecorder& recorder;
     net::EventLoop& loop;
     kube::WallClock wall_clock;
-    std::uint32_t first_guest_profile = 0;
+    std::uint32_t first_external_profile = 0;
   };
   [[nodiscard]] Shared shared();
 
-  // The first lists are in: warm, if not leading.
+  // The first lists have arrived.
   [[nodiscard]] bool ready() const { return lifecycle_.synced(); }
-  // Pods are being placed.
+  // Whether pods are being placed.
   [[nodiscard]] bool deciding() const { return lifecycle_.deciding(); }
-  // What is missing for that, or wrong now, in words; empty if nothing.
+  // What is missing for that, or what is wrong now; empty if nothing.
   [[nodiscard]] std::string trouble() const;
 
-  // A record of the decision about the pod ("namespace/name") as the engine would take it now; of
-  // no pod in particular if the name is empty. `done` is called on the loop's thread.
+  // A record of the decision about the pod ("namespace/name") as the engine would make it now;
+  // without a pod if the name is empty. `done` is called on the loop's thread.
   void record_decision(const std::string& pod, std::function<void(Result<std::string>)> done);
 
-  struct Picture {
-    Runner::Picture engine;
-    Roster::Sizes roster;
-    Mailbox::Sizes mailbox;
-    Outbox::Counters outbox;
+  struct Snapshot {
+    EngineThread::Snapshot engine;
+    ClusterCache::Sizes cluster_cache;
+    EventQueue::Sizes event_queue;
+    CommandExecutor::Counters command_executor;
     kube::BinderCounters binder;
     kube::EventCounters events;
     kube::ConditionCounters conditions;
     kube::ReflectorCounters nodes;
     kube::ReflectorCounters pods;
     QuotaSource::Counters quota;
-    ThingSource::Counters things;
+    AuxInformers::Counters aux_objects;
     std::vector<QueueFill> queues;
-    core::Survey survey;                           // some seconds old
+    core::Survey survey;                           // up to some seconds old
     double engine_silent_seconds = 0;              // since the engine's thread last answered
     std::chrono::nanoseconds loop_longest_turn{};  // see net/loop_health.h
   };
-  [[nodiscard]] Picture picture() const;
+  [[nodiscard]] Snapshot snapshot() const;
 
  private:
   using Event = Lifecycle::Event;
   void make_sources();
   void handle(Event event);
-  void carry_out(Lifecycle::Action action);
+  void execute(Lifecycle::Action action);
   [[nodiscard]] Lifecycle::Conditions conditions() const;
   [[nodiscard]] bool binds_may_arrive() const;
   [[nodiscard]] std::vector<QueueFill> queues() const;
   void report_synced();
   void prepare();
   void open();
-  void hold_back();
+  void pause();
   void tick();
 
   kube::ApiClient& client_;
   SchedulerOptions options_;
   base::Log& log_;
-  Mailbox mailbox_;
+  EventQueue event_queue_;
   kube::Binder binder_;
   kube::EventRecorder recorder_;
   kube::ConditionWriter conditions_;
   kube::PodAccess pod_access_;
   kube::ObjectAccess objects_;
-  std::unique_ptr<Outbox> outbox_;
-  Roster roster_;
-  Promises promises_;
+  std::unique_ptr<CommandExecutor> command_executor_;
+  ClusterCache cluster_cache_;
+  PreAllocationReaper reaper_;
   std::unique_ptr<QuotaSource> quota_;
-  std::unique_ptr<ThingSource> things_;
+  std::unique_ptr<AuxInformers> aux_informers_;
   std::unique_ptr<NodeSource> nodes_;
   std::unique_ptr<PodSource> pods_;
   net::Timer ticker_;
-  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<EngineThread> engine_thread_;
   std::shared_ptr<bool> alive_;
   Lifecycle lifecycle_;
   net::Moment started_;

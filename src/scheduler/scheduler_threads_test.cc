@@ -1,5 +1,5 @@
-// The scheduler as it runs, with the engine on its own thread, while others put, ask and look: for
-// the thread sanitizer above all (tests/threads).
+// The scheduler as it runs in production, with the engine on its own thread, while other threads
+// put events, ask and read: mainly for the thread sanitizer (tests/threads).
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -76,14 +76,14 @@ struct House {
 };
 
 // Reports of agents and timers come from other threads while the engine decides.
-void disturb(Mailbox& mailbox, const std::atomic<bool>& end) {
+void disturb(EventQueue& event_queue, const std::atomic<bool>& end) {
   for (std::uint64_t round = 0; !end; ++round) {
-    mailbox.put_reply(core::Tick{.parked = round % 16 == 0});
-    mailbox.put_silence({.node = fmt::format("n{}", round % kNodes), .silent = round % 3 == 0});
-    mailbox.ask([](const Mailbox::Hearing& hearing) {
-      EXPECT_LE(hearing.engine.ledger().node_count(), std::size_t{kNodes});
+    event_queue.put_reply(core::Tick{.parked = round % 16 == 0});
+    event_queue.put_silence({.node = fmt::format("n{}", round % kNodes), .silent = round % 3 == 0});
+    event_queue.ask([](const EventQueue::EngineAccess& access) {
+      EXPECT_LE(access.engine.ledger().nodes().count(), std::size_t{kNodes});
     });
-    (void)mailbox.sizes();
+    (void)event_queue.sizes();
     std::this_thread::sleep_for(100us);
   }
 }
@@ -95,13 +95,13 @@ TEST(SchedulerThreads, PodsAreBoundWhileOthersPutAskAndLook) {
   std::atomic<bool> end = false;
   std::vector<std::thread> others;
   for (int i = 0; i < 2; ++i) {
-    others.emplace_back([&] { disturb(house->scheduler->shared().mailbox, end); });
+    others.emplace_back([&] { disturb(house->scheduler->shared().event_queue, end); });
   }
   std::uint64_t bound = 0;
-  // 32 cards: of the pods at most as many as fit are bound, the rest is refused.
+  // 32 cards: at most as many pods as fit are bound, and the rest is refused.
   for (int i = 0; i < 2000 && bound < 20; ++i) {
     thread.on([&] {
-      bound = house->scheduler->picture().binder.bound;
+      bound = house->scheduler->snapshot().binder.bound;
       house->scheduler->record_decision("ns/p1", [](const Result<std::string>&) {});
     });
     std::this_thread::sleep_for(5ms);

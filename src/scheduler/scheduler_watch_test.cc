@@ -1,4 +1,4 @@
-// What the scheduler makes of lists and watches that it cannot read wholly.
+// How the scheduler handles lists and watches that it cannot read completely.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -39,7 +39,7 @@ std::string bound_pod(const std::string& name) {
       R"("containers":[{{"name":"c","resources":{{"limits":{{"nvidia.com/gpu":"1"}}}}}}]}}}})",
       name);
 }
-// Of the same identity, and no pod, or node, that anybody could read.
+// An object with the same identity that is neither a readable pod nor a readable node.
 std::string unreadable(const std::string& name) {
   return fmt::format(R"({{"metadata":{{"name":"{0}","namespace":"ns","uid":"{0}"}},"spec":7}})",
                      name);
@@ -57,7 +57,7 @@ std::string event(const char* type, const std::string& json) {
 const std::string kExpired = event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired"})");
 
 struct SchedulerWatchTest : ::testing::Test {
-  // Lists and watches, each one after the other; the last one stays.
+  // Scripts lists and watches in order; the last one repeats.
   void script(const char* path, std::vector<FakeApiServer::Answer> lists,
               const std::vector<std::vector<std::string>>& watches) {
     std::vector<FakeApiServer::Answer> streams;
@@ -85,9 +85,11 @@ struct SchedulerWatchTest : ::testing::Test {
     scheduler = std::make_unique<Scheduler>(*client, std::move(options), log);
     scheduler->start();
   }
-  [[nodiscard]] Roster::Sizes sizes() const { return scheduler->shared().roster.sizes(); }
-  [[nodiscard]] std::uint64_t lists_of_pods() const { return scheduler->picture().pods.lists; }
-  [[nodiscard]] std::uint64_t lists_of_nodes() const { return scheduler->picture().nodes.lists; }
+  [[nodiscard]] ClusterCache::Sizes sizes() const {
+    return scheduler->shared().cluster_cache.sizes();
+  }
+  [[nodiscard]] std::uint64_t lists_of_pods() const { return scheduler->snapshot().pods.lists; }
+  [[nodiscard]] std::uint64_t lists_of_nodes() const { return scheduler->snapshot().nodes.lists; }
 
   net::EventLoop loop;
   FakeApiServer server{loop};
@@ -115,7 +117,7 @@ TEST_F(SchedulerWatchTest, APodThatCanNoLongerBeReadStaysCharged) {
          {{event("MODIFIED", unreadable("q")), kExpired}, {}});
   start();
   ASSERT_TRUE(run_until(loop, [&] { return lists_of_pods() == 2 && sizes().pods == 1; }));
-  EXPECT_EQ(scheduler->shared().roster.pods().name_of("p"), "ns/p");
+  EXPECT_EQ(scheduler->shared().cluster_cache.pods().name_of("p"), "ns/p");
   EXPECT_EQ(sizes().bound, 1U);
   EXPECT_NE(lines.find("ns/p"), std::string::npos) << lines;
 }
@@ -127,7 +129,7 @@ TEST_F(SchedulerWatchTest, AnUnreadablePodThatIsDeletedIsGone) {
   EXPECT_TRUE(run_until(loop, [&] { return sizes().pods == 0 && lists_of_pods() == 1; }));
 }
 
-// A deletion of nobody knows which pod: the list tells.
+// A deletion that does not name its pod: the list tells which one.
 TEST_F(SchedulerWatchTest, ADeletionThatNamesNobodyIsMadeGoodByAList) {
   script(kNodesPath, {list({watched_node("a")})}, {{event("DELETED", kNameless)}, {}});
   script(kPodsPath, {list({bound_pod("p")}), list({})}, {{event("DELETED", kNameless)}, {}});
@@ -135,7 +137,7 @@ TEST_F(SchedulerWatchTest, ADeletionThatNamesNobodyIsMadeGoodByAList) {
   EXPECT_TRUE(run_until(loop, [&] { return sizes().pods == 0 && lists_of_nodes() == 2; }));
 }
 
-// It may be any of them: then none is known to have gone.
+// It may be any of the pods, so none counts as deleted.
 TEST_F(SchedulerWatchTest, AListWithANamelessPodTakesNothingAway) {
   script(kNodesPath, {list({watched_node("a")}), list({kNameless})}, {{kExpired}, {}});
   script(kPodsPath, {list({bound_pod("p")}), list({kNameless})}, {{kExpired}, {}});
@@ -152,10 +154,10 @@ TEST_F(SchedulerWatchTest, ANodeThatCanNoLongerBeReadStays) {
   script(kPodsPath, {list({})}, {{}});
   start();
   ASSERT_TRUE(run_until(loop, [&] { return lists_of_nodes() == 2 && sizes().nodes == 1; }));
-  EXPECT_NE(scheduler->shared().roster.nodes().find("a"), nullptr);
+  EXPECT_NE(scheduler->shared().cluster_cache.nodes().find("a"), nullptr);
 }
 
-// Keys that somebody looks at when the test says so.
+// Keys that are looked up when the test says so.
 class LateKeys final : public kube::KeySource {
  public:
   explicit LateKeys(kube::Keys first) : keys_(std::move(first)) {}
@@ -175,7 +177,7 @@ class LateKeys final : public kube::KeySource {
   std::uint64_t looked_ = 0;
 };
 
-// A pod whose cards another replica has signed.
+// A pod whose cards are signed by another replica.
 std::string signed_pod(const std::string& name, const kube::Keys& keys) {
   dialect::PodObject pod;
   pod.uid = name;
@@ -213,7 +215,7 @@ TEST_F(SchedulerWatchTest, NothingIsDecidedBeforeAnUnknownKeyWasLookedFor) {
   }
 }
 
-// Many watches and one server: a few lines, not one for each attempt of each.
+// Many watches and one server: a few lines in the log, not one for each attempt of each watch.
 TEST_F(SchedulerWatchTest, AServerThatIsAwayTakesFewLines) {
   script(kNodesPath, {list({watched_node("a")})}, {{}});
   script(kPodsPath, {list({})}, {{}});
@@ -221,7 +223,7 @@ TEST_F(SchedulerWatchTest, AServerThatIsAwayTakesFewLines) {
   ASSERT_TRUE(run_until(loop, [&] { return scheduler->ready(); }));
   lines.clear();
   server.stop();
-  ASSERT_TRUE(run_until(loop, [&] { return scheduler->picture().pods.failures > 8; }));
+  ASSERT_TRUE(run_until(loop, [&] { return scheduler->snapshot().pods.failures > 8; }));
   std::size_t count = 0;
   for (std::size_t at = lines.find("is away"); at != std::string::npos; ++count) {
     at = lines.find("is away", at + 1);

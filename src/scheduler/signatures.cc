@@ -11,10 +11,10 @@ namespace {
 
 using Check = kube::SealCheck::Result;
 
-// The clocks of the API server and of replicas may differ by so much.
+// The largest difference between the clocks of the API server and of replicas.
 constexpr std::int64_t kClockSlackSeconds = 10;
-// Whoever was promised cards is bound within this time: volumes may take 600 seconds.
-constexpr std::int64_t kPromiseMax = 660 * dialect::kNanosPerSecond;
+// A pod with pre-allocated cards is bound within this time: volumes may take 600 seconds.
+constexpr std::int64_t kPreAllocationMax = 660 * dialect::kNanosPerSecond;
 
 }  // namespace
 
@@ -34,19 +34,19 @@ bool Signatures::signed_since(std::int64_t unix_nanos) const {
   return unix_nanos / dialect::kNanosPerSecond - kClockSlackSeconds > *keys_->began_unix;
 }
 
-// Its scheduler was told a node by a version that did not sign, or by another program.
-bool Signatures::promised_before_signing(const dialect::PodObject& object) const {
-  if (dialect::promised_in_our_words(object)) return false;  // always signed
+// A version that did not sign, or another program, told its scheduler the node.
+bool Signatures::pre_allocated_before_signing(const dialect::PodObject& object) const {
+  if (dialect::pre_allocated_in_our_words(object)) return false;  // always signed
   const auto created = dialect::parse_moment(object.created);
   if (created && signed_since(*created)) return false;
   if (!created && keys_->began_unix) return false;
-  const auto made = dialect::promised_at(object);
+  const auto made = dialect::pre_allocated_at(object);
   return !made || !signed_since(*made);
 }
 
 Signatures::Proof Signatures::proof_of(const dialect::PodObject& bound, const Checked& check) {
   unknown_key_.erase(bound.uid);
-  // Whoever looked may have had fewer keys than there are by now.
+  // That check may have used fewer keys than are known now.
   const bool checked = check && check->result != Check::unknown;
   const auto result = checked ? check->result : kube::check_seal(*keys_, bound, bound.node).result;
   switch (result) {
@@ -56,10 +56,11 @@ Signatures::Proof Signatures::proof_of(const dialect::PodObject& bound, const Ch
     case Check::none: break;
   }
   if (!placed_since_signing(bound)) return Proof::too_old;
-  // Promised before and bound since.
-  const bool soon = !signed_since(placed_at(bound) - kPromiseMax);
-  return soon && dialect::promised_at(bound) && promised_before_signing(bound) ? Proof::too_old
-                                                                               : Proof::bad;
+  // Pre-allocated before signing began and bound since.
+  const bool soon = !signed_since(placed_at(bound) - kPreAllocationMax);
+  return soon && dialect::pre_allocated_at(bound) && pre_allocated_before_signing(bound)
+             ? Proof::too_old
+             : Proof::bad;
 }
 
 void Signatures::meet_unknown_key(const std::string& uid) {
@@ -67,40 +68,41 @@ void Signatures::meet_unknown_key(const std::string& uid) {
   if (on_unknown_key_) on_unknown_key_();
 }
 
-// Where our own text is signed, node and time are those that were signed.
-Signatures::Said Signatures::whose_promise(const dialect::PodObject& unbound) {
-  const auto named = dialect::promised_node(unbound);
+// If our own text is signed, node and time are those in the signed text.
+Signatures::PreAllocationCheck Signatures::pre_allocation_origin(
+    const dialect::PodObject& unbound) {
+  const auto named = dialect::pre_allocated_node(unbound);
   const auto ours = keys_ ? dialect::signed_node(unbound) : std::nullopt;
-  Said said{.node = ours ? *ours : named.value_or(""),
-            .made = dialect::promised_at(unbound).value_or(0)};
+  PreAllocationCheck said{.node = ours ? *ours : named.value_or(""),
+                          .made = dialect::pre_allocated_at(unbound).value_or(0)};
   if (said.node.empty()) return said;
   if (!keys_) {
-    said.whose = Whose::unsigned_ours;
+    said.origin = Origin::unsigned_ours;
     return said;
   }
   const kube::SealCheck check = kube::check_seal(*keys_, unbound, said.node);
   switch (check.result) {
     case Check::good:
-      if (check.purpose != dialect::Purpose::promise) break;
-      said.whose = Whose::ours;
+      if (check.purpose != dialect::Purpose::pre_allocation) break;
+      said.origin = Origin::ours;
       said.made = check.unix_nanos;
       said.edited = !check.dialect_good;
       break;
     case Check::none:
-      if (promised_before_signing(unbound)) said.whose = Whose::unsigned_ours;
+      if (pre_allocated_before_signing(unbound)) said.origin = Origin::unsigned_ours;
       break;
     case Check::unknown:
       meet_unknown_key(unbound.uid);
-      said.whose = Whose::unknown;
+      said.origin = Origin::unknown;
       break;
     case Check::bad: break;
   }
   return said;
 }
 
-bool Signatures::believes_promise(const dialect::PodObject& unbound) {
-  const Said said = whose_promise(unbound);
-  return said.counts() && dialect::promised_node(unbound) == said.node;
+bool Signatures::trusts_pre_allocation(const dialect::PodObject& unbound) {
+  const PreAllocationCheck said = pre_allocation_origin(unbound);
+  return said.counts() && dialect::pre_allocated_node(unbound) == said.node;
 }
 
 dialect::Annotations Signatures::withdrawal(const kube::Withdrawal& of) const {

@@ -1,4 +1,4 @@
-// Whether what we are said to have written on a pod is ours: signed by one of our keys, or older
+// Checks whether annotations under our name on a pod are ours: signed by one of our keys, or older
 // than all signatures.
 #pragma once
 
@@ -10,70 +10,72 @@
 
 #include "dialect/objects.h"
 #include "kube/seal.h"
-#include "scheduler/testimony.h"
+#include "scheduler/assignment_resolver.h"
 
 namespace stowage::scheduler {
 
 // When the pod was bound, in nanoseconds since 1970: the API server writes the condition together
-// with the node. Where it does not say, when the pod was made.
+// with the node. Without that condition, when the pod was created.
 [[nodiscard]] std::int64_t placed_at(const dialect::PodObject& object);
 
 class Signatures {
  public:
-  // Without any keys, as it was before there were some: nothing is signed, and the first word
-  // counts. The uids of pods that were signed by keys that were not known: they are judged anew.
+  // Without keys nothing is signed and the first annotation counts, as before signing existed.
+  // Returns the uids of pods that unknown keys had signed: they are checked anew.
   [[nodiscard]] std::set<std::string> use_keys(kube::Keys keys);
   [[nodiscard]] const kube::Keys& keys() const { return keys_; }
-  // A pod was signed by a key that is not known.
+  // Called when a pod is signed by an unknown key.
   void on_unknown_key(std::function<void()> told) { on_unknown_key_ = std::move(told); }
   [[nodiscard]] bool has_unknown_key(const std::string& uid) const {
     return unknown_key_.contains(uid);
   }
   void forget(const std::string& uid) { unknown_key_.erase(uid); }
 
-  void seal(const kube::SealAsk& ask, dialect::Annotations& answer) const {
+  void seal(const kube::SignRequest& ask, dialect::Annotations& answer) const {
     if (keys_ && keys_->signs) kube::seal(*keys_, ask, answer);
   }
-  // What is written on a pod in place of a promise that is taken off it.
+  // The annotations that replace a pre-allocation that is removed from a pod.
   [[nodiscard]] dialect::Annotations withdrawal(const kube::Withdrawal& of) const;
-  // Until when promises of the pod were taken off it by one of us; unset if they were not.
+  // Until when replicas of ours have removed pre-allocations from the pod; unset if never.
   [[nodiscard]] std::optional<std::int64_t> withdrawn_at(const dialect::PodObject& unbound) const {
     return keys_ ? kube::withdrawn_at(*keys_, unbound) : std::nullopt;
   }
 
-  // Of what a bound pod says about its cards. `check`: its signature was looked at already.
+  // Checks the cards in the annotations of a bound pod. `check`: the result of its signature check,
+  // if already done.
   using Checked = std::optional<kube::SealCheck>;
-  using Proof = Testimony::Sight::Proof;
+  using Proof = AssignmentResolver::Observation::Proof;
   [[nodiscard]] Proof proof_of(const dialect::PodObject& bound, const Checked& check);
-  // Was it placed when everything was signed? Requires: keys.
+  // Whether it was placed when everything was already signed. Requires: keys.
   [[nodiscard]] bool placed_since_signing(const dialect::PodObject& bound) const {
     return signed_since(placed_at(bound));
   }
 
-  // What an unbound pod says that it was promised.
-  enum class Whose : std::uint8_t { nobodys, unknown, unsigned_ours, ours };
-  struct Said {
-    Whose whose = Whose::nobodys;
-    std::string node;       // empty: it says nothing
+  // The origin of a pre-allocation on an unbound pod.
+  enum class Origin : std::uint8_t { none, unknown, unsigned_ours, ours };
+  struct PreAllocationCheck {
+    Origin origin = Origin::none;
+    std::string node;       // empty: there is none
     std::int64_t made = 0;  // nanoseconds since 1970
-    bool edited = false;    // signed, and what its dialect says is not what was signed
+    bool edited = false;    // signed, but the annotations of its dialect differ from the signed
+                            // ones
     [[nodiscard]] bool counts() const {
-      return whose == Whose::ours || whose == Whose::unsigned_ours;
+      return origin == Origin::ours || origin == Origin::unsigned_ours;
     }
   };
-  [[nodiscard]] Said whose_promise(const dialect::PodObject& unbound);
-  // Was it promised the node that it says?
-  [[nodiscard]] bool believes_promise(const dialect::PodObject& unbound);
+  [[nodiscard]] PreAllocationCheck pre_allocation_origin(const dialect::PodObject& unbound);
+  // Whether the pre-allocation of the node counts.
+  [[nodiscard]] bool trusts_pre_allocation(const dialect::PodObject& unbound);
 
  private:
   void meet_unknown_key(const std::string& uid);
   [[nodiscard]] bool signed_since(std::int64_t unix_nanos) const;
-  [[nodiscard]] bool promised_before_signing(const dialect::PodObject& object) const;
+  [[nodiscard]] bool pre_allocated_before_signing(const dialect::PodObject& object) const;
 
   kube::Keys keys_;
   std::function<void()> on_unknown_key_;
-  // Uids of known pods that are signed by a key that is not: none of them is forgotten before it
-  // goes, or is judged by other keys.
+  // Uids of known pods that are signed by an unknown key. A pod stays here until it is deleted or
+  // checked with other keys.
   std::set<std::string> unknown_key_;
 };
 

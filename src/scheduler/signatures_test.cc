@@ -91,34 +91,36 @@ TEST_F(SignaturesTest, WhatWasCheckedAheadCountsUnlessTheKeyWasUnknown) {
   EXPECT_EQ(signatures_.proof_of(pod, kube::SealCheck{.result = Result::unknown}), Proof::good);
 }
 
-TEST_F(SignaturesTest, WhosePromiseItIs) {
-  using Whose = Signatures::Whose;
-  EXPECT_EQ(signatures_.whose_promise(decided(keys_, Purpose::promise)).whose, Whose::ours);
-  EXPECT_EQ(signatures_.whose_promise(decided(keys_, Purpose::bound)).whose, Whose::nobodys);
-  EXPECT_EQ(signatures_.whose_promise(decided(keys_, std::nullopt)).whose, Whose::nobodys);
-  EXPECT_EQ(signatures_.whose_promise(decided(others_, Purpose::promise)).whose, Whose::unknown);
+TEST_F(SignaturesTest, WhosePreAllocationItIs) {
+  using Origin = Signatures::Origin;
+  EXPECT_EQ(signatures_.pre_allocation_origin(decided(keys_, Purpose::pre_allocation)).origin,
+            Origin::ours);
+  EXPECT_EQ(signatures_.pre_allocation_origin(decided(keys_, Purpose::bound)).origin, Origin::none);
+  EXPECT_EQ(signatures_.pre_allocation_origin(decided(keys_, std::nullopt)).origin, Origin::none);
+  EXPECT_EQ(signatures_.pre_allocation_origin(decided(others_, Purpose::pre_allocation)).origin,
+            Origin::unknown);
   EXPECT_EQ(unknown_, 1);
-  EXPECT_TRUE(signatures_.believes_promise(decided(keys_, Purpose::promise)));
-  EXPECT_FALSE(signatures_.believes_promise(decided(others_, Purpose::promise)));
+  EXPECT_TRUE(signatures_.trusts_pre_allocation(decided(keys_, Purpose::pre_allocation)));
+  EXPECT_FALSE(signatures_.trusts_pre_allocation(decided(others_, Purpose::pre_allocation)));
 }
 
-TEST_F(SignaturesTest, OfASignedPromiseNodeAndTimeAreThoseThatWereSigned) {
-  auto pod = decided(keys_, Purpose::promise);
-  EXPECT_FALSE(signatures_.whose_promise(pod).edited);
+TEST_F(SignaturesTest, OfASignedPreAllocationNodeAndTimeAreThoseThatWereSigned) {
+  auto pod = decided(keys_, Purpose::pre_allocation);
+  EXPECT_FALSE(signatures_.pre_allocation_origin(pod).edited);
   pod.annotations["tencent.com/predicate-node"] = "m";
   pod.annotations["tencent.com/predicate-time"] = "1";
-  const Signatures::Said said = signatures_.whose_promise(pod);
+  const Signatures::PreAllocationCheck said = signatures_.pre_allocation_origin(pod);
   EXPECT_TRUE(said.counts());
   EXPECT_TRUE(said.edited);
   EXPECT_EQ(said.node, "n");
   EXPECT_EQ(said.made, (kBegan + 100) * kSecond);
-  EXPECT_FALSE(signatures_.believes_promise(pod)) << "not the node that it says";
+  EXPECT_FALSE(signatures_.trusts_pre_allocation(pod)) << "not the node that it says";
 }
 
 TEST_F(SignaturesTest, WithoutKeysNothingIsSigned) {
   (void)signatures_.use_keys(nullptr);
-  EXPECT_EQ(signatures_.whose_promise(decided(keys_, std::nullopt)).whose,
-            Signatures::Whose::unsigned_ours);
+  EXPECT_EQ(signatures_.pre_allocation_origin(decided(keys_, std::nullopt)).origin,
+            Signatures::Origin::unsigned_ours);
   dialect::Annotations answer = decided(keys_, std::nullopt).annotations;
   const dialect::Annotations before = answer;
   signatures_.seal({.object = {}, .node = "n", .unix_nanos = kSecond}, answer);

@@ -14,7 +14,7 @@ namespace {
 constexpr double kWidth = 860;
 constexpr double kHeight = 380;
 constexpr double kLeft = 64;
-constexpr double kRight = 150;  // names of the series stand here
+constexpr double kRight = 150;  // for the names of the series
 constexpr double kTop = 16;
 constexpr double kBottom = 52;
 
@@ -24,7 +24,7 @@ constexpr double kBarPitch = 34;
 constexpr double kBarNames = 190;
 constexpr double kBarValues = 130;
 
-// From data to the picture.
+// Converts data to picture coordinates.
 class Frame {
  public:
   Frame(const Axis& x, const Axis& y) : x_(x), y_(y) {}
@@ -76,8 +76,8 @@ std::string axes(const LineChart& chart, const Frame& frame) {
   return svg;
 }
 
-// Heights for the names at the end of the lines: as near to the lines as they can be without
-// covering each other or leaving the picture.
+// Heights of the names at the end of the lines: as close to the lines as possible without
+// overlapping or leaving the picture.
 std::vector<double> label_heights(const LineChart& chart, const Frame& frame) {
   std::vector<double> wanted;
   wanted.reserve(chart.series.size());
@@ -138,7 +138,8 @@ std::string to_svg(const LineChart& chart) {
                    path_of(frame, chart.limit), html_escaped(chart.limit_name));
   }
   const auto heights = label_heights(chart, frame);
-  for (std::size_t i = chart.series.size(); i-- > 0;) {  // the first on top of the others
+  for (std::size_t i = chart.series.size();
+       i-- > 0;) {  // the first one is drawn last, on top of the others
     const Series& series = chart.series[i];
     if (series.points.empty()) continue;
     const std::string name = html_escaped(series.name);

@@ -9,7 +9,7 @@
 
 namespace stowage::sim {
 
-inline constexpr std::size_t kSeriesColours = 8;  // further series start over, with dashes
+inline constexpr std::size_t kSeriesColours = 8;  // further series reuse the colours, with dashes
 
 struct Point {
   double x = 0;
@@ -29,32 +29,32 @@ struct Axis {
 };
 
 struct LineChart {
-  std::string title;  // for people who cannot see the picture
+  std::string title;  // for readers who cannot see the picture
   Axis x;
   Axis y;
   std::vector<Series> series;
-  std::vector<Point> limit;  // a dashed line that no series can pass
+  std::vector<Point> limit;  // a dashed line: the upper bound of all series
   std::string limit_name;
 };
 [[nodiscard]] std::string to_svg(const LineChart& chart);
 
 struct Bar {
   std::string name;
-  std::vector<double> parts;  // drawn one after the other
-  std::string value;          // written behind the bar
+  std::vector<double> parts;  // drawn one after another
+  std::string value;          // text after the bar
   std::size_t colour = 0;     // of the first part; each further part has the next colour
 };
 
 struct BarChart {
   std::string title;
-  std::vector<std::string> parts;  // names, for what the pointer rests on; may be empty
+  std::vector<std::string> parts;  // names, for tooltips; may be empty
   std::vector<Bar> bars;
   double max = 1;
   enum class Colours { series, parts } colours = Colours::parts;
 };
 [[nodiscard]] std::string to_svg(const BarChart& chart);
 
-// The text with & < > " written so that it is safe in HTML and in attributes.
+// Escapes & < > " for HTML and attributes.
 [[nodiscard]] std::string html_escaped(std::string_view text);
 
 // A step of 1, 2 or 5 times a power of ten that gives about `ticks` ticks over `range`.

@@ -18,8 +18,9 @@ namespace stowage::sim {
 namespace {
 
 constexpr std::size_t kArrivalsMax = 20'000'000;
-constexpr std::uint64_t kStream = 0x636875726e;  // apart from other streams of the same seed
-constexpr double kNsPerLifetime = 3600e9;        // the engine is told that a lifetime is an hour
+constexpr std::uint64_t kStream =
+    0x636875726e;                          // separates this stream from others of the same seed
+constexpr double kNsPerLifetime = 3600e9;  // for the engine, a lifetime is one hour
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 base::Instant instant_at(double time) {
@@ -33,7 +34,7 @@ std::optional<double> percent_of(double part, double whole) {
   return 100.0 * part / whole;
 }
 
-// One run: the clock, the pods that live, and the integrals over time.
+// One run: the clock, the running pods, and the integrals over time.
 class ChurnRun {
  public:
   ChurnRun(const Scenario& scenario, const std::vector<ChurnArrival>& arrivals,
@@ -67,7 +68,7 @@ class ChurnRun {
   [[nodiscard]] ChurnResult result() const;
 
  private:
-  using Departure = std::pair<double, std::uint32_t>;  // at the same time: earlier pods first
+  using Departure = std::pair<double, std::uint32_t>;  // for equal times, earlier pods first
 
   [[nodiscard]] std::int64_t demand(std::uint32_t id) const {
     return scenario_.measure.demand(pod(id));
@@ -76,7 +77,7 @@ class ChurnRun {
     return scenario_.trace->pods[arrivals_[id].row];
   }
 
-  // Moves the clock on; what was allocated and waiting until then goes into the averages.
+  // Advances the clock and adds the allocated and waiting amounts to the averages.
   void advance(double time) {
     const double span = time - std::max(now_, config_.warmup);
     if (span > 0) {
@@ -118,7 +119,7 @@ class ChurnRun {
   const std::vector<ChurnArrival>& arrivals_;
   const ChurnConfig& config_;
   Driver driver_;
-  std::vector<double> placed_at_;  // per arrival; kNever: not placed
+  std::vector<double> placed_at_;  // by arrival; kNever: not placed
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
   double now_ = 0;
   std::int64_t allocated_ = 0;

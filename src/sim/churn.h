@@ -1,5 +1,5 @@
-// The experiment with departures: pods arrive at random, live for a while and leave. Time is
-// counted in mean lifetimes.
+// The experiment with departures: pods arrive at random, run for a while and leave. Time is
+// measured in mean lifetimes.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,16 @@ struct ChurnArrival {
   friend bool operator==(const ChurnArrival&, const ChurnArrival&) = default;
 };
 
-// Poisson arrivals, each a pod drawn uniformly from the trace with an exponential lifetime of mean
-// 1, up to config.lifetimes. The rate is such that rate * mean GPU demand = load * capacity.
-// Depends on the trace, the load and the seed alone, so that every policy sees the same pods.
-// Fails if the trace has no GPU demand or if more than 20 million pods would arrive.
+// Poisson arrivals until config.lifetimes. Each is a pod drawn uniformly from the trace, with an
+// exponential lifetime of mean 1. The rate satisfies rate * mean GPU demand = load * capacity.
+// Depends only on the trace, the load and the seed, so every policy gets the same pods. Fails if
+// the trace has no GPU demand or if more than 20 million pods would arrive.
 [[nodiscard]] Result<std::vector<ChurnArrival>> churn_arrivals(const Scenario& scenario,
                                                                const ChurnConfig& config,
                                                                std::uint64_t seed);
 
-// How long pods waited, in lifetimes. One that still waits at the end counts with its wait so far.
+// How long pods waited, in lifetimes. A pod that still waits at the end counts with its wait so
+// far.
 struct WaitStats {
   std::int64_t pods = 0;
   double mean = 0;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,8 +21,8 @@ struct CsvColumn {
 // Views into the text that was parsed: the text must outlive the table.
 class CsvTable {
  public:
-  // Every line must have as many fields as the header, and the header only columns of `columns`,
-  // each at most once. The first thing wrong is the error, with file, line and value.
+  // Every line must have as many fields as the header, and the header may contain only columns of
+  // `columns`, each at most once. Returns the first error, with file, line and value.
   [[nodiscard]] static Result<CsvTable> parse(std::string_view file, std::string_view text,
                                               std::span<const CsvColumn> columns);
 

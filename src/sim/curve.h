@@ -1,5 +1,5 @@
-// The published measure of a placement policy: how many percent of all GPUs are allocated once
-// pods worth so many percent have arrived.
+// The published measure of a placement policy: the percentage of allocated GPUs after pods with a
+// given percentage of demand have arrived.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace stowage::sim {
 
 class AllocationCurve {
  public:
-  // Requires: capacity > 0. Amounts are in any one unit.
+  // Requires: capacity > 0. All amounts use the same unit.
   explicit AllocationCurve(std::int64_t capacity);
 
-  // After every pod, placed or not: what has arrived and what is allocated so far.
+  // Call it after every pod, placed or not, with the totals of arrived and allocated amounts.
   void add(std::int64_t arrived, std::int64_t allocated);
 
-  // Mean of the allocated percent over all events whose arrived percent rounds to `percent`; unset
-  // where there is none. Events beyond 1000 % are not kept.
+  // Mean of the allocated percentage over all events whose arrived percentage rounds to `percent`;
+  // unset if there are none. Events beyond 1000 % are not kept.
   [[nodiscard]] std::optional<double> at(int percent) const;
 
-  // Greatest percent that has a value, or -1.
+  // Largest percentage that has a value, or -1.
   [[nodiscard]] int last() const;
 
  private:

@@ -1,6 +1,5 @@
 #include "sim/driver.h"
 
-#include <charconv>
 #include <string>
 #include <utility>
 #include <variant>
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/number.h"
 
 namespace stowage::sim {
 namespace {
@@ -15,10 +15,9 @@ namespace {
 std::string uid_of(std::uint32_t id) { return std::to_string(id); }
 
 std::uint32_t id_of(const std::string& uid) {
-  std::uint32_t id = 0;
-  const auto [stop, error] = std::from_chars(uid.data(), uid.data() + uid.size(), id);
-  STOWAGE_CHECK(error == std::errc() && stop == uid.data() + uid.size());
-  return id;
+  const auto id = base::parse_number<std::uint32_t>(uid);
+  STOWAGE_CHECK(id.has_value());
+  return *id;
 }
 
 }  // namespace

@@ -22,7 +22,8 @@
 namespace stowage::sim {
 namespace {
 
-constexpr std::uint64_t kRankStream = 0x72616e6b;  // apart from other streams of the same seed
+constexpr std::uint64_t kRankStream =
+    0x72616e6b;  // separates this stream from others of the same seed
 
 struct Run {
   std::size_t policy = 0;
@@ -30,8 +31,8 @@ struct Run {
   std::size_t case_index = 0;
 };
 
-// A scenario is made when the first run wants it and dropped after the last, so that many seeds of
-// a large synthetic trace are not all in memory.
+// A scenario is created for its first run and dropped after its last, so that many seeds of a large
+// synthetic trace are not in memory at once.
 struct Slot {
   std::mutex mutex;
   std::shared_ptr<const Scenario> scenario;
@@ -110,7 +111,7 @@ class Runner {
         threads_(std::clamp<std::size_t>(
             config.jobs > 0 ? config.jobs : std::thread::hardware_concurrency(), 1, runs_.size())) {
     for (const Run& run : runs_) ++slots_[run.case_index].runs_left;
-    // Runs on one case follow each other, whatever the order of the results.
+    // Runs of one case are started together, whatever the order of the results.
     order_.resize(runs_.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) {
@@ -125,7 +126,7 @@ class Runner {
     for (std::thread& worker : workers) worker.join();
     std::vector<RunResult> results;
     for (auto& result : results_) {
-      if (!result) continue;  // not run, because another failed
+      if (!result) continue;  // not run, because another run failed
       STOWAGE_TRY(value, std::move(*result));
       results.push_back(std::move(value));
     }
@@ -164,7 +165,7 @@ class Runner {
     ++runs_done_;
   }
 
-  // Waits for the workers, and shows how far they are.
+  // Waits for the workers and shows their progress.
   void watch() {
     constexpr std::chrono::milliseconds kRedraw{100};
     std::optional<ProgressBar> bar;
@@ -205,12 +206,12 @@ class Runner {
       churn_config.load = *run.load;
       STOWAGE_TRY(arrivals, churn_arrivals(*scenario, churn_config, origin.seed));
       progress.pods_total = arrivals.size();
-      STOWAGE_TRY(outcome, churn(*scenario, arrivals, churn_config, std::move(options), progress));
-      result.outcome = outcome;
+      STOWAGE_TRY_ASSIGN(result.outcome,
+                         churn(*scenario, arrivals, churn_config, std::move(options), progress));
     } else {
       progress.pods_total = scenario->arrivals.size();
-      STOWAGE_TRY(outcome, replay(*scenario, std::move(options), progress, config_.record_pod));
-      result.outcome = std::move(outcome);
+      STOWAGE_TRY_ASSIGN(result.outcome,
+                         replay(*scenario, std::move(options), progress, config_.record_pod));
     }
     return result;
   }
@@ -251,8 +252,7 @@ class Runner {
     scenario.ranks = permutation(trace->nodes.size(), rng);
     if (!config_.loads.empty()) return scenario;
     if (config_.inflate > 0) {
-      STOWAGE_TRY(arrivals, inflate(*trace, config_.inflate, origin.seed));
-      scenario.arrivals = std::move(arrivals);
+      STOWAGE_TRY_ASSIGN(scenario.arrivals, inflate(*trace, config_.inflate, origin.seed));
     } else {
       scenario.arrivals.resize(trace->pods.size());
       std::iota(scenario.arrivals.begin(), scenario.arrivals.end(), std::uint32_t{0});
@@ -272,7 +272,7 @@ class Runner {
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   std::condition_variable changed_;
   std::size_t runs_done_ = 0;
   std::size_t workers_done_ = 0;
@@ -283,19 +283,16 @@ class Runner {
 Result<Inputs> read_inputs(const ExperimentConfig& config) {
   Inputs inputs;
   if (config.synthetic_nodes == 0) {
-    STOWAGE_TRY(trace, read_trace(config));
-    inputs.trace = std::move(trace);
+    STOWAGE_TRY_ASSIGN(inputs.trace, read_trace(config));
   }
-  STOWAGE_TRY(cases, make_cases(config, inputs.trace.get()));
-  inputs.cases = std::move(cases);
+  STOWAGE_TRY_ASSIGN(inputs.cases, make_cases(config, inputs.trace.get()));
   return inputs;
 }
 
 Result<Experiment> run_experiment(const ExperimentConfig& config, const Inputs& inputs) {
   Experiment experiment;
   Runner runner(config, inputs);
-  STOWAGE_TRY(runs, runner.run());
-  experiment.runs = std::move(runs);
+  STOWAGE_TRY_ASSIGN(experiment.runs, runner.run());
   const auto name_of = [](const std::string& path) {
     return std::filesystem::path(path).filename().string();
   };

@@ -52,8 +52,8 @@ struct PodClass {
   std::int64_t memory_mib;
 };
 
-// The 8152 pods of the openb trace: kinds and share sizes with their exact counts; CPU and memory
-// requests that hardly occur are counted with their nearest neighbour.
+// The 8152 pods of the openb trace: kinds and share sizes with exact counts; rare CPU and memory
+// requests are merged into the nearest frequent ones.
 constexpr std::array<PodClass, 67> kPodClasses{{
     // no GPU: 1088
     {372, 0, 0, 12'500, 57'344},
@@ -128,8 +128,8 @@ constexpr std::array<PodClass, 67> kPodClasses{{
     {2, 8, 1000, 120'200, 640'000},
 }};
 
-// Splits `total` in proportion to the counts of the classes; what rounding leaves over goes to the
-// classes that lost most by it.
+// Splits `total` in proportion to the counts of the classes. The rounding remainder goes to the
+// classes that lost most by rounding.
 std::vector<std::int64_t> nodes_per_class(std::int64_t total) {
   std::int64_t sum = 0;
   for (const NodeClass& c : kNodeClasses) sum += c.count;
@@ -194,7 +194,7 @@ Trace synthetic_trace(std::int64_t nodes, std::uint64_t seed) {
   trace.nodes = synthetic_nodes(nodes);
   const auto parts = nodes_per_class(nodes);
   std::vector<PodClass> classes;
-  std::vector<std::uint32_t> upto;  // running sum of the counts, for weighted draws
+  std::vector<std::uint32_t> upto;  // cumulative counts, for weighted draws
   for (const PodClass& c : kPodClasses) {
     if (!fits_somewhere(c, parts)) continue;
     classes.push_back(c);
@@ -208,7 +208,7 @@ Trace synthetic_trace(std::int64_t nodes, std::uint64_t seed) {
     const auto drawn = static_cast<std::uint32_t>(rng.below(upto.back()));
     const auto at = std::upper_bound(upto.begin(), upto.end(), drawn) - upto.begin();
     TracePod pod = to_pod(classes[static_cast<std::size_t>(at)]);
-    // In a small cluster a single pod may ask for much of it.
+    // In a small cluster a single pod may request a large part of it.
     if (demand > 0 && demand + measure.demand(pod) > measure.capacity()) break;
     demand += measure.demand(pod);
     pod.name = fmt::format("pod-{:07}", trace.pods.size());
@@ -238,7 +238,7 @@ Result<std::vector<std::uint32_t>> inflate(const Trace& trace, double ratio, std
   base::Rng rng(seed);
   auto arrivals = permutation(trace.pods.size(), rng);
   while (demand > limit && !arrivals.empty()) {
-    // The order is random, so moving the last pod into the gap leaves it as random as before.
+    // The order is random, so moving the last pod into the gap keeps it random.
     std::swap(arrivals[rng.below(arrivals.size())], arrivals.back());
     demand -= demand_of[arrivals.back()];
     arrivals.pop_back();

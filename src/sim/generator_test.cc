@@ -24,7 +24,7 @@ TEST(Generator, TheSameSeedGivesTheSameTraceOnEveryMachine) {
   EXPECT_EQ(one.nodes, two.nodes);
   EXPECT_EQ(one.pods, two.pods);
   EXPECT_NE(one.pods, synthetic_trace(50, 8).pods);
-  // Written down, so that a change of the generator or of the machine shows.
+  // Fixed values, to detect a change of the generator or a difference between machines.
   ASSERT_GE(one.pods.size(), 3U);
   EXPECT_EQ(one.nodes.front().model, "G2");
   EXPECT_EQ(one.pods[0].gpu_milli, 320);
@@ -62,7 +62,7 @@ TEST(Generator, PodsFollowThePublishedShares) {
     share[static_cast<std::size_t>(kind_of(pod))] += 1.0 / static_cast<double>(trace.pods.size());
     milli[pod.gpu_milli] += 1.0 / static_cast<double>(trace.pods.size());
   }
-  // Published: 1088, 3078, 3911 and 75 of 8152 pods; 1078 of them ask for 810 milli.
+  // Published: 1088, 3078, 3911 and 75 of 8152 pods; 1078 of them request 810 milli.
   EXPECT_NEAR(static_cast<double>(trace.pods.size()), 8152, 250);
   EXPECT_NEAR(share[0], 0.133, 0.015);
   EXPECT_NEAR(share[1], 0.378, 0.02);
@@ -97,7 +97,7 @@ TEST(Inflate, FillsUpToTheRatioAndNotBeyond) {
     ASSERT_TRUE(rows);
     EXPECT_LE(demand_of(trace, *rows), ratio);
     EXPECT_GT(demand_of(trace, *rows), ratio - 0.02);  // the largest pod has 8 of 508 GPUs
-    // Each pod of the trace is there at least once, in the first part.
+    // Each pod of the trace occurs at least once, in the first part.
     std::vector<std::uint32_t> first(rows->begin(),
                                      rows->begin() + static_cast<long>(trace.pods.size()));
     std::sort(first.begin(), first.end());

@@ -1,4 +1,4 @@
-// The numbers that results are made of, by hand on tiny examples.
+// The metrics of the results, computed by hand on tiny examples.
 #include <gtest/gtest.h>
 
 #include "sim/curve.h"
@@ -63,14 +63,14 @@ TEST(Typical, TakesTheMostFrequentKindsUpToNinetyFivePercent) {
     p.cpu_milli = cpu;
     p.gpu_spec = spec;
     for (int i = 0; i < count; ++i) {
-      p.memory_mib = i;  // does not count
+      p.memory_mib = i;  // is ignored
       pods.push_back(p);
     }
   };
   add(40, 4000, 500, "");
   add(30, 8000, 0, "");
   add(10, 2000, 300, "T4|P100");
-  add(10, 2000, 700, "");  // as frequent, but the larger key
+  add(10, 2000, 700, "");  // equally frequent, but the larger key
   add(5, 1000, 100, "");   // reaches 95 of 100
   add(5, 900, 100, "");
   const auto typical = typical_pods(pods);

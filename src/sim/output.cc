@@ -27,7 +27,7 @@ bool queues(const Experiment& experiment) {
 void json_refused(base::JsonWriter& json, const KindCounts& refused) {
   json.key("refused").begin_object();
   for (std::size_t kind = 0; kind < kPodKinds; ++kind) {
-    json.key(to_word(static_cast<PodKind>(kind))).value(refused[kind]);
+    json.key(to_string(static_cast<PodKind>(kind))).value(refused[kind]);
   }
   json.end_object();
 }
@@ -172,7 +172,7 @@ std::string render_csv(const Experiment& experiment) {
   return text;
 }
 
-// Which of several runs of a policy this is.
+// Identifies one of several runs of a policy.
 std::string run_name(const RunResult& run) {
   if (run.sequence.empty()) return std::to_string(run.seed);
   std::string stem = std::filesystem::path(run.sequence).stem().string();
@@ -196,7 +196,7 @@ Cells table_head(const Experiment& experiment, bool churned) {
   return head;
 }
 
-// One row: of a run, which is then a summary of itself, or of the mean of several.
+// One row: a single run (as a summary of itself), or the mean of several runs.
 Cells table_row(const Experiment& experiment, const Summary& summary, std::string name) {
   constexpr int kDecimals = 2;
   Cells cells{summary.policy};
@@ -215,9 +215,7 @@ Cells table_row(const Experiment& experiment, const Summary& summary, std::strin
       cells.push_back(fmt::format("{:.1f}", summary.queue_length));
     }
   } else {
-    for (const int percent : kPoints) {
-      cells.push_back(number(summary.at(percent), kDecimals, "-"));
-    }
+    for (const int percent : kPoints) cells.push_back(number(summary.at(percent), kDecimals, "-"));
   }
   cells.push_back(count(summary.placed));
   for (const double refused : summary.refused) cells.push_back(count(refused));

@@ -1,5 +1,5 @@
-// A bar on the standard error stream for people who wait. Shown once two seconds have passed, and
-// gone without a trace when the work is done.
+// A progress bar on standard error. It appears after two seconds and is erased when the work is
+// done.
 #pragma once
 
 #include <chrono>

@@ -11,7 +11,7 @@
 namespace stowage::sim {
 namespace {
 
-// Time has no meaning in this experiment; it passes so that the engine sees one that does.
+// Time does not matter in this experiment, but the engine needs increasing times.
 constexpr std::int64_t kNsPerPod = 1'000'000'000;
 
 }  // namespace

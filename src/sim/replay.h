@@ -1,4 +1,5 @@
-// The published experiment: pods arrive one by one and never leave; one that does not fit is lost.
+// The published experiment: pods arrive one by one and never leave; a pod that does not fit is
+// lost.
 #pragma once
 
 #include <array>
@@ -21,11 +22,11 @@ struct ReplayResult {
   std::int64_t placed = 0;
   KindCounts refused{};
   core::Engine::Counters counters{};
-  std::string record;       // of the decision that was asked for; empty: none
-  double wall_seconds = 0;  // of this run alone: the engine's life from its first to its last event
+  std::string record;       // of the requested decision; empty: none
+  double wall_seconds = 0;  // of this run, from the engine's first to its last event
 };
 
-// `record_pod` is the number of the arriving pod, from 1, whose decision is recorded; 0: none.
+// `record_pod`: the number of the arriving pod, from 1, whose decision is recorded; 0: none.
 [[nodiscard]] Result<ReplayResult> replay(const Scenario& scenario, core::PolicyOptions options,
                                           Progress& progress, std::uint64_t record_pod = 0);
 

@@ -38,7 +38,7 @@ core::PolicyOptions options_for(const char* policy) {
   return options;
 }
 
-// One node with two cards and eight cores: 10 % of the cluster are 200 milli.
+// One node with two cards and eight cores: 10 % of the cluster is 200 milli.
 TEST(Replay, CountsByHandOnATinyTrace) {
   TracePod cpu_hog = gpu_pod(0, 0);
   cpu_hog.cpu_milli = 9000;
@@ -49,7 +49,7 @@ TEST(Replay, CountsByHandOnATinyTrace) {
   Progress progress;
   const auto result = replay(scenario, options_for("best-fit"), progress);
   ASSERT_TRUE(result);
-  // placed: 600, 600, 400. refused: a whole card, two cards, 500, and more CPU than there is.
+  // placed: 600, 600, 400. refused: a whole card, two cards, 500, and more CPU than available.
   EXPECT_EQ(result->arrived, 7);
   EXPECT_EQ(result->placed, 3);
   EXPECT_EQ(result->refused, (KindCounts{1, 1, 1, 1}));
@@ -128,7 +128,7 @@ TEST(Churn, AnEmptyClusterAcceptsEverything) {
   EXPECT_EQ(progress.pods_done, arrivals.size());
 }
 
-// One card, pods that want all of it: the second comes while the first is there.
+// One card, and pods that need all of it: the second one arrives while the first one runs.
 TEST(Churn, LosesOrQueuesByHand) {
   const Scenario scenario =
       scenario_of({{.name = "n", .cpu_milli = 8000, .memory_mib = 100, .gpus = 1, .model = "T4"}},

@@ -28,7 +28,7 @@ std::string percent(std::optional<double> value) {
   return value ? fmt::format("{:.2f} %", *value) : "–";
 }
 
-// Where the policies are compared: at demand equal to the cluster, or as far as the pods went.
+// The demand at which policies are compared: equal to the cluster, or the largest that was reached.
 int compared_at(const std::vector<Summary>& summaries) {
   int last = 100;
   for (const Summary& s : summaries) last = std::min(last, static_cast<int>(s.curve.size()) - 1);
@@ -39,7 +39,7 @@ int compared_at(const std::vector<Summary>& summaries) {
   return std::max(last, 0);
 }
 
-// GPUs that were asked for and could not be given.
+// GPUs that were requested but not allocated.
 double wasted(const Summary& summary, int at, std::int64_t cards) {
   return (at - summary.at(at).value_or(at)) / 100 * static_cast<double>(cards);
 }
@@ -142,7 +142,7 @@ LineChart curve_chart(const std::vector<Summary>& summaries, double from) {
   chart.x = {from, last, tick_step(last - from, 8), "arrived: GPU demand of all pods so far"};
   const double bottom = from > 0 ? std::floor(lowest) : 0;
   chart.y = {bottom, 100, tick_step(100 - bottom, 6), "allocated GPUs"};
-  // Ticks start at the bottom, so that must be one itself.
+  // Ticks start at the bottom, so the bottom must be a tick.
   chart.y.min = std::floor(bottom / chart.y.step) * chart.y.step;
   chart.x.min = std::floor(from / chart.x.step) * chart.x.step;
   chart.limit = {{std::max(chart.x.min, chart.y.min), std::max(chart.x.min, chart.y.min)},
@@ -322,7 +322,7 @@ Status prepare_report(const std::string& folder) {
   if (!std::filesystem::is_directory(folder, error)) {
     return fail(fmt::format("cannot write a report to {}: it is not a folder", folder));
   }
-  // An empty page now is the only sure test that a full one can be written later.
+  // Writing an empty page now is the only reliable test that a full one can be written later.
   const std::filesystem::path page = std::filesystem::path(folder) / "index.html";
   if (std::filesystem::exists(page, error)) return {};
   STOWAGE_TRY_VOID(base::write_file(page.string(), ""));

@@ -1,5 +1,5 @@
-// The results as one HTML page that needs nothing else: no scripts, no other files. Written for
-// people who have never heard of any of the policies.
+// The results as one self-contained HTML page: no scripts, no other files. Written for readers who
+// do not know the policies.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace stowage::sim {
 
 [[nodiscard]] std::string render_report(const Experiment& experiment);
 
-// Creates the folder where it is missing and says at once if it cannot be written to, so that a
-// long experiment does not end in a surprise.
+// Creates the folder if it is missing, and fails at once if it is not writable, so that a long
+// experiment does not fail at its end.
 [[nodiscard]] Status prepare_report(const std::string& folder);
 
 // Writes index.html into the folder. Returns its path.

@@ -12,7 +12,7 @@
 namespace stowage::sim {
 namespace {
 
-// Every element that is opened is closed, in the right order.
+// True if all elements are closed in the right order.
 bool well_formed(const std::string& html) {
   std::vector<std::string> open;
   for (std::size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
@@ -56,7 +56,7 @@ Experiment experiment_of(std::vector<RunResult> runs) {
   return experiment;
 }
 
-TEST(Report, SaysWhoWastedHowManyWholeGpus) {
+TEST(Report, ShowsTheWastedGpusOfEachPolicy) {
   const std::string html =
       render_report(experiment_of({arrival_run("dual-price", 96), arrival_run("fgd", 95)}));
   EXPECT_TRUE(well_formed(html));
@@ -70,7 +70,7 @@ TEST(Report, SaysWhoWastedHowManyWholeGpus) {
   EXPECT_NE(html.find("prefers-color-scheme: dark"), std::string::npos);
 }
 
-TEST(Report, StandsForATraceThatNeverFillsTheCluster) {
+TEST(Report, WorksForATraceThatNeverFillsTheCluster) {
   ReplayResult result{.curve = AllocationCurve(100)};
   result.curve.add(10, 9);
   const std::string html = render_report(

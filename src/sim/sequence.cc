@@ -1,6 +1,5 @@
 #include "sim/sequence.h"
 
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <unordered_map>
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "sim/text.h"
 
 namespace stowage::sim {
@@ -30,7 +30,7 @@ class Lines {
     STOWAGE_TRY(text, next(what));
     return parse_whole(place(what), text, range);
   }
-  // Of the line that next() gave last.
+  // Of the last line that next() returned.
   [[nodiscard]] Place place(std::string_view what) const { return {file_, at_, what}; }
   [[nodiscard]] Status end() const {
     if (at_ == lines_.size()) return {};
@@ -91,8 +91,7 @@ Result<Sequence> parse_sequence(std::string_view file, std::string_view text, co
   constexpr WholeRange kPodsRange{1, 100'000'000};
   Lines lines(file, text);
   Sequence sequence;
-  STOWAGE_TRY(ranks, read_ranks(lines, trace));
-  sequence.ranks = std::move(ranks);
+  STOWAGE_TRY_ASSIGN(sequence.ranks, read_ranks(lines, trace));
   STOWAGE_TRY(count, lines.next_whole("the number of pods", kPodsRange));
   const WholeRange rows{0, static_cast<std::int64_t>(trace.pods.size()) - 1};
   for (std::int64_t i = 0; i < count; ++i) {
@@ -112,11 +111,7 @@ std::optional<std::uint64_t> seed_in_name(std::string_view path) {
   const std::string stem = std::filesystem::path(path).stem().string();
   const std::size_t underscore = stem.rfind('_');
   if (underscore == std::string::npos) return std::nullopt;
-  std::uint64_t seed = 0;
-  const char* const end = stem.data() + stem.size();
-  const auto [stop, error] = std::from_chars(stem.data() + underscore + 1, end, seed);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return seed;
+  return base::parse_number<std::uint64_t>(std::string_view(stem).substr(underscore + 1));
 }
 
 }  // namespace stowage::sim

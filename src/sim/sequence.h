@@ -21,11 +21,11 @@
 namespace stowage::sim {
 
 struct Sequence {
-  std::vector<std::uint32_t> ranks;     // per node of the trace; a permutation
+  std::vector<std::uint32_t> ranks;     // by node of the trace; a permutation
   std::vector<std::uint32_t> arrivals;  // rows of the pod file, in order of arrival
 };
 
-// The file must name every node of the trace exactly once, and only rows that the trace has.
+// The file must name every node of the trace exactly once, and only existing rows of the trace.
 [[nodiscard]] Result<Sequence> read_sequence(const std::string& path, const Trace& trace);
 [[nodiscard]] Result<Sequence> parse_sequence(std::string_view file, std::string_view text,
                                               const Trace& trace);

@@ -1,8 +1,7 @@
-// What the runs of one policy (at one load) say together: means over seeds.
+// The combined results of the runs of one policy (at one load): means over seeds.
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +10,7 @@
 
 namespace stowage::sim {
 
-// The arrived percents at which results are quoted.
+// The arrived percentages at which results are reported.
 inline constexpr std::array<int, 5> kPoints{95, 100, 110, 120, 130};
 
 struct Summary {
@@ -23,11 +22,11 @@ struct Summary {
   std::array<double, kPodKinds> refused{};
   double wall_seconds = 0;
 
-  // Of arrivals without departures: allocated percent by arrived percent.
+  // For arrivals without departures: allocated percentage by arrived percentage.
   std::vector<std::optional<double>> curve;
   [[nodiscard]] std::optional<double> at(int percent) const;
 
-  // Of churn.
+  // For churn.
   std::optional<double> allocated_percent_mean;
   std::optional<double> accepted_gpu_percent;
   std::optional<double> accepted_multi_percent;
@@ -39,7 +38,7 @@ struct Summary {
   double wait_multi_p99 = 0;
 };
 
-// One for each policy and load, in the order of the runs.
+// One per policy and load, in the order of the runs.
 [[nodiscard]] std::vector<Summary> summarise(const Experiment& experiment);
 
 }  // namespace stowage::sim

@@ -1,10 +1,11 @@
 #include "sim/text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
 #include <fmt/format.h>
+
+#include "base/number.h"
 
 namespace stowage::sim {
 namespace {
@@ -34,15 +35,10 @@ std::string in_quotes(std::string_view value) {
 }
 
 Result<std::int64_t> parse_whole(const Place& place, std::string_view text, WholeRange range) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || stop != end || value < range.min ||
-      value > range.max) {
-    return fail(fmt::format("{}:{}: {} is {}: expected a whole number from {} to {}", place.file,
-                            place.line, place.what, in_quotes(text), range.min, range.max));
-  }
-  return value;
+  const auto value = base::parse_number<std::int64_t>(text);
+  if (value && *value >= range.min && *value <= range.max) return *value;
+  return fail(fmt::format("{}:{}: {} is {}: expected a whole number from {} to {}", place.file,
+                          place.line, place.what, in_quotes(text), range.min, range.max));
 }
 
 std::vector<std::string_view> split_lines(std::string_view text) {

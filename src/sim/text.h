@@ -1,4 +1,4 @@
-// Reading text strictly: lines, numbers, and values shown in error messages.
+// Strict parsing of text: lines, numbers, and values for error messages.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace stowage::sim {
 
-// The value in double quotes, on one line whatever it holds: control characters and bytes outside
-// ASCII become \xNN, and what is longer than 60 characters is cut.
+// The value in double quotes, always on one line: control characters and non-ASCII bytes become
+// \xNN, and values longer than 60 characters are cut.
 [[nodiscard]] std::string in_quotes(std::string_view value);
 
-// Where a value stands, for messages: "pods.csv:17: gpu_milli".
+// The location of a value, for messages: "pods.csv:17: gpu_milli".
 struct Place {
   std::string_view file;
   std::size_t line = 0;
@@ -31,14 +31,14 @@ struct WholeRange {
 [[nodiscard]] Result<std::int64_t> parse_whole(const Place& place, std::string_view text,
                                                WholeRange range);
 
-// The lines of the text without their ends (LF or CRLF). A missing final newline is fine; an empty
+// The lines of the text without line ends (LF or CRLF). The final newline may be missing; an empty
 // text has no lines. A byte order mark at the beginning is skipped.
 [[nodiscard]] std::vector<std::string_view> split_lines(std::string_view text);
 
-// The pieces between the separators: one more than there are separators.
+// The parts between the separators: one more than there are separators.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
-// True for a name that survives every format we read and write: 1 to 253 printable ASCII
+// True for a name that is valid in every format we read and write: 1 to 253 printable ASCII
 // characters, without blanks, commas and quotes.
 [[nodiscard]] bool is_plain_name(std::string_view text);
 

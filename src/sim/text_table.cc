@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/check.h"
 
 namespace stowage::sim {
@@ -57,7 +55,7 @@ std::vector<std::size_t> TextTable::widths() const {
   return widths;
 }
 
-// Titles in the middle of dashes: "-- refused pods --".
+// Titles centred in dashes: "-- refused pods --".
 std::string TextTable::group_line(const std::vector<std::size_t>& widths) const {
   std::string text;
   std::size_t at = 0;

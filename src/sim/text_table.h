@@ -1,4 +1,4 @@
-// A table for a terminal: aligned columns, a rule under the head, optional heads over groups of
+// A table for a terminal: aligned columns, a line under the header, optional titles above groups of
 // columns.
 #pragma once
 
@@ -10,15 +10,15 @@ namespace stowage::sim {
 
 class TextTable {
  public:
-  // Cells of the first `left` columns stand on the left, the others on the right.
+  // The first `left` columns are left-aligned, the others right-aligned.
   TextTable(std::vector<std::string> head, std::size_t left);
 
   // A title over the columns first .. first + columns - 1.
   void group(std::size_t first, std::size_t columns, std::string title);
 
-  // Requires: as many cells as the head has. Cells are ASCII.
+  // Requires: as many cells as the header. Cells are ASCII.
   void row(std::vector<std::string> cells);
-  // A rule between rows.
+  // A horizontal line between rows.
   void rule();
 
   [[nodiscard]] std::string text() const;
@@ -38,7 +38,7 @@ class TextTable {
   std::vector<std::string> head_;
   std::size_t left_;
   std::vector<Group> groups_;
-  std::vector<std::vector<std::string>> rows_;  // an empty one is a rule
+  std::vector<std::vector<std::string>> rows_;  // an empty row is a horizontal line
 };
 
 }  // namespace stowage::sim

@@ -14,7 +14,7 @@
 namespace stowage::sim {
 namespace {
 
-// Far beyond any machine, and small enough that sums over any file stay inside 64 bits.
+// Far beyond any machine, and small enough that sums over any file fit 64 bits.
 constexpr WholeRange kCpuRange{0, 1'000'000'000};
 constexpr WholeRange kMemoryRange{0, 1'000'000'000};
 constexpr WholeRange kCardsRange{0, static_cast<std::int64_t>(core::kMaxCardsPerNode)};
@@ -53,7 +53,7 @@ constexpr std::array<CsvColumn, 12> kPodColumns{{{"name"},
                                                  {"deletion_time", Need::optional},
                                                  {"scheduled_time", Need::optional}}};
 
-// Names in the first column must be plain and different from each other.
+// Names in the first column must be plain and unique.
 class NameColumn {
  public:
   explicit NameColumn(const CsvTable& table) : table_(table) {}
@@ -78,7 +78,7 @@ class NameColumn {
   std::unordered_map<std::string_view, std::size_t> line_of_;
 };
 
-// A card's memory may be left empty, in either file.
+// The memory of a card may be empty, in both files.
 Result<std::int32_t> card_memory(const CsvTable& table, std::size_t row, std::size_t column) {
   if (!table.has(column) || table.text(row, column).empty()) return 0;
   STOWAGE_TRY(mib, table.whole(row, column, kCardMemoryRange));
@@ -151,7 +151,7 @@ PodKind kind_of(const TracePod& pod) {
   return pod.gpu_milli < core::kMilliPerCard ? PodKind::share : PodKind::whole;
 }
 
-const char* to_word(PodKind kind) {
+const char* to_string(PodKind kind) {
   constexpr std::array<const char*, kPodKinds> kWords{"cpu", "share", "whole", "multi"};
   return kWords[static_cast<std::size_t>(kind)];
 }
@@ -234,7 +234,7 @@ core::PodSpec to_pod_spec(const TracePod& pod, std::string uid) {
   if (pod.num_gpu == 0) return spec;
   main.gpu.count = pod.num_gpu;
   if (pod.gpu_milli > 0) main.gpu.milli = pod.gpu_milli;
-  // A whole card comes with all its memory, so what a pod says about that adds nothing.
+  // A whole card includes all its memory, so the pod's memory request adds nothing.
   if (pod.gpu_memory_mib > 0 && pod.gpu_milli < core::kMilliPerCard) {
     main.gpu.memory_mib = pod.gpu_memory_mib;
   }

@@ -1,5 +1,5 @@
-// A trace: the nodes of a cluster and the pods that ask for a place in it, as the CSV files of the
-// openb trace have them, and as the engine wants to hear about them.
+// A trace: the nodes of a cluster and the pods to place, in the format of the openb CSV files and
+// as the engine's input.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct TraceNode {
   std::int64_t memory_mib = 0;
   std::int32_t gpus = 0;
   std::string model;
-  std::int32_t gpu_memory_mib = 0;  // of each card; 0: not known
+  std::int32_t gpu_memory_mib = 0;  // per card; 0: unknown
 
   friend bool operator==(const TraceNode&, const TraceNode&) = default;
 };
@@ -33,9 +33,9 @@ struct TracePod {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   std::int32_t num_gpu = 0;
-  std::int32_t gpu_milli = 0;  // of each card, at most 1000; 0: asks for memory only, or no card
-  std::string gpu_spec;        // accepted models, "A|B"; empty: any
-  std::int32_t gpu_memory_mib = 0;  // of each card; 0: does not say
+  std::int32_t gpu_milli = 0;       // per card, at most 1000; 0: only memory, or no card
+  std::string gpu_spec;             // accepted models, "A|B"; empty: any
+  std::int32_t gpu_memory_mib = 0;  // per card; 0: not given
 
   friend bool operator==(const TracePod&, const TracePod&) = default;
 };
@@ -45,11 +45,11 @@ struct Trace {
   std::vector<TracePod> pods;
 };
 
-// What a pod is to people who read results.
+// The kind of a pod in results.
 enum class PodKind : std::uint8_t { cpu, share, whole, multi };
 inline constexpr std::size_t kPodKinds = 4;
 [[nodiscard]] PodKind kind_of(const TracePod& pod);
-[[nodiscard]] const char* to_word(PodKind kind);  // "cpu", "share", "whole", "multi"
+[[nodiscard]] const char* to_string(PodKind kind);  // "cpu", "share", "whole", "multi"
 
 // Reads the node file: sn, cpu_milli, memory_mib, gpu, model [, gpu_memory_mib].
 [[nodiscard]] Result<std::vector<TraceNode>> read_nodes(const std::string& path);
@@ -66,11 +66,10 @@ inline constexpr std::size_t kPodKinds = 4;
 // The models of a gpu_spec, each once, in their order.
 [[nodiscard]] std::vector<std::string> models_of(std::string_view gpu_spec);
 
-// `rank` decides between nodes that a policy finds equal: the lower one wins.
+// `rank` decides between nodes that a policy rates equally: the lower one wins.
 [[nodiscard]] core::NodeSpec to_node_spec(const TraceNode& node, std::uint32_t rank);
 
-// One container named "main". The same pod may arrive several times, each time with a uid of its
-// own.
+// One container named "main". The same pod may arrive several times, each time with its own uid.
 [[nodiscard]] core::PodSpec to_pod_spec(const TracePod& pod, std::string uid);
 
 }  // namespace stowage::sim

@@ -181,7 +181,7 @@ TEST(Trace, APodBecomesOneForTheEngine) {
   EXPECT_FALSE(whole.containers.front().gpu.memory_mib);
 
   pod.num_gpu = 0;
-  EXPECT_EQ(to_pod_spec(pod, "u4").containers.front().gpu, core::GpuAsk{});
+  EXPECT_EQ(to_pod_spec(pod, "u4").containers.front().gpu, core::GpuRequest{});
 }
 
 }  // namespace

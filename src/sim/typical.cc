@@ -32,7 +32,8 @@ std::vector<core::TypicalPod> typical_pods(const std::vector<TracePod>& pods) {
   while (taken < kinds.size() && static_cast<double>(covered) < wanted) {
     covered += kinds[taken++].second;
   }
-  // Two divisions, as published: scores of the policy hang on the last bit of these numbers.
+  // Two divisions, as published, because scores of the policy depend on the last bit of these
+  // numbers.
   const double coverage = static_cast<double>(covered) / all;
   std::vector<core::TypicalPod> typical;
   for (std::size_t i = 0; i < taken; ++i) {

@@ -1,4 +1,4 @@
-// The target workload of the fgd policy, made from a trace as its authors make it.
+// The target workload of the fgd policy, computed from a trace as its authors do.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,10 @@
 
 namespace stowage::sim {
 
-// Pods are alike if they agree in CPU, share per card, number of cards and gpu_spec (as text);
-// memory does not count, and pods without GPU are kinds like any other. The list has the most
-// frequent kinds first (of equally frequent ones the larger key: CPU, share, cards, spec) and ends
-// with the one that brings it to 95 % of all pods. Frequencies are relative to the pods of the
-// list.
+// Pods are of one kind if they have equal CPU, share per card, number of cards and gpu_spec (as
+// text). Memory is ignored, and pods without GPU are kinds too. The list is sorted by frequency
+// (ties: larger key first, by CPU, share, cards, spec) and ends with the kind that reaches 95 % of
+// all pods. Frequencies are relative to the pods of the list.
 [[nodiscard]] std::vector<core::TypicalPod> typical_pods(const std::vector<TracePod>& pods);
 
 }  // namespace stowage::sim

@@ -25,7 +25,9 @@ struct StrictMap::Node {
 struct StrictMap::Shared {
   Source source;
   std::string error;
-  std::size_t mappings = 0;  // of lists, read so far
+  std::size_t mappings = 0;  // entries of lists read so far
+  std::vector<std::string> warnings;
+  std::optional<std::vector<Key>> keys;  // set: keys are only listed
 };
 
 namespace {
@@ -52,7 +54,7 @@ std::string kind_of_node(const YAML::Node& node, std::size_t most) {
   return "something else";
 }
 
-// Looks at nothing.
+// Ignores all events.
 class Blind final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -69,7 +71,7 @@ class Blind final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// Loading all of them would not end for a text such as ",", which never gets shorter.
+// Loading all documents would not terminate for a text such as ",", which never gets shorter.
 bool has_several_documents(const std::string& text) {
   std::istringstream in(text);
   YAML::Parser parser(in);
@@ -118,8 +120,10 @@ std::string StrictMap::path_of(const std::string& key) const {
 
 void StrictMap::problem(const Node& at, const std::string& key, const std::string& why) {
   if (!shared_->error.empty()) return;
+  const auto old = old_names_.find(key);
+  const std::string& written = old == old_names_.end() ? key : old->second;
   shared_->error = fmt::format("{}: {}: {}", place(shared_->source.file, at.mark),
-                               path_of(shown(key, shared_->source.limits.shown)), why);
+                               path_of(shown(written, shared_->source.limits.shown)), why);
 }
 
 void StrictMap::refuse(const std::string& key, const std::string& why) {
@@ -129,6 +133,11 @@ void StrictMap::refuse(const std::string& key, const std::string& why) {
 
 std::unique_ptr<StrictMap::Node> StrictMap::child(const std::string& key) {
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
+  const auto old = old_names_.find(key);
+  return find(old == old_names_.end() ? key : old->second);
+}
+
+std::unique_ptr<StrictMap::Node> StrictMap::find(const std::string& key) const {
   if (!node_->yaml.IsMap()) return nullptr;
   for (const auto& entry : node_->yaml) {
     if (!entry.first.IsScalar() || entry.first.Scalar() != key) continue;
@@ -162,9 +171,53 @@ std::string to_text(std::chrono::nanoseconds duration) {
   return duration.count() == 0 ? "0s" : fmt::format("{}ns", duration.count());
 }
 
-bool StrictMap::has(const std::string& key) { return child(key) != nullptr; }
+std::vector<StrictMap::Key> StrictMap::keys_of(const std::function<void(StrictMap&)>& read) {
+  auto shared = std::make_shared<Shared>();
+  shared->keys.emplace();
+  StrictMap root(std::make_unique<Node>(), shared, "");
+  read(root);
+  return *std::move(shared->keys);
+}
+
+void StrictMap::note(const std::string& key, const char* type) {
+  if (!shared_->keys) return;
+  const Key noted{.path = path_of(key), .type = type, .now = {}};
+  auto& keys = *shared_->keys;
+  if (std::find(keys.begin(), keys.end(), noted) == keys.end()) keys.push_back(noted);
+}
+
+// For keys_of(): reads a document in which every mapping exists.
+void StrictMap::enter(const std::string& key, const std::function<void(StrictMap&)>& read) {
+  StrictMap inner(std::make_unique<Node>(), shared_, path_of(key));
+  read(inner);
+}
+
+void StrictMap::renamed(const Renamed& key) {
+  if (shared_->keys) {
+    shared_->keys->push_back({.path = path_of(key.old), .type = {}, .now = path_of(key.now)});
+    return;
+  }
+  const auto old = find(key.old);
+  if (!old) return;
+  known_.push_back(key.old);
+  if (find(key.now)) {
+    return problem(*old, key.old,
+                   fmt::format("the old name of {}, which is there as well", key.now));
+  }
+  old_names_[key.now] = key.old;
+  shared_->warnings.push_back(fmt::format("{}: {}: deprecated; use {}",
+                                          place(shared_->source.file, old->mark), path_of(key.old),
+                                          path_of(key.now)));
+}
+
+std::vector<std::string> StrictMap::warnings() const { return shared_->warnings; }
+
+bool StrictMap::has(const std::string& key) {
+  return shared_->keys.has_value() || child(key) != nullptr;
+}
 
 void StrictMap::text(const std::string& key, std::string& value) {
+  note(key, "text");
   const auto node = child(key);
   if (!node) return;
   if (!node->yaml.IsScalar() || node->yaml.Scalar().empty()) {
@@ -174,6 +227,7 @@ void StrictMap::text(const std::string& key, std::string& value) {
 }
 
 void StrictMap::texts(const std::string& key, std::vector<std::string>& values) {
+  note(key, "list of texts");
   const auto node = child(key);
   if (!node) return;
   if (!node->yaml.IsSequence()) {
@@ -190,6 +244,7 @@ void StrictMap::texts(const std::string& key, std::vector<std::string>& values) 
 }
 
 void StrictMap::boolean(const std::string& key, bool& value) {
+  note(key, "boolean");
   const auto node = child(key);
   if (!node) return;
   const bool scalar = node->yaml.IsScalar();
@@ -203,6 +258,7 @@ void StrictMap::boolean(const std::string& key, bool& value) {
 }
 
 void StrictMap::number(const std::string& key, const Range& range, double& value) {
+  note(key, "number");
   const auto node = child(key);
   if (!node) return;
   double read = 0;
@@ -217,6 +273,7 @@ void StrictMap::number(const std::string& key, const Range& range, double& value
 }
 
 void StrictMap::whole(const std::string& key, const Range& range, std::uint32_t& value) {
+  if (shared_->keys) return note(key, "whole number");
   double read = value;
   const bool before = shared_->error.empty();
   number(key, range, read);
@@ -228,6 +285,7 @@ void StrictMap::whole(const std::string& key, const Range& range, std::uint32_t&
 
 void StrictMap::duration(const std::string& key, const DurationRange& range,
                          std::chrono::nanoseconds& value) {
+  note(key, "duration");
   const auto node = child(key);
   if (!node) return;
   const auto read = node->yaml.IsScalar() ? parse_duration(node->yaml.Scalar()) : std::nullopt;
@@ -240,6 +298,7 @@ void StrictMap::duration(const std::string& key, const DurationRange& range,
 }
 
 void StrictMap::map(const std::string& key, const std::function<void(StrictMap&)>& read) {
+  if (shared_->keys) return enter(key, read);
   auto node = child(key);
   if (!node) return;
   if (!node->yaml.IsMap()) {
@@ -252,6 +311,7 @@ void StrictMap::map(const std::string& key, const std::function<void(StrictMap&)
 
 void StrictMap::list(const std::string& key, const std::function<void(StrictMap&)>& read,
                      std::size_t most) {
+  if (shared_->keys) return enter(key + "[]", read);
   const auto node = child(key);
   if (!node) return;
   if (!node->yaml.IsSequence()) {
@@ -278,6 +338,7 @@ void StrictMap::list(const std::string& key, const std::function<void(StrictMap&
 }
 
 std::optional<std::string> StrictMap::word(const std::string& key, const char* wanted) {
+  note(key, wanted);
   const auto node = child(key);
   if (!node) return std::nullopt;
   const bool good = node->yaml.IsScalar() && !node->yaml.Scalar().empty() &&
@@ -288,6 +349,7 @@ std::optional<std::string> StrictMap::word(const std::string& key, const char* w
 }
 
 std::optional<StrictMap::Rows> StrictMap::rows(const std::string& key, RowsShape shape) {
+  note(key, "list of lists");
   const auto node = child(key);
   if (!node || !node->yaml.IsSequence() || node->yaml.size() > shape.rows_max) return std::nullopt;
   Rows all;

@@ -9,7 +9,7 @@ using Source = StrictMap::Source;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// What reading a text of this shape says; "good" if nothing is wrong.
+// The error of reading a text like this; "good" if there is none.
 std::string verdict(std::string_view text, Source source = {}) {
   source.file = "f";
   auto map = StrictMap::parse(text, std::move(source));
@@ -86,6 +86,59 @@ TEST(StrictMap, AMissingValueIsAtItsKeyIfAskedFor) {
   EXPECT_EQ(verdict(text, {.null_at_key = true}),
             "f:2: flag: expected true or false, found nothing");
   EXPECT_NE(verdict(text), "good");
+}
+
+TEST(StrictMap, AnOldNameIsReadWithAWarning) {
+  const auto read = [](std::string_view text, seconds& time, std::vector<std::string>& warnings) {
+    auto map = StrictMap::parse(text, {.file = "f"});
+    EXPECT_TRUE(map);
+    map->map("inner", [&](StrictMap& inner) {
+      inner.renamed({.old = "patience", .now = "threshold"});
+      nanoseconds value = time;
+      inner.duration("threshold", {.min = seconds{1}, .max = seconds{60}}, value);
+      time = std::chrono::duration_cast<seconds>(value);
+    });
+    const Status end = map->finish();
+    warnings = map->warnings();
+    return end ? "good" : end.error().message;
+  };
+  seconds time{};
+  std::vector<std::string> warnings;
+  EXPECT_EQ(read("inner: {threshold: 5s}\n", time, warnings), "good");
+  EXPECT_EQ(time, seconds{5});
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(read("inner:\n  patience: 7s\n", time, warnings), "good");
+  EXPECT_EQ(time, seconds{7});
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{"f:2: inner.patience: deprecated; use inner.threshold"});
+  EXPECT_EQ(read("inner: {patience: 7s, threshold: 5s}\n", time, warnings),
+            "f:1: inner.patience: the old name of threshold, which is there as well");
+  EXPECT_EQ(read("inner: {patience: 7}\n", time, warnings),
+            "f:1: inner.patience: expected a time from 1s to 1m, e.g. 50ms, 60s, 10m or 1h, found "
+            "\"7\"");
+  EXPECT_EQ(read("inner: {patient: 7s}\n", time, warnings),
+            "f:1: inner.patient: unknown key; known are threshold");
+}
+
+TEST(StrictMap, TheKeysOfAReaderAreListed) {
+  const auto keys = StrictMap::keys_of([](StrictMap& root) {
+    std::string name;
+    std::uint32_t count = 0;
+    root.text("name", name);
+    if (!root.has("list")) return;
+    root.list("list", [&](StrictMap& entry) {
+      entry.renamed({.old = "number", .now = "count"});
+      entry.whole("count", {.min = 1, .max = 9}, count);
+      if (count == 0) entry.refuse("count", "is needed");
+      entry.map("inner", [&](StrictMap& inner) { inner.text("name", name); });
+    });
+    static_cast<void>(root.finish());
+  });
+  const std::vector<StrictMap::Key> expected{{"name", "text", ""},
+                                             {"list[].number", "", "list[].count"},
+                                             {"list[].count", "whole number", ""},
+                                             {"list[].inner.name", "text", ""}};
+  EXPECT_EQ(keys, expected);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ int main(int count, char** arguments) {
   agent::PodResources resources(loop, client, {.deadline = number(arguments[3])});
   agent::PodResourcesWatcher watcher(loop, resources, {.every = number(arguments[2])},
                                      {.on_changes = print_changes, .on_contact = print_contact});
-  loop.on_signals({SIGUSR1}, [&](int) { watcher.nudge(); });
+  loop.on_signals({SIGUSR1}, [&](int) { watcher.refresh_soon(); });
   loop.on_signals({SIGUSR2}, [&](int) {
     JsonWriter json(JsonWriter::Style::compact);
     json.begin_object().key("version").value(resources.version()).key("pods");

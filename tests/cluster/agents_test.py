@@ -18,7 +18,7 @@ PROGRAM = ""
 INVENTORY = "stowage.dev/gpu-inventory"
 ACCOUNT = "system:serviceaccount:kube-system:stowage-agent"
 CONFIG = SHORT_LEASE + """
-agents: {listen: "127.0.0.1:0", silentAfter: 1s, silentNodes: refuse, loadCounts: 5s}
+agents: {listen: "127.0.0.1:0", silentAfter: 1s, silentNodes: refuse, loadMaxAge: 5s}
 profiles:
 - name: stowage
 - name: by-load
@@ -95,7 +95,7 @@ class Agents(unittest.TestCase):
                 card["model"] for card in cluster.inventory(first).get("cards", [])
             ] == ["NVIDIA H200"] * 2)
             wait_until("the controller hears it",
-                       lambda: controller.metric('stowage_agents{state="heard"}') == 1)
+                       lambda: controller.metric('stowage_agents{state="reporting"}') == 1)
             sick = cards().replace("index: 1,", "index: 1, faults: [{xid: 79}],")
             cluster.cards(first, sick)
             told = wait_until("the card is sick", lambda: [
@@ -119,7 +119,7 @@ class Agents(unittest.TestCase):
             cluster.agent(first, controller, cards((95, 90)))
             cluster.agent(second, controller, cards((80, 5)))
             wait_until("both are heard",
-                       lambda: controller.metric('stowage_agents{state="heard"}') == 2)
+                       lambda: controller.metric('stowage_agents{state="reporting"}') == 2)
             wait_until("both annotations are there", lambda: all(
                 cluster.inventory(node)["cards"][0]["model"] == "NVIDIA H200"
                 for node in (first, second)))
@@ -135,7 +135,7 @@ class Agents(unittest.TestCase):
             node = cluster.nodes()[0]
             agent = cluster.agent(node, controller, cards())
             wait_until("it is heard",
-                       lambda: controller.metric('stowage_agents{state="heard"}') == 1)
+                       lambda: controller.metric('stowage_agents{state="reporting"}') == 1)
             agent.kill()
             wait_until("it is silent",
                        lambda: controller.metric('stowage_agents{state="silent"}') == 1)
@@ -153,12 +153,12 @@ class Agents(unittest.TestCase):
             cluster.agent(first, standby, cards())
             cluster.agent(second, leader, cards())
             wait_until("the leader hears both",
-                       lambda: leader.metric('stowage_agents{state="heard"}') == 2)
+                       lambda: leader.metric('stowage_agents{state="reporting"}') == 2)
             wait_until("one of them was sent on",
-                       lambda: standby.metric("stowage_agents_sent_on_total") >= 1)
+                       lambda: standby.metric("stowage_agents_redirected_total") >= 1)
             leader.process.kill()
             wait_until("the other one hears the one that knows it",
-                       lambda: standby.metric('stowage_agents{state="heard"}') >= 1)
+                       lambda: standby.metric('stowage_agents{state="reporting"}') >= 1)
 
     def test_what_agents_tell_is_an_api(self):
         with Cluster() as cluster:
@@ -171,7 +171,7 @@ class Agents(unittest.TestCase):
             first, second = cluster.nodes()
             cluster.agent(first, controller, cards((50, 100)), "--ca-file", certificate)
             wait_until("the agent is heard",
-                       lambda: controller.metric('stowage_agents{state="heard"}') == 1)
+                       lambda: controller.metric('stowage_agents{state="reporting"}') == 1)
             context = ssl.create_default_context(cafile=certificate)
             port = int(cluster.door(controller).rsplit(":", 1)[1])
 
@@ -195,7 +195,7 @@ class Agents(unittest.TestCase):
             self.assertEqual(
                 controller.metric('stowage_pods_that_fit{model="NVIDIA H200",cards="2"}'), 1)
             self.assertGreater(
-                controller.metric('stowage_metrics_api_requests_total{what="list"}'), 0)
+                controller.metric('stowage_metrics_api_requests_total{verb="list"}'), 0)
 
     def test_who_is_not_the_agent_of_the_node_is_not_heard(self):
         with Cluster() as cluster:
@@ -205,8 +205,9 @@ class Agents(unittest.TestCase):
             cluster.agent(second, controller, cards(), who="somebody@" + second)
             wait_until("they were refused", lambda: (
                 controller.metric("stowage_agents_refused_total") >= 1
-                and controller.metric('stowage_agents_streams_ended_total{why="unreadable"}') >= 1))
-            self.assertEqual(controller.metric('stowage_agents{state="heard"}'), 0)
+                and controller.metric(
+                    'stowage_agents_streams_ended_total{reason="unreadable"}') >= 1))
+            self.assertEqual(controller.metric('stowage_agents{state="reporting"}'), 0)
             log = cluster.agents[second].log
             wait_until("the agent says why",
                        lambda: "somebody is not an account of our agents" in log.read_text())

@@ -87,7 +87,7 @@ class Pickers(unittest.TestCase):
             metrics = {key: controller.metric(key) for key in (
                 "stowage_picker_places_total{by=\"picker\"}",
                 "stowage_picker_places_total{by=\"policy\"}",
-                "stowage_picker_asked_total{profile=\"mine\"}")}
+                "stowage_picker_requests_total{profile=\"mine\"}")}
             for reason in ("no_opinion", "timed_out", "unreachable", "bad_answer", "busy",
                            "paused"):
                 metrics[reason] = controller.metric(

@@ -75,7 +75,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual(self.controller.metric("stowage_preemptions_total"), 0)
 
     def test_a_pod_that_needs_much_has_room_kept(self):
-        self.start(1, 4, {"reservation": {"patience": "1s"}})
+        self.start(1, 4, {"reservation": {"pendingThreshold": "1s"}})
         self.create(*[pod(f"small{number}", {"nvidia.com/gpu": 1}) for number in range(4)])
         wait_until("the small ones are bound", lambda: self.controller.bound() == 4)
         self.create(pod("large", {"nvidia.com/gpu": 4}))

@@ -91,7 +91,7 @@ class Reload(unittest.TestCase):
 
     def test_what_belongs_to_the_process_waits_for_a_restart(self):
         self.start(ONE)
-        self.write("listen: 127.0.0.1:1\napi: {callsPerSecond: 5}\nlog: {level: debug}\n" + ONE)
+        self.write("listen: 127.0.0.1:1\napi: {qps: 5}\nlog: {level: debug}\n" + ONE)
         self.reloads(1)
         self.assertRegex(self.said(), "waits for a restart of the process key=api")
         self.assertEqual(self.controller.get("/debug/log-level"), (200, "debug\n"))

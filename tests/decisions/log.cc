@@ -26,7 +26,7 @@ void add_rest(std::string& text, const core::Command& command) {
                           each.milli_free, each.card_memory_free, each.pods);
     }
   } else if (const auto* refuse = std::get_if<core::Refuse>(&command)) {
-    text += fmt::format("{}: {}\n", core::to_word(core::condition(refuse->refusal)),
+    text += fmt::format("{}: {}\n", core::to_string(core::condition(refuse->refusal)),
                         core::sentence(refuse->refusal));
   }
 }
@@ -59,7 +59,7 @@ void Log::answer(const core::Scores& scores) {
   text_ += fmt::format("scores {}\n", fmt::join(scores, ","));
 }
 
-void Log::answer(const core::ClaimAnswer& answer) {
+void Log::answer(const core::ReserveAnswer& answer) {
   text_ += fmt::format("claim again {} held {} bound to [{}] unknown {} ", answer.again,
                        answer.held, answer.bound_to, answer.unknown);
   add_reason(answer.reason);
@@ -85,11 +85,11 @@ bool Log::flush() {
 }
 
 void Log::add_reason(const core::Reason& reason) {
-  text_ += fmt::format("{} {} {} {}\n", core::to_word(reason.code), reason.only, reason.asked,
+  text_ += fmt::format("{} {} {} {}\n", core::to_string(reason.code), reason.only, reason.asked,
                        reason.found);
 }
 
-void Log::add_place(const core::Place& place) {
+void Log::add_place(const core::CardPlacement& place) {
   core::Bind as_bind{.uid = "place", .node = place.node, .cards = place.cards, .claims = {}};
   line(core::to_text(core::Commands{std::move(as_bind)}));
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/instant.h"
-#include "core/engine/asks.h"
+#include "core/engine/external_requests.h"
 #include "core/model/event.h"
 
 namespace stowage::decisions {
@@ -20,7 +20,7 @@ class Log {
   void commands(const core::Commands& commands);
   void answer(const core::FilterAnswer& answer);
   void answer(const core::Scores& scores);
-  void answer(const core::ClaimAnswer& answer);
+  void answer(const core::ReserveAnswer& answer);
   void answer(const core::PreemptAnswer& answer);
   void line(std::string_view text);
 
@@ -29,7 +29,7 @@ class Log {
 
  private:
   void add_reason(const core::Reason& reason);
-  void add_place(const core::Place& place);
+  void add_place(const core::CardPlacement& place);
 
   std::string text_;
   std::uint64_t steps_ = 0;

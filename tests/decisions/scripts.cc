@@ -44,7 +44,7 @@ core::Event rare_event(Dice& dice, base::Instant now) {
     case 3: return core::NodeSilent{.node = node, .silent = dice.one_in(2)};
     case 4: return core::HoldEnded{"g" + uid};
     case 5:
-      pod.uid = "g" + uid;  // guests are pods that the engine does not place itself
+      pod.uid = "g" + uid;  // external pods are pods that the engine does not place itself
       return core::PodHeld{
           .pod = pod,
           .node = node,
@@ -79,8 +79,8 @@ class Script {
     }
     const auto nodes = static_cast<std::uint8_t>(dice_.below(256));
     for (core::Event& event : core::testing::script_of(nodes, steps)) {
-      tell("event", std::move(event));
-      if (dice_.one_in(4)) tell("rare", rare_event(dice_, now_));
+      send("event", std::move(event));
+      if (dice_.one_in(4)) send("rare", rare_event(dice_, now_));
       if (dice_.one_in(5)) ask();
       now_.ns += kStepNs * static_cast<std::int64_t>(dice_.below(4));
     }
@@ -96,12 +96,12 @@ class Script {
   static core::EngineOptions settings(std::uint32_t seed) {
     core::EngineOptions settings;
     settings.patience_ns = seed % 2 == 0 ? 10 * kStepNs : 0;
-    settings.nodes_per_room = 2;
+    settings.nodes_per_nomination = 2;
     settings.silent_nodes = static_cast<core::SilentNodes>(seed % 3);
     return settings;
   }
 
-  void tell(std::string_view what, core::Event event) {
+  void send(std::string_view what, core::Event event) {
     if (auto* pending = std::get_if<core::PodPending>(&event)) {
       pending->pod.profile = dice_.one_in(4) ? 1 : 0;
     }
@@ -110,11 +110,11 @@ class Script {
   }
 
   void ask() {
-    const core::FilterAsk ask{.pod = core::testing::random_pod(dice_, "g" + any_pod(dice_)),
-                              .nodes = {"n0", "n1", "n2", "n3", "n4", "n5", "elsewhere"},
-                              .keep = static_cast<core::Keep>(dice_.below(3)),
-                              .until = {now_.ns + 10 * kStepNs},
-                              .prefer = dice_.one_in(4) ? any_node(dice_) : std::string()};
+    const core::FilterRequest ask{.pod = core::testing::random_pod(dice_, "g" + any_pod(dice_)),
+                                  .nodes = {"n0", "n1", "n2", "n3", "n4", "n5", "elsewhere"},
+                                  .keep = static_cast<core::HoldMode>(dice_.below(3)),
+                                  .until = {now_.ns + 10 * kStepNs},
+                                  .prefer = dice_.one_in(4) ? any_node(dice_) : std::string()};
     if (!core::validate(ask.pod)) return;
     core::Commands out;
     log_.step("ask", ask.pod.uid, now_);
@@ -122,15 +122,15 @@ class Script {
       case 0: log_.answer(engine_.filter(ask, now_, out)); break;
       case 1: log_.answer(engine_.score(ask, now_, out).scores); break;
       case 2:
-        log_.answer(engine_.claim({.pod = ask.pod, .node = any_node(dice_)}, now_, out));
+        log_.answer(engine_.reserve({.pod = ask.pod, .node = any_node(dice_)}, now_, out));
         break;
       default: log_.answer(engine_.preempt(victims(ask.pod))); break;
     }
     log_.commands(out);
   }
 
-  core::PreemptAsk victims(const core::PodSpec& pod) {
-    core::PreemptAsk ask{.pod = pod, .nodes = {}};
+  core::PreemptRequest victims(const core::PodSpec& pod) {
+    core::PreemptRequest ask{.pod = pod, .nodes = {}};
     for (std::size_t i = 0; i < kScriptNodes; ++i) {
       ask.nodes.push_back({.node = "n" + std::to_string(i), .candidates = {}});
       for (std::size_t pods = dice_.below(4); pods > 0; --pods) {

@@ -35,11 +35,11 @@ class Cluster {
     base::Rng rng(kSeed);
     const auto ranks = sim::permutation(nodes.size(), rng);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      tell("node", nodes[i].name, core::NodeChanged{sim::to_node_spec(nodes[i], ranks[i])}, {});
+      send("node", nodes[i].name, core::NodeChanged{sim::to_node_spec(nodes[i], ranks[i])}, {});
     }
   }
   // Returns the uids of pods that were bound by it.
-  std::vector<std::string> tell(std::string_view what, std::string_view subject, core::Event event,
+  std::vector<std::string> send(std::string_view what, std::string_view subject, core::Event event,
                                 base::Instant now) {
     std::vector<std::string> bound;
     std::vector<core::Event> events{std::move(event)};
@@ -96,21 +96,21 @@ class Churn {
       if (!departures_.empty() && departures_.top().first <= arrival) {
         const auto [time, id] = departures_.top();
         departures_.pop();
-        tell("goes", id, core::PodGone{std::to_string(id)}, time);
+        send("goes", id, core::PodGone{std::to_string(id)}, time);
       } else {
         core::PodSpec pod =
             sim::to_pod_spec(trace_.pods[arrivals_[next].row], std::to_string(next));
-        tell("comes", next, core::PodPending{std::move(pod)}, arrival);
+        send("comes", next, core::PodPending{std::move(pod)}, arrival);
         ++next;
       }
-      if (events % kEventsPerTick == 0) tell("tick", next, core::Tick{}, arrival);
+      if (events % kEventsPerTick == 0) send("tick", next, core::Tick{}, arrival);
     }
   }
 
  private:
-  void tell(std::string_view what, std::uint32_t subject, core::Event event, double time) {
+  void send(std::string_view what, std::uint32_t subject, core::Event event, double time) {
     for (const std::string& uid :
-         cluster_.tell(what, std::to_string(subject), std::move(event), instant_at(time))) {
+         cluster_.send(what, std::to_string(subject), std::move(event), instant_at(time))) {
       const auto id = static_cast<std::uint32_t>(std::stoul(uid));
       departures_.emplace(time + arrivals_[id].life, id);
     }
@@ -130,7 +130,7 @@ Status fill(const sim::Trace& trace, core::PolicyOptions options, Log& log) {
   cluster.add_nodes(trace.nodes);
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     const std::string uid = std::to_string(i);
-    cluster.tell("comes", uid, core::PodPending{sim::to_pod_spec(trace.pods[arrivals[i]], uid)},
+    cluster.send("comes", uid, core::PodPending{sim::to_pod_spec(trace.pods[arrivals[i]], uid)},
                  {});
   }
   for (const std::string& line : cluster.audit()) log.line(line);

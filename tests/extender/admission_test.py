@@ -207,7 +207,7 @@ class Admission(Case):
             return {"tencent.com/predicate-node": on, "tencent.com/predicate-gpu-idx-0": idx,
                     "tencent.com/predicate-time": when, "tencent.com/gpu-assigned": "false"}
         rows = (  # name, request, idx, bound, phase, what is left
-            # Unbound ones with a promise are in forged_test.py.
+            # Unbound ones with a promise are in untrusted_test.py.
             ("bound to card 1", (50, 2), "1", True, "Running", [full, (50, 6 * UNIT)]),
             ("failed", (50, 2), "1", True, "Failed", [full, full]),
             ("succeeded", (50, 2), "1", True, "Succeeded", [full, full]),
@@ -467,7 +467,7 @@ class Quota(Case):
 class Ends(Case):
     CONFIG = """
 extenders:
-- {preset: gpu-admission, name: short, listen: "127.0.0.1:0", bindLimitSeconds: 3}
+- {preset: gpu-admission, name: short, listen: "127.0.0.1:0", bindTimeoutSeconds: 3}
 - {preset: gpu-admission, name: long, listen: "127.0.0.1:0", holdSeconds: 1}
 """
 

@@ -118,7 +118,7 @@ class Counted(Case):
     CONFIG = """
 extenders:
 - {preset: nvidia-gpu-scheduler, listen: "127.0.0.1:0", holdSeconds: 1}
-- {preset: nvidia-gpu-scheduler, name: short, listen: "127.0.0.1:0", bindLimitSeconds: 2}
+- {preset: nvidia-gpu-scheduler, name: short, listen: "127.0.0.1:0", bindTimeoutSeconds: 2}
 """
     ROUTES = "/apis/metrics.nvidia.com/v1alpha1/schedule/"
 

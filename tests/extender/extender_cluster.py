@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cluster"))
 from local_cluster import Api, Process, wait_until  # noqa: E402  pylint: disable=C0413
 
 PROGRAM = ""
-GUEST = "kube-scheduler"  # the schedulerName of guests
+GUEST = "kube-scheduler"  # the schedulerName of external pods
 GPUS = "stowage.dev/gpus"
 UNKNOWN = ("node is not known to Stowage yet", "node missing from cache")
 

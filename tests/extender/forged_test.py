@@ -105,7 +105,7 @@ class Signed(LocalCluster):
             each["type"] == "PodScheduled" and each["status"] == "False"
             for each in self.find(name).get("status", {}).get("conditions", [])))
 
-    def reported(self, value, reason="ForgedAnnotation"):
+    def reported(self, value, reason="UntrustedAnnotation"):
         found = self.call("GET", "/apis/events.k8s.io/v1/events")["items"]
         return [each for each in found if each.get("reason") == reason and (
             each.get("regarding") or each.get("involvedObject", {})).get("uid") == uid(value)]
@@ -130,7 +130,7 @@ class Forged(unittest.TestCase):
                 **promise("n", i), "tencent.com/stuck-grace-period": "1h"})) for i in range(2)]
             for each in forged:
                 wait_until("it is reported", lambda each=each: cluster.reported(each))
-            self.assertEqual(cluster.process_now.metric("stowage_forged_annotations_total"), 2)
+            self.assertEqual(cluster.process_now.metric("stowage_untrusted_annotations_total"), 2)
             honest = cluster.add(pod("honest", [{CORE: 200}]))
             answer = cluster.extender().filter(honest, ["n"], FILTER)
             self.assertEqual((answer["Error"], answer.nodes), ("", ["n"]), answer)
@@ -166,7 +166,7 @@ class Forged(unittest.TestCase):
             answer = cluster.extender().filter(one, ["n"], FILTER)
             self.assertEqual(answer.nodes, ["n"], "the other card is known to be free")
             self.assertNotEqual(card_of(cluster.find("one")), card_of(cluster.find("first")))
-            self.assertEqual(cluster.process_now.metric("stowage_forged_annotations_total"), 0)
+            self.assertEqual(cluster.process_now.metric("stowage_untrusted_annotations_total"), 0)
 
     def test_it_is_held_though_the_author_edits_the_pod(self):
         with Signed() as cluster:

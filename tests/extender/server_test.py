@@ -428,7 +428,7 @@ extenders:
   name: required-tls
   listen: "127.0.0.1:0"
   tls: {{certFile: {cls.folder}/server.crt, keyFile: {cls.folder}/server.key,
-         clientCAFile: {cls.folder}/ca.crt, clientRequired: true}}
+         clientCAFile: {cls.folder}/ca.crt, clientCertRequired: true}}
 - preset: stowage
   name: open-tls
   listen: "127.0.0.1:0"

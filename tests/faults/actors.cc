@@ -18,14 +18,14 @@ constexpr std::uint32_t kNoQuota = 4;
 
 }  // namespace
 
-Actors::Actors(const Kubelets::Ends& ends)
-    : plan_(ends.plan),
-      side_(ends.side),
-      views_(ends.views),
-      checks_(ends.checks),
-      witness_(ends.witness),
+Actors::Actors(const Kubelets::Deps& deps)
+    : plan_(deps.plan),
+      side_(deps.side),
+      views_(deps.views),
+      checks_(deps.checks),
+      witness_(deps.witness),
       process_(side_.world().start()),
-      kubelets_(ends),
+      kubelets_(deps),
       volumes_(plan_, side_),
       other_(
           {.plan = plan_, .side = side_, .views = views_, .checks = checks_, .witness = witness_}) {
@@ -91,8 +91,8 @@ void Actors::edit_cards(const Step& step) {
   if (pod == nullptr) return;
   const bool bound = !pod->field("spec.nodeName").empty();
   if (bound != (step.kind == StepKind::edit_cards)) return;
-  // What stands on an unbound pod of this door is a promise of ours.
-  if (!bound && shape_of(plan_, step.subject).door == Door::promise) return;
+  // What stands on an unbound pod of this listener is a pre-allocation of ours.
+  if (!bound && shape_of(plan_, step.subject).listener == Listener::pre_allocation) return;
   if (bound) checks_.disown(pod->uid);
   const std::string text =
       fmt::format(R"({{"version":1,"node":"node-0","containers":{{"main":[{{"id":"{}",)"

@@ -18,7 +18,7 @@ namespace stowage::faults {
 
 class Actors {
  public:
-  explicit Actors(const Kubelets::Ends& ends);
+  explicit Actors(const Kubelets::Deps& deps);
   ~Actors();
   Actors(const Actors&) = delete;
   Actors& operator=(const Actors&) = delete;

@@ -62,8 +62,11 @@ void devices(Plan& plan, Author author) {
   const std::uint32_t pods = 8 + author.below(8);
   for (std::uint32_t i = 0; i < pods; ++i) {
     PodShape shape = author.device_pod(3);
-    const std::uint32_t door = author.below(10);
-    if (door >= 6) shape.door = door == 6 ? Door::choose : door == 7 ? Door::bind : Door::count;
+    const std::uint32_t listener = author.below(10);
+    if (listener >= 6)
+      shape.listener = listener == 6   ? Listener::choose
+                       : listener == 7 ? Listener::bind
+                                       : Listener::count;
     if (author.once_in(2)) shape.life = author.between(5 * kSecond, 60 * kSecond);
     author.pod(shape, author.some_time());
   }
@@ -105,7 +108,7 @@ void unread(Author author) {
   for (std::uint32_t story = 1 + author.below(2); story > 0; --story) {
     const Duration begin = author.some_time();
     PodShape strange;
-    strange.door = Door::nobody;
+    strange.listener = Listener::nobody;
     strange.cards = 2 + author.below(2);
     strange.percent = 30;
     strange.memory_mib = author.once_in(2) ? 2048 : 0;
@@ -167,7 +170,7 @@ void nominations(Author author) {
       author.pod(filler, begin + author.between(0, 500));
     }
     PodShape urgent = author.device_pod(2);
-    urgent.door = Door::other;
+    urgent.listener = Listener::other;
     urgent.priority = 2;
     urgent.replaced = false;
     const Duration when = begin + author.between(3 * kSecond, 6 * kSecond);
@@ -216,15 +219,15 @@ void volumes(const Plan& plan, Author author) {
 // Pods that kube-scheduler binds late, and others that want their cards meanwhile.
 void late(Author author) {
   for (std::uint32_t i = 3 + author.below(4); i > 0; --i) {
-    PodShape promised;
-    promised.door = Door::promise;
-    promised.asks = Asks::vcuda;
+    PodShape pre_allocated;
+    pre_allocated.listener = Listener::pre_allocation;
+    pre_allocated.asks = Asks::vcuda;
     if (author.once_in(2)) {
-      promised.percent = 60;
-      promised.memory_mib = 1024 * (1 + author.below(8));
+      pre_allocated.percent = 60;
+      pre_allocated.memory_mib = 1024 * (1 + author.below(8));
     }
     const Duration when = author.some_time();
-    author.pod(promised, when);
+    author.pod(pre_allocated, when);
     author.pods(1 + author.below(3), {.cards = 1},
                 when + author.between(35 * kSecond, 90 * kSecond), 20 * kSecond);
   }
@@ -242,19 +245,19 @@ void lease(Author author) {
   }
 }
 
-void forged(const Plan& plan, Author author) {
+void untrusted(const Plan& plan, Author author) {
   for (std::uint32_t i = 1 + author.below(3); i > 0; --i) {
     PodShape shape;
-    shape.door = Door::nobody;
+    shape.listener = Listener::nobody;
     shape.asks = Asks::vcuda;
     shape.limited = true;
-    shape.promised_node = 1 + author.below(plan.nodes);
+    shape.pre_allocated_node = 1 + author.below(plan.nodes);
     author.pod(shape, author.some_time());
     author.pods(1 + author.below(3), {.cards = 1}, plan.active + author.between(0, 60 * kSecond));
   }
   for (std::uint32_t i = author.below(3); i > 0; --i) {
     PodShape shape;
-    shape.door = Door::nobody;
+    shape.listener = Listener::nobody;
     shape.limited = true;
     shape.born_on = 1 + author.below(plan.nodes);
     shape.life = author.between(10 * kSecond, 60 * kSecond);
@@ -335,7 +338,7 @@ void add_chapters(Plan& plan) {
   const auto author = [&](Feature feature) {
     return Author(plan, 300 + static_cast<std::uint64_t>(feature));
   };
-  if (on(Feature::late)) plan.promises = true;
+  if (on(Feature::late)) plan.pre_allocations = true;
   // First: it makes the counted nodes that others speak of.
   if (on(Feature::devices)) devices(plan, author(Feature::devices));
   if (on(Feature::resize)) resize(author(Feature::resize));
@@ -348,7 +351,7 @@ void add_chapters(Plan& plan) {
   if (on(Feature::volumes)) volumes(plan, author(Feature::volumes));
   if (on(Feature::late)) late(author(Feature::late));
   if (on(Feature::lease)) lease(author(Feature::lease));
-  if (on(Feature::forged)) forged(plan, author(Feature::forged));
+  if (on(Feature::untrusted)) untrusted(plan, author(Feature::untrusted));
   if (on(Feature::hostile)) hostile(author(Feature::hostile));
   if (on(Feature::quota)) quota(plan, author(Feature::quota));
   if (on(Feature::proxy)) proxy(plan, author(Feature::proxy));

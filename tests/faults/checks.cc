@@ -68,9 +68,10 @@ void Checks::bound(const std::string& sender, const local::ObjectName& name) {
       violate("bound without its cards", fmt::format("{} bound pod {} to {} with the cards {}",
                                                      sender, name.name, pod.node, pod.cards_text));
     }
-  } else if (shape.door == Door::promise && pod.cards_node == pod.node && !pod.shares.empty()) {
-    ++counts_.promised;
-  } else if (shape.door != Door::count) {
+  } else if (shape.listener == Listener::pre_allocation && pod.cards_node == pod.node &&
+             !pod.shares.empty()) {
+    ++counts_.pre_allocated;
+  } else if (shape.listener != Listener::count) {
     witness_.disturbed(pod.node);
     return;
   }
@@ -96,11 +97,11 @@ void Checks::judge(const Gift& gift, const PodView& pod) {
   if (!gift.by.starts_with("replica")) return;
   const std::vector<const PodView*> pods = views_.pods();
   const std::vector<const NodeView*> nodes = views_.nodes();
-  const RuleAsk ask{.pod = pod,
-                    .pods = pods,
-                    .nodes = nodes,
-                    .steady = !witness_.changed_since(pod.app, gift.known_until) &&
-                              !witness_.changed_since("", gift.known_until)};
+  const RuleRequest ask{.pod = pod,
+                        .pods = pods,
+                        .nodes = nodes,
+                        .steady = !witness_.changed_since(pod.app, gift.known_until) &&
+                                  !witness_.changed_since("", gift.known_until)};
   if (std::string why = broken_rule(ask,
                                     [&](const PodView& other) {
                                       return gifts_.contains(other.uid) ||
@@ -130,7 +131,7 @@ void Checks::check_indexes(const PodView& pod) {
   if (pod.indexes.empty() || object == nullptr) return;
   const std::string list = "," + pod.indexes + ",";
   const NodeView node = view_of(plan_, *object);
-  if (node.renumbered) return;  // it may have been promised before
+  if (node.renumbered) return;  // it may have been pre-allocated before
   for (const CardView& card : node.cards) {
     const bool by_id = std::any_of(pod.shares.begin(), pod.shares.end(),
                                    [&](const Share& share) { return share.card == card.id; });

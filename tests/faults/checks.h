@@ -2,7 +2,8 @@
 // memory of the controller is asked here.
 //
 //   - of no card do we give away more than there is: the shares that stand on live pods which
-//     replicas of ours bound, or kube-scheduler by a promise of ours, summed by the id of the card
+//     replicas of ours bound, or kube-scheduler by a pre-allocation of ours, summed by
+//     the id of the card
 //   - on a node that only counts its cards we fill no more of them than it has, whatever asks for
 //     them, and its kubelet refuses none of our pods
 //   - no pod is bound twice, and none without the cards that it asks for; where a pod names its
@@ -64,8 +65,8 @@ class Checks {
 
   struct Counts {
     std::uint64_t calls = 0;
-    std::uint64_t bound = 0;     // by replicas
-    std::uint64_t promised = 0;  // bound by kube-scheduler to cards that we promised
+    std::uint64_t bound = 0;          // by replicas
+    std::uint64_t pre_allocated = 0;  // bound by kube-scheduler to cards that we pre-allocated
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 

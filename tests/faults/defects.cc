@@ -40,7 +40,7 @@ constexpr std::array kDefects{
     DefectInfo{Defect::cards_stay, "cards-stay", "cards that a node loses stay in the ledger"},
     DefectInfo{Defect::hold_not_kept, "hold-not-kept",
                "what was promised to kube-scheduler is not held"},
-    DefectInfo{Defect::promise_unseen, "promise-unseen",
+    DefectInfo{Defect::pre_allocation_unseen, "promise-unseen",
                "a new leader does not heed the promises of the one before"},
     DefectInfo{Defect::ledger_sum, "ledger-sum",
                "shares of pods that are bound are charged with a tenth less"},
@@ -78,7 +78,7 @@ void shorten_lease(net::HttpResponse& response) {
   response.body.replace(begin, end - begin, "2");
 }
 
-// The mailbox asks about an event of its own that it has not stored yet.
+// The event queue asks about an event of its own that it has not stored yet.
 core::Event& own(const core::Event& event) { return const_cast<core::Event&>(event); }
 
 void charge_less(core::PodSeenBound& pod) {
@@ -119,9 +119,9 @@ void replace_ids(std::string& text, const std::vector<std::string>& then,
   for (std::size_t i = 0; i < count; ++i) replace_all(fmt::format("#{}#", i), now[i] + "\\\"");
 }
 
-std::function<void(net::HttpRequest&)> name_by_position(const DefectEnds& ends) {
+std::function<void(net::HttpRequest&)> name_by_position(const DefectDeps& deps) {
   auto first = std::make_shared<std::map<std::string, std::vector<std::string>>>();
-  return [first, inventory = ends.inventory](net::HttpRequest& request) {
+  return [first, inventory = deps.inventory](net::HttpRequest& request) {
     if (!is_binding(request)) return;
     const std::string node = text_behind(request.body, R"("kind":"Node","name":")");
     const std::vector<std::string> now = inventory(node);
@@ -152,9 +152,9 @@ std::string bound_uid(const net::HttpRequest& request) {
   return is_binding(request) ? text_behind(request.body, "\"uid\":\"") : std::string();
 }
 
-WireDefects wire_defects(Defect defect, const DefectEnds& ends) {
+WireDefects wire_defects(Defect defect, const DefectDeps& deps) {
   WireDefects made;
-  const auto& tell = ends.tell_engine;
+  const auto& tell = deps.tell_engine;
   switch (defect) {
     case Defect::no_reservation:
       made.on_request = [tell](const net::HttpRequest& request) {
@@ -190,7 +190,7 @@ WireDefects wire_defects(Defect defect, const DefectEnds& ends) {
         if (result && request.target.find("/leases") != std::string::npos) shorten_lease(*result);
       };
       break;
-    case Defect::position_for_id: made.on_request = name_by_position(ends); break;
+    case Defect::position_for_id: made.on_request = name_by_position(deps); break;
     case Defect::stale_list:
       made.on_reply = [old = std::make_shared<std::string>()](
                           const net::HttpRequest& request,
@@ -236,7 +236,7 @@ std::function<bool(const core::Event&)> event_filter(Defect defect) {
         const auto* node = std::get_if<core::NodeChanged>(&event);
         return node == nullptr || known->insert(node->node.name).second;
       };
-    case Defect::promise_unseen:
+    case Defect::pre_allocation_unseen:
       return [](const core::Event& event) { return !std::holds_alternative<core::PodHeld>(event); };
     case Defect::ledger_sum:
     case Defect::by_number:

@@ -33,7 +33,7 @@ enum class Defect : std::uint8_t {
   node_stays,
   cards_stay,
   hold_not_kept,
-  promise_unseen,
+  pre_allocation_unseen,
   ledger_sum,
   quota_sum,
   by_number,
@@ -52,11 +52,11 @@ struct DefectInfo {
 
 // How a planted defect gets at the replica: events for its engine, now or after a moment, and the
 // ids of the cards of a node as the API lists them now.
-struct DefectEnds {
+struct DefectDeps {
   std::function<void(core::Event, Duration)> tell_engine;
   std::function<std::vector<std::string>(const std::string& node)> inventory;
 };
-[[nodiscard]] WireDefects wire_defects(Defect defect, const DefectEnds& ends);
+[[nodiscard]] WireDefects wire_defects(Defect defect, const DefectDeps& ends);
 
 // Which events reach the engine, and how; empty: all, as they are.
 [[nodiscard]] std::function<bool(const core::Event&)> event_filter(Defect defect);

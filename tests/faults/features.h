@@ -21,7 +21,7 @@ enum class Feature : std::uint8_t {
   volumes,      // claims that wait for their first consumer, and a slow provisioner
   late,         // kube-scheduler binds up to 600 s after it has filtered
   lease,        // a user deletes the Lease
-  forged,       // a tenant writes on his pods what only the controller writes
+  untrusted,    // a tenant writes on his pods what only the controller writes
   hostile,      // pods with very many terms, constraints and resources
   quota,        // quotas in thousandths, in memory and by nodes; shares of memory alone
   proxy,        // something between us and the API server answers 404

@@ -19,11 +19,11 @@ constexpr seconds kPauseMax{10};
 // Without volumes, a node that was answered is bound within this time or not at all.
 constexpr seconds kBindWithin{10};
 
-std::optional<Door> door_of(std::string_view scheduler) {
-  if (scheduler == "kube-choose") return Door::choose;
-  if (scheduler == "kube-bind") return Door::bind;
-  if (scheduler == "kube-promise") return Door::promise;
-  if (scheduler == "kube-count") return Door::count;
+std::optional<Listener> listener_of(std::string_view scheduler) {
+  if (scheduler == "kube-choose") return Listener::choose;
+  if (scheduler == "kube-bind") return Listener::bind;
+  if (scheduler == "kube-promise") return Listener::pre_allocation;
+  if (scheduler == "kube-count") return Listener::count;
   return std::nullopt;
 }
 
@@ -37,11 +37,11 @@ std::vector<std::string> names_in(const json::object& answer) {
 
 }  // namespace
 
-KubeScheduler::KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Ends ends)
+KubeScheduler::KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Deps deps)
     : plan_(plan),
       side_(side),
       views_(views),
-      ends_(std::move(ends)),
+      deps_(std::move(deps)),
       process_(side.world().start()),
       rng_(plan.seed + 77) {
   look();
@@ -53,25 +53,25 @@ void KubeScheduler::look() {
   World& world = side_.world();
   world.after(process_, kLookEvery, [this] { look(); });
   if (side_.down()) return;
-  std::vector<std::pair<local::ObjectPtr, Door>> due;
+  std::vector<std::pair<local::ObjectPtr, Listener>> due;
   side_.store().visit(local::Kind::pod, "", [&](const local::ObjectPtr& object) {
     if (object->deleting || !object->field("spec.nodeName").empty()) return;
     const std::string_view phase = object->field("status.phase");
     if (phase == "Succeeded" || phase == "Failed") return;
-    const auto door = door_of(object->field("spec.schedulerName"));
-    if (!door) return;
+    const auto listener = listener_of(object->field("spec.schedulerName"));
+    if (!listener) return;
     Pod& pod = pods_[object->uid];
     const bool changed = pod.seen != 0 && object->version != pod.seen;
     if (pod.busy || (world.now() < pod.next && !changed)) return;
-    due.emplace_back(object, *door);
+    due.emplace_back(object, *listener);
   });
-  for (const auto& [object, door] : due) attempt(object, door);
+  for (const auto& [object, listener] : due) attempt(object, listener);
 }
 
-void KubeScheduler::attempt(const local::ObjectPtr& object, Door door) {
+void KubeScheduler::attempt(const local::ObjectPtr& object, Listener listener) {
   auto turn = std::make_shared<Turn>();
   turn->object = object;
-  turn->door = door;
+  turn->listener = listener;
   turn->begun = side_.world().now();
   Pod& pod = pods_[object->uid];
   pod.busy = true;
@@ -115,7 +115,7 @@ void KubeScheduler::call(const TurnPtr& turn, extender::Verb verb, std::string b
   world.after(process_, kPatience, [this, turn, done] {
     if (!std::exchange(*done, true)) failed(turn);
   });
-  ends_.ask(turn->door, verb, std::move(body),
+  deps_.ask(turn->listener, verb, std::move(body),
             [this, turn, done, then = std::move(then)](const net::HttpResponse& response) {
               World& clock = side_.world();
               clock.after(process_, draw_millis(rng_, 0.1, rng_.below(10) == 0 ? 2000 : 3),
@@ -133,12 +133,13 @@ void KubeScheduler::call(const TurnPtr& turn, extender::Verb verb, std::string b
 }
 
 void KubeScheduler::filtered(const TurnPtr& turn, const json::object& answer) {
-  ends_.filtered(turn->object->uid);
+  deps_.filtered(turn->object->uid);
   if (!local::text_at(answer, "Error").empty()) return failed(turn);
   const std::vector<std::string> names = names_in(answer);
   if (names.empty()) return refused(turn);
   const std::string node = names[rng_.below(names.size())];
-  if (turn->door != Door::bind && turn->door != Door::count) return bind(turn, node);
+  if (turn->listener != Listener::bind && turn->listener != Listener::count)
+    return bind(turn, node);
   std::string list;
   for (const std::string& each : names) {
     list += fmt::format("{}\"{}\"", list.empty() ? "" : ",", each);
@@ -169,7 +170,8 @@ void KubeScheduler::scored(const TurnPtr& turn, const std::string& any,
 
 void KubeScheduler::bind(const TurnPtr& turn, const std::string& node) {
   assumed_[turn->object->uid] = node;
-  if (turn->door == Door::promise || turn->door == Door::count) return bind_myself(turn, node);
+  if (turn->listener == Listener::pre_allocation || turn->listener == Listener::count)
+    return bind_myself(turn, node);
   const local::StoredObject& pod = *turn->object;
   call(turn, extender::Verb::bind,
        fmt::format(R"({{"PodName":"{}","PodNamespace":"{}","PodUID":"{}","Node":"{}"}})",
@@ -208,7 +210,7 @@ void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
                     R"("target":{{"kind":"Node","name":"{}"}}}})",
                     pod.name.name, pod.uid, node);
     // Before the bind is judged: it goes where we held nothing for it.
-    if (turn->strayed) ends_.strayed(node);
+    if (turn->strayed) deps_.strayed(node);
     const auto response = side_.act("kube-scheduler", request);
     if (response.status != 201) return failed(turn);
     assumed_.erase(pod.uid);

@@ -22,17 +22,17 @@ namespace stowage::faults {
 
 class KubeScheduler {
  public:
-  struct Ends {
+  struct Deps {
     // Puts a question to whatever replica answers behind the extender's address. The answer comes
     // once, or never.
     using Answer = std::function<void(const net::HttpResponse&)>;
-    std::function<void(Door, extender::Verb, std::string, Answer)> ask;
+    std::function<void(Listener, extender::Verb, std::string, Answer)> ask;
     // It has heard the filter's answer about this pod.
     std::function<void(const std::string& uid)> filtered;
     // It has bound a pod to this node on which nothing was held for it.
     std::function<void(const std::string& node)> strayed;
   };
-  KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Ends ends);
+  KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Deps deps);
   ~KubeScheduler();
   KubeScheduler(const KubeScheduler&) = delete;
   KubeScheduler& operator=(const KubeScheduler&) = delete;
@@ -49,14 +49,14 @@ class KubeScheduler {
   };
   struct Turn {  // one attempt at one pod
     local::ObjectPtr object;
-    Door door = Door::choose;
+    Listener listener = Listener::choose;
     Moment begun;
     bool strayed = false;  // to another node than we hold for it
   };
   using TurnPtr = std::shared_ptr<Turn>;
 
   void look();
-  void attempt(const local::ObjectPtr& object, Door door);
+  void attempt(const local::ObjectPtr& object, Listener listener);
   // One call of the extender, with kube-scheduler's patience.
   void call(const TurnPtr& turn, extender::Verb verb, std::string body,
             std::function<void(const json::object&)> then);
@@ -75,7 +75,7 @@ class KubeScheduler {
   const Plan& plan_;
   ApiSide& side_;
   Views& views_;
-  Ends ends_;
+  Deps deps_;
   World::Process process_;
   base::Rng rng_;
   std::map<std::string, Pod> pods_;             // by uid

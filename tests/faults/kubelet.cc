@@ -20,16 +20,16 @@ constexpr std::uint32_t kReplacements = 4;  // a Deployment goes on for ever
 
 }  // namespace
 
-Kubelets::Kubelets(const Ends& ends)
-    : ends_(ends), process_(ends.side.world().start()), rng_(ends.plan.seed + 99) {
+Kubelets::Kubelets(const Deps& deps)
+    : deps_(deps), process_(deps.side.world().start()), rng_(deps.plan.seed + 99) {
   look();
 }
 
-Kubelets::~Kubelets() { ends_.side.world().kill(process_); }
+Kubelets::~Kubelets() { deps_.side.world().kill(process_); }
 
 void Kubelets::set_phase(const local::ObjectName& pod, std::string_view phase,
                          const std::string& reason) {
-  (void)ends_.side.api().update(Kind::pod, pod, Part::status,
+  (void)deps_.side.api().update(Kind::pod, pod, Part::status,
                                 [&](json::object& tree) -> local::ApiResult<bool> {
                                   json::object& status = local::make_object(tree, "status");
                                   status["phase"] = phase;
@@ -39,23 +39,23 @@ void Kubelets::set_phase(const local::ObjectName& pod, std::string_view phase,
 }
 
 void Kubelets::finish(const local::ObjectName& pod) {
-  const local::ObjectPtr object = ends_.side.store().get(Kind::pod, pod);
-  if (object != nullptr) ends_.witness.changed(view_of(*object).app);
+  const local::ObjectPtr object = deps_.side.store().get(Kind::pod, pod);
+  if (object != nullptr) deps_.witness.changed(view_of(*object).app);
   set_phase(pod, "Succeeded", "");
 }
 
 void Kubelets::remove(const PodView& pod) {
-  ends_.witness.changed(pod.app);
+  deps_.witness.changed(pod.app);
   local::DeleteOptions at_once;
   at_once.grace_seconds = 0;
-  (void)ends_.side.api().remove(Kind::pod, pod.name, at_once);
+  (void)deps_.side.api().remove(Kind::pod, pod.name, at_once);
 }
 
 void Kubelets::look() {
-  for (const PodView* pod : ends_.views.pods()) {
+  for (const PodView* pod : deps_.views.pods()) {
     if (!pod->node.empty()) look_after(*pod, known_[pod->uid]);
   }
-  ends_.side.world().after(process_, kEvery, [this] { look(); });
+  deps_.side.world().after(process_, kEvery, [this] { look(); });
 }
 
 // The kind of device of which there are too few; empty: none.
@@ -64,7 +64,7 @@ std::string Kubelets::short_of(const PodView& pod, const NodeView& node) {
     const auto offered = node.offers.find(resource);
     if (offered == node.offers.end()) continue;  // nobody on this node looks after it
     std::int64_t sum = asked;
-    for (const PodView* other : ends_.views.pods()) {
+    for (const PodView* other : deps_.views.pods()) {
       if (other->node != node.name || other->ended()) continue;
       const auto known = known_.find(other->uid);
       const auto has = other->asks.find(resource);
@@ -77,29 +77,29 @@ std::string Kubelets::short_of(const PodView& pod, const NodeView& node) {
 }
 
 void Kubelets::refuse(const PodView& pod, const std::string& resource) {
-  ends_.checks.refused(pod, resource);
-  ends_.witness.changed(pod.app);
+  deps_.checks.refused(pod, resource);
+  deps_.witness.changed(pod.app);
   set_phase(pod.name, "Failed", "OutOf" + resource);
   const std::uint32_t number = pod.number;
-  if (!shape_of(ends_.plan, number).replaced || made_[number] >= kReplacements) return;
+  if (!shape_of(deps_.plan, number).replaced || made_[number] >= kReplacements) return;
   ++made_[number];
-  ends_.side.world().after(process_, kReplacedAfter, [this, number] { replace(number); });
+  deps_.side.world().after(process_, kReplacedAfter, [this, number] { replace(number); });
 }
 
 // As a Deployment does it, again and again.
 void Kubelets::replace(std::uint32_t pod) {
-  const std::int64_t now = ends_.side.unix_nanos();
-  json::object object = pod_object(ends_.plan, pod, now);
+  const std::int64_t now = deps_.side.unix_nanos();
+  json::object object = pod_object(deps_.plan, pod, now);
   const std::string name = fmt::format("again-{}-pod-{}", made_[pod], pod);
   object["metadata"].as_object()["name"] = name;
-  (void)ends_.side.api().create(Kind::pod, pod_name(ends_.plan, pod).ns, std::move(object));
+  (void)deps_.side.api().create(Kind::pod, pod_name(deps_.plan, pod).ns, std::move(object));
 }
 
 void Kubelets::look_after(const PodView& pod, Known& known) {
-  const Moment now = ends_.side.world().now();
+  const Moment now = deps_.side.world().now();
   const bool fresh = known.since == Moment{};
   if (fresh) known.since = now;
-  const local::ObjectPtr node = ends_.side.store().get(Kind::node, {"", pod.node});
+  const local::ObjectPtr node = deps_.side.store().get(Kind::node, {"", pod.node});
   if (node == nullptr) {
     if (known.lost == Moment{}) known.lost = now;
     if (now - known.lost > kGarbage) remove(pod);
@@ -113,11 +113,11 @@ void Kubelets::look_after(const PodView& pod, Known& known) {
   }
   if (pod.ended()) return;
   if (!known.admitted) {
-    const std::string wanting = short_of(pod, view_of(ends_.plan, *node));
-    if (!wanting.empty()) return refuse(pod, wanting);
+    const std::string pending = short_of(pod, view_of(deps_.plan, *node));
+    if (!pending.empty()) return refuse(pod, pending);
     known.admitted = true;
   }
-  const Duration life = shape_of(ends_.plan, pod.number).life;
+  const Duration life = shape_of(deps_.plan, pod.number).life;
   if (pod.phase != "Running" && now - known.since > kStarts) {
     set_phase(pod.name, "Running", "");
   } else if (life > Duration::zero() && now - known.since > life) {

@@ -19,14 +19,14 @@ namespace stowage::faults {
 
 class Kubelets {
  public:
-  struct Ends {
+  struct Deps {
     const Plan& plan;
     ApiSide& side;
     Views& views;
     Checks& checks;
     Witness& witness;
   };
-  explicit Kubelets(const Ends& ends);
+  explicit Kubelets(const Deps& deps);
   ~Kubelets();
   Kubelets(const Kubelets&) = delete;
   Kubelets& operator=(const Kubelets&) = delete;
@@ -50,7 +50,7 @@ class Kubelets {
   void replace(std::uint32_t pod);
   void set_phase(const local::ObjectName& pod, std::string_view phase, const std::string& reason);
 
-  Ends ends_;
+  Deps deps_;
   World::Process process_;
   base::Rng rng_;
   std::map<std::string, Known> known_;           // by uid

@@ -111,7 +111,7 @@ int run_seeds(const Arguments& arguments) {
               if (!arguments.digests.empty()) outcomes.emplace(seed, outcome);
               sum.steps += outcome.steps;
               sum.bound += outcome.bound;
-              sum.promised += outcome.promised;
+              sum.pre_allocated += outcome.pre_allocated;
               sum.recounts += outcome.recounts;
               sum.takeovers += outcome.takeovers;
               if (!outcome.violation.empty()) {
@@ -129,7 +129,7 @@ int run_seeds(const Arguments& arguments) {
   print(
       fmt::format("{} seeds in {:.1f} s: {} fail; {} pieces of work, {} pods bound by replicas, "
                   "{} by promise, {} takeovers, {} ledgers recounted\n",
-                  done, took.count(), failures.size(), sum.steps, sum.bound, sum.promised,
+                  done, took.count(), failures.size(), sum.steps, sum.bound, sum.pre_allocated,
                   sum.takeovers, sum.recounts));
   for (const auto& [kind, found] : kinds) {
     print(fmt::format("  {:>5} x {} (first: seed {})\n", found.first, kind, found.second));
@@ -162,8 +162,8 @@ int run_one(const Arguments& arguments) {
   print(
       fmt::format("{} pieces of work, digest {:016x}, {} pods bound by replicas, {} by promise, "
                   "{} takeovers, {} ledgers recounted\n",
-                  outcome.steps, outcome.digest, outcome.bound, outcome.promised, outcome.takeovers,
-                  outcome.recounts));
+                  outcome.steps, outcome.digest, outcome.bound, outcome.pre_allocated,
+                  outcome.takeovers, outcome.recounts));
   if (outcome.violation.empty()) return 0;
   if (arguments.shrink) print_small(arguments.seed, arguments);
   return 1;

@@ -73,7 +73,7 @@ json::object node_object(const Plan& plan, std::uint32_t node, const NodeNow& no
   } else {
     resources[kDevices] = std::to_string(left);
   }
-  if (plan.promises) {
+  if (plan.pre_allocations) {
     resources["tencent.com/vcuda-core"] = std::to_string(100 * left);
     resources["tencent.com/vcuda-memory"] = std::to_string(shape.memory_mib / kUnitMib * left);
   }

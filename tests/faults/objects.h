@@ -69,15 +69,15 @@ struct PodView {
   std::string phase;
   bool deleting = false;
   std::int64_t priority = 0;
-  std::string nominated;      // for this node
-  std::string app;            // its label
-  Rule rule = Rule::none;     // as its affinity and constraints say
-  Amounts asks;               // for devices of any kind, all containers together
-  bool promised = false;      // it says that it was
-  std::string indexes;        // of its cards, as gpu-manager reads them: "0,1"
-  std::string cards_text;     // the annotation; empty: none
-  std::string cards_node;     // the node that it speaks of
-  std::vector<Share> shares;  // what it says, sorted by card; empty if it makes no sense
+  std::string nominated;       // for this node
+  std::string app;             // its label
+  Rule rule = Rule::none;      // as its affinity and constraints say
+  Amounts asks;                // for devices of any kind, all containers together
+  bool pre_allocated = false;  // it says that it was
+  std::string indexes;         // of its cards, as gpu-manager reads them: "0,1"
+  std::string cards_text;      // the annotation; empty: none
+  std::string cards_node;      // the node that it speaks of
+  std::vector<Share> shares;   // what it says, sorted by card; empty if it makes no sense
   [[nodiscard]] bool ended() const { return phase == "Succeeded" || phase == "Failed"; }
   [[nodiscard]] std::int64_t devices() const;  // of nvidia.com/gpu
 };

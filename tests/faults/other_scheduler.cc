@@ -13,49 +13,49 @@ constexpr std::chrono::seconds kPatience{110};
 
 }  // namespace
 
-OtherScheduler::OtherScheduler(const Ends& ends)
-    : ends_(ends), process_(ends.side.world().start()) {
-  if (ends_.plan.features.has(Feature::nominations)) look();
+OtherScheduler::OtherScheduler(const Deps& deps)
+    : deps_(deps), process_(deps.side.world().start()) {
+  if (deps_.plan.features.has(Feature::nominations)) look();
 }
 
-OtherScheduler::~OtherScheduler() { ends_.side.world().kill(process_); }
+OtherScheduler::~OtherScheduler() { deps_.side.world().kill(process_); }
 
 void OtherScheduler::bind(const local::ObjectName& pod, const std::string& node) {
-  ends_.witness.disturbed(node);
-  (void)ends_.side.api().bind({.pod = pod, .node = node});
+  deps_.witness.disturbed(node);
+  (void)deps_.side.api().bind({.pod = pod, .node = node});
 }
 
 void OtherScheduler::nominate(const local::ObjectName& pod, const std::string& node) {
-  const local::ObjectPtr object = ends_.side.store().get(Kind::pod, pod);
+  const local::ObjectPtr object = deps_.side.store().get(Kind::pod, pod);
   if (object == nullptr || !object->field("spec.nodeName").empty()) return;
-  const auto done = ends_.side.api().update(
+  const auto done = deps_.side.api().update(
       Kind::pod, pod, local::Part::status, [&](json::object& tree) -> local::ApiResult<bool> {
         local::make_object(tree, "status")["nominatedNodeName"] = node;
         return true;
       });
   if (!done) return;
-  nominated_[object->uid] = ends_.side.world().now();
-  ends_.checks.nominated(object->uid);
+  nominated_[object->uid] = deps_.side.world().now();
+  deps_.checks.nominated(object->uid);
 }
 
 void OtherScheduler::look() {
-  World& world = ends_.side.world();
+  World& world = deps_.side.world();
   world.after(process_, kEvery, [this] { look(); });
   std::vector<PodView> mine;
-  for (const PodView* pod : ends_.views.pods()) {
+  for (const PodView* pod : deps_.views.pods()) {
     if (pod->scheduler != "other" || !pod->node.empty() || pod->nominated.empty()) continue;
     if (!pod->ended() && !pod->deleting) mine.push_back(*pod);
   }
   for (const PodView& pod : mine) {
-    const local::ObjectPtr node = ends_.side.store().get(Kind::node, {"", pod.nominated});
+    const local::ObjectPtr node = deps_.side.store().get(Kind::node, {"", pod.nominated});
     std::int64_t taken = pod.devices();
-    for (const PodView* other : ends_.views.pods()) {
+    for (const PodView* other : deps_.views.pods()) {
       if (other->node == pod.nominated && !other->ended()) taken += other->devices();
     }
-    if (node != nullptr && taken <= view_of(ends_.plan, *node).offers["nvidia.com/gpu"]) {
+    if (node != nullptr && taken <= view_of(deps_.plan, *node).offers["nvidia.com/gpu"]) {
       bind(pod.name, pod.nominated);
     } else if (world.now() - nominated_[pod.uid] > kPatience) {
-      (void)ends_.side.api().remove(Kind::pod, pod.name);
+      (void)deps_.side.api().remove(Kind::pod, pod.name);
     }
   }
 }

@@ -15,14 +15,14 @@ namespace stowage::faults {
 
 class OtherScheduler {
  public:
-  struct Ends {
+  struct Deps {
     const Plan& plan;
     ApiSide& side;
     Views& views;
     Checks& checks;
     Witness& witness;
   };
-  explicit OtherScheduler(const Ends& ends);
+  explicit OtherScheduler(const Deps& deps);
   ~OtherScheduler();
   OtherScheduler(const OtherScheduler&) = delete;
   OtherScheduler& operator=(const OtherScheduler&) = delete;
@@ -34,7 +34,7 @@ class OtherScheduler {
  private:
   void look();
 
-  Ends ends_;
+  Deps deps_;
   World::Process process_;
   std::map<std::string, Moment> nominated_;  // by uid
 };

@@ -83,8 +83,9 @@ void fill(Step& step, const Plan& plan, base::Rng& rng) {
       break;
     case StepKind::jump_clock:
       step.subject = some(plan.replicas);
-      // Promises are stamped with the wall clock: where there are any, clocks differ by seconds.
-      step.more = plan.promises ? kClockZero - 2 + some(5) : some(2 * kClockZero);
+      // Pre-allocations are stamped with the wall clock: where there are any, clocks differ by
+      // seconds.
+      step.more = plan.pre_allocations ? kClockZero - 2 + some(5) : some(2 * kClockZero);
       break;
     case StepKind::calls_fail:
       step.subject = some(plan.replicas);
@@ -148,7 +149,7 @@ Plan draw_plan(std::uint64_t seed, const FeatureChoice& choice) {
   plan.replicas = 2 + static_cast<std::uint32_t>(rng.below(2));
   plan.nodes = 2 + static_cast<std::uint32_t>(rng.below(4));
   plan.pods = 20 + static_cast<std::uint32_t>(rng.below(40));
-  plan.promises = rng.below(3) == 0;
+  plan.pre_allocations = rng.below(3) == 0;
   plan.history = rng.below(3) == 0 ? 10 + rng.below(30) : 2000;
   plan.active = seconds{60 + static_cast<std::int64_t>(rng.below(60))};
   const double length = std::chrono::duration<double, std::milli>(plan.active).count();
@@ -178,9 +179,9 @@ PodShape shape_of(const Plan& plan, std::uint32_t pod) {
   if (pod >= kExtraPods) return plan.extra.at(pod - kExtraPods);
   base::Rng rng(mixed(plan.seed, 1000 + pod));
   PodShape shape;
-  const std::uint64_t door = rng.below(10);
-  shape.door = door < 6 ? Door::own : door < 8 ? Door::choose : Door::bind;
-  if (plan.promises && door >= 8) shape.door = Door::promise;
+  const std::uint64_t listener = rng.below(10);
+  shape.listener = listener < 6 ? Listener::own : listener < 8 ? Listener::choose : Listener::bind;
+  if (plan.pre_allocations && listener >= 8) shape.listener = Listener::pre_allocation;
   if (rng.below(3) == 0) {
     shape.cards = 1 + static_cast<std::uint32_t>(rng.below(3));
   } else {
@@ -188,7 +189,7 @@ PodShape shape_of(const Plan& plan, std::uint32_t pod) {
     shape.memory_mib = 1024U * (1 + static_cast<std::uint32_t>(rng.below(10)));
     if (rng.below(6) == 0) shape.cards = 2;
   }
-  if (shape.door == Door::promise) {  // their dialect has one card, or whole ones
+  if (shape.listener == Listener::pre_allocation) {  // their dialect has one card, or whole ones
     shape.asks = Asks::vcuda;
     if (shape.percent != 0) shape.cards = 1;
   }

@@ -75,14 +75,14 @@ struct Step {
   Duration lasts{};
 };
 
-enum class Door : std::uint8_t {
+enum class Listener : std::uint8_t {
   own,     // Stowage's own scheduler
   choose,  // kube-scheduler with an extender, in three modes
   bind,
-  promise,  // it binds by itself, to cards that we promised
-  count,    // it binds by itself, and cards are only counted
-  other,    // a scheduler that does not know of us
-  nobody,   // nobody schedules it
+  pre_allocation,  // it binds by itself, to cards that we pre-allocated
+  count,           // it binds by itself, and cards are only counted
+  other,           // a scheduler that does not know of us
+  nobody,          // nobody schedules it
 };
 
 // How a pod asks for its cards.
@@ -97,7 +97,7 @@ enum class Rule : std::uint8_t { none, apart, together, spread };
 enum class Excess : std::uint8_t { none, affinity_terms, spread_constraints, resources };
 
 struct PodShape {
-  Door door = Door::own;
+  Listener listener = Listener::own;
   Asks asks = Asks::native;
   std::uint32_t cards = 1;
   std::uint32_t percent = 0;     // of each card
@@ -110,7 +110,8 @@ struct PodShape {
   bool claim = false;            // of a volume that waits for its first consumer
   bool replaced = false;         // when it fails, as a Deployment does it
   Excess excess = Excess::none;
-  std::uint32_t promised_node = 0;  // + 1: the node whose cards it says were promised to it
+  std::uint32_t pre_allocated_node =
+      0;                      // + 1: the node whose cards it says were pre-allocated to it
   std::uint32_t born_on = 0;  // + 1: the node that its author puts it on, with cards of his choice
 
   [[nodiscard]] bool whole() const { return percent == 0 && memory_mib == 0; }
@@ -127,10 +128,11 @@ struct Plan {
   std::uint32_t counted = 0;  // further nodes, which have numbers of cards only
   std::uint32_t pods = 0;
   std::vector<PodShape> extra;  // pods from kExtraPods on
-  bool promises = false;        // guests whose cards are promised before they are bound by others
-  std::size_t history = 1000;   // events that the server keeps, per kind
-  std::vector<Step> steps;      // by time
-  Duration active{};            // then faults stop
+  bool pre_allocations =
+      false;  // external pods whose cards are pre-allocated before they are bound by others
+  std::size_t history = 1000;  // events that the server keeps, per kind
+  std::vector<Step> steps;     // by time
+  Duration active{};           // then faults stop
 
   [[nodiscard]] std::uint32_t all_nodes() const { return nodes + counted; }
 };

@@ -86,9 +86,10 @@ void add_rules(const PodShape& shape, json::object& spec) {
 
 // What a scheduler of gpu-admission's kind writes on a pod, or what we do where a number of cards
 // is held, written by the author of the pod.
-json::object forged_promise(const PodShape& shape, bool by_number, std::int64_t unix_nanos) {
+json::object untrusted_pre_allocation(const PodShape& shape, bool by_number,
+                                      std::int64_t unix_nanos) {
   if (by_number) {
-    return {{"stowage.dev/pre-allocated-node", node_name(shape.promised_node - 1)},
+    return {{"stowage.dev/pre-allocated-node", node_name(shape.pre_allocated_node - 1)},
             {"stowage.dev/signature",
              fmt::format("v1:0123456789abcdef:promise:{}:{:A>43}=:{:A>86}==", unix_nanos, "", "")}};
   }
@@ -96,7 +97,7 @@ json::object forged_promise(const PodShape& shape, bool by_number, std::int64_t 
   for (std::uint32_t i = 0; i < shape.cards; ++i) {
     indexes += fmt::format("{}{}", i == 0 ? "" : ",", i);
   }
-  return {{"tencent.com/predicate-node", node_name(shape.promised_node - 1)},
+  return {{"tencent.com/predicate-node", node_name(shape.pre_allocated_node - 1)},
           {"tencent.com/predicate-gpu-idx-0", indexes},
           {"tencent.com/predicate-time", std::to_string(unix_nanos)},
           {"tencent.com/gpu-assigned", "false"},
@@ -123,12 +124,12 @@ json::object pod_object(const Plan& plan, std::uint32_t pod, std::int64_t unix_n
                          {"resources", json::object{{"limits", limits_of(shape)}}}};
   json::object metadata{{"name", name.name}, {"namespace", name.ns}};
   if (shape.app != 0) metadata["labels"] = json::object{{"app", fmt::format("app-{}", shape.app)}};
-  if (shape.promised_node != 0)
-    metadata["annotations"] = forged_promise(shape, pod % 3 == 0, unix_nanos);
+  if (shape.pre_allocated_node != 0)
+    metadata["annotations"] = untrusted_pre_allocation(shape, pod % 3 == 0, unix_nanos);
   if (shape.born_on != 0) {
     metadata["annotations"] = json::object{{"stowage.dev/gpus", cards_of_choice(plan, shape)}};
   }
-  json::object spec{{"schedulerName", kSchedulers.at(static_cast<std::size_t>(shape.door))},
+  json::object spec{{"schedulerName", kSchedulers.at(static_cast<std::size_t>(shape.listener))},
                     {"priorityClassName", kClasses.at(shape.priority)},
                     {"terminationGracePeriodSeconds", 5},
                     {"containers", json::array{std::move(container)}}};

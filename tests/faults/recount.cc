@@ -23,16 +23,16 @@ const NodeView* find_node(const std::vector<const NodeView*>& nodes, const std::
 
 std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const PodView& pod,
                         const NodeView& node) {
-  const core::PodIndex index = ledger.find_pod(pod.uid);
+  const core::PodIndex index = ledger.pods().find(pod.uid);
   if (!index.valid()) return fmt::format("the ledger lacks pod {} on {}", pod.name.name, pod.node);
-  const core::PodRecord& record = ledger.pod(index);
+  const core::PodRecord& record = ledger.pods().record(index);
   if (record.state == core::PodState::reserved) {
     return fmt::format("pod {} is only reserved in the ledger, but it is on {}", pod.name.name,
                        pod.node);
   }
-  if (ledger.name(record.node) != pod.node) {
+  if (ledger.nodes().name(record.node) != pod.node) {
     return fmt::format("the ledger has pod {} on {}, but it is on {}", pod.name.name,
-                       ledger.name(record.node), pod.node);
+                       ledger.nodes().name(record.node), pod.node);
   }
   if (!cards_known(truth, pod, node)) return {};
   if (record.state != core::PodState::bound) {
@@ -40,7 +40,7 @@ std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const Po
   }
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> charged;
   for (const auto& charge : record.charges) {
-    const auto& card = ledger.spec(record.node).cards[charge.card];
+    const auto& card = ledger.nodes().spec(record.node).cards[charge.card];
     charged[card.id] = {charge.milli, charge.memory_mib};
   }
   for (const Share& share : pod.shares) {
@@ -55,19 +55,19 @@ std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const Po
 // Or a bind that kube-scheduler has asked for: the ledger does not tell them apart.
 bool is_hold(const Truth& truth, const core::PodRecord& record) {
   return record.state == core::PodState::reserved &&
-         shape_of(truth.plan, pod_number(record.name)).door != Door::own;
+         shape_of(truth.plan, pod_number(record.name)).listener != Listener::own;
 }
 
 std::string compare_nodes(const core::Ledger& ledger, const std::vector<const NodeView*>& nodes) {
-  if (ledger.node_count() != nodes.size()) {
-    return fmt::format("the ledger has {} nodes, the API {}", ledger.node_count(), nodes.size());
+  if (ledger.nodes().count() != nodes.size()) {
+    return fmt::format("the ledger has {} nodes, the API {}", ledger.nodes().count(), nodes.size());
   }
   for (const NodeView* node : nodes) {
-    const core::NodeIndex index = ledger.find_node(node->name);
-    if (!index.valid() || !ledger.present(index)) {
+    const core::NodeIndex index = ledger.nodes().find(node->name);
+    if (!index.valid() || !ledger.nodes().present(index)) {
       return fmt::format("the ledger lacks node {}", node->name);
     }
-    const auto& cards = ledger.spec(index).cards;
+    const auto& cards = ledger.nodes().spec(index).cards;
     const bool same =
         std::equal(cards.begin(), cards.end(), node->cards.begin(), node->cards.end(),
                    [](const core::Card& a, const CardView& b) {
@@ -108,10 +108,10 @@ std::string recount(const Truth& truth, core::Engine& engine, const MayLinger& m
     }
     live.emplace(pod->uid, pod);
   }
-  for (std::size_t slot = 0; slot < ledger.node_slots(); ++slot) {
-    for (const core::PodIndex index : ledger.pods_on(core::NodeIndex(slot))) {
-      const core::PodRecord& record = ledger.pod(index);
-      if (record.state == core::PodState::room) continue;
+  for (std::size_t slot = 0; slot < ledger.nodes().slots(); ++slot) {
+    for (const core::PodIndex index : ledger.nodes().pods_on(core::NodeIndex(slot))) {
+      const core::PodRecord& record = ledger.pods().record(index);
+      if (record.state == core::PodState::nomination) continue;
       const auto found = live.find(record.uid);
       if (found == live.end()) {
         if (is_hold(truth, record) && may_linger(record.uid)) continue;

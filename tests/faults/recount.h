@@ -37,7 +37,7 @@ using MayLinger = std::function<bool(const std::string& uid)>;
 // none. Nodes with pods of unknown cards are passed over.
 struct Waiting {
   std::string why;
-  bool forged = false;  // on that node, an unbound pod says that it was promised cards
+  bool untrusted = false;  // on that node, an unbound pod says that it was pre-allocated cards
 };
 [[nodiscard]] Waiting waits_in_vain(const Truth& truth);
 

@@ -15,10 +15,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kStopGrace{5};
-constexpr seconds kRoomTime{120};
+constexpr seconds kNominationTime{120};
 constexpr seconds kVolumeLimit{120};
 constexpr seconds kPatience{8};
-constexpr milliseconds kPromisesKept{1000};  // as in controller/generation
+constexpr milliseconds kPreAllocationsKept{1000};  // as in controller/generation
 constexpr milliseconds kLook{20};
 constexpr seconds kPastKept{5};
 constexpr kube::WallTime kBegin{std::chrono::sys_days{std::chrono::year{2026} / 1 / 2}};
@@ -66,7 +66,7 @@ Replica::Replica(ApiSide& side, Settings settings)
                            .name = name_,
                            .client = process_,
                            .seed = settings_.seed,
-                           .defects = wire_defects(settings_.defect, defect_ends())});
+                           .defects = wire_defects(settings_.defect, defect_deps())});
   kube::ApiClientOptions options;
   options.seed = settings_.seed;
   options.caller = [this] { return wire_->caller(); };
@@ -119,15 +119,15 @@ scheduler::SchedulerOptions Replica::scheduler_options() {
   if (rng.below(3) == 0) options.binds_max = 2;
   if (rng.below(3) == 0) options.binder.in_flight_max = 2;
   options.engine.preemption = rng.below(4) != 0;
-  // Ten minutes otherwise: rooms, too, have to end before the run does.
-  options.engine.preempt_room_ns = std::chrono::nanoseconds(kRoomTime).count();
+  // Ten minutes otherwise: nominations, too, have to end before the run does.
+  options.engine.preemption_nomination_ns = std::chrono::nanoseconds(kNominationTime).count();
   options.claims.limit = kVolumeLimit;
   if (settings_.features.has(Feature::waits)) {
     options.engine.patience_ns = std::chrono::nanoseconds(kPatience).count();
-    options.engine.room_ns = std::chrono::nanoseconds(kRoomTime).count();
+    options.engine.nomination_ns = std::chrono::nanoseconds(kNominationTime).count();
   }
   for (const auto& extender : extender_options_) {
-    for (const auto& entry : extender.policies) options.guest_policies.push_back(entry.policy);
+    for (const auto& entry : extender.policies) options.external_policies.push_back(entry.policy);
   }
   return options;
 }
@@ -136,7 +136,7 @@ Replica::GenerationPtr Replica::make_generation() {
   auto made = std::make_unique<Generation>();
   made->scheduler = std::make_unique<scheduler::Scheduler>(*client_, scheduler_options(), log_);
   if (auto filter = event_filter(settings_.defect)) {
-    made->scheduler->shared().mailbox.lose_some(std::move(filter));
+    made->scheduler->shared().event_queue.drop_events_if(std::move(filter));
   }
   make_extenders(*made);
   return made;
@@ -151,26 +151,26 @@ void Replica::make_elector() {
   options.look = milliseconds{500};
   options.call_deadline = seconds{2};
   options.seed = settings_.seed;
-  kube::Elector::Ends ends;
-  ends.on_leading = [this](const kube::Elector::Start& /*start*/) {
+  kube::Elector::Deps deps;
+  deps.on_leading = [this](const kube::Elector::Start& /*start*/) {
     if (!exchanging_) now_->scheduler->lead();
   };
-  ends.on_lost = [this](const std::string& why) {
+  deps.on_lost = [this](const std::string& why) {
     log_.info("lost the lease", {{"why", why}});
     if (settings_.defect != Defect::goes_on && !exchanging_) now_->scheduler->stand_down();
   };
-  elector_ = std::make_unique<kube::Elector>(*client_, std::move(options), std::move(ends));
+  elector_ = std::make_unique<kube::Elector>(*client_, std::move(options), std::move(deps));
 }
 
 void Replica::make_extenders(Generation& generation) {
   const auto shared = generation.scheduler->shared();
-  std::uint32_t profile = shared.first_guest_profile;
-  const auto promises = extender::promise_options(extender_options_);
-  shared.roster.pre_allocations().heed(promises.position ? profile + *promises.position : 0,
-                                       promises.bind_limit);
+  std::uint32_t profile = shared.first_external_profile;
+  const auto reaper = extender::pre_allocation_options(extender_options_);
+  shared.cluster_cache.pre_allocations().enable_pre_allocations(
+      reaper.position ? profile + *reaper.position : 0, reaper.bind_limit);
   for (const auto& options : extender_options_) {
     generation.extenders.push_back(std::make_unique<extender::Extender>(
-        options, extender::Extender::Ends{.shared = shared,
+        options, extender::Extender::Deps{.shared = shared,
                                           .first_profile = profile,
                                           .not_ready = [this]() -> std::string {
                                             return deciding() ? "" : "this replica does not lead";
@@ -181,7 +181,7 @@ void Replica::make_extenders(Generation& generation) {
   }
 }
 
-DefectEnds Replica::defect_ends() {
+DefectDeps Replica::defect_deps() {
   return {.tell_engine = [this](core::Event event,
                                 Duration delay) { tell_engine(std::move(event), delay); },
           .inventory =
@@ -193,16 +193,17 @@ DefectEnds Replica::defect_ends() {
 
 void Replica::tell_engine(core::Event event, Duration delay) {
   side_.world().after(process_, delay, [this, event = std::move(event)]() mutable {
-    now_->scheduler->shared().mailbox.put_reply(std::move(event));
+    now_->scheduler->shared().event_queue.put_reply(std::move(event));
   });
 }
 
-void Replica::ask(Door door, extender::Verb verb, std::string body,
+void Replica::ask(Listener listener, extender::Verb verb, std::string body,
                   std::shared_ptr<net::Responder> responder) {
   net::ServerRequest request;
   request.http.method = "POST";
   request.http.body = std::move(body);
-  const std::size_t which = static_cast<std::size_t>(door) - 1;  // in the order of the doors
+  const std::size_t which =
+      static_cast<std::size_t>(listener) - 1;  // in the order of the listeners
   now_->extenders[which]->handle(verb, std::move(request), std::move(responder));
 }
 
@@ -228,12 +229,12 @@ void Replica::exchange_when_ready() {
     return;
   }
   exchanging_ = true;
-  stop_when_kept(loop_.now() + kPromisesKept);
+  stop_when_kept(loop_.now() + kPreAllocationsKept);
 }
 
-// kube-scheduler comes back for what it was promised within milliseconds.
+// kube-scheduler comes back for what it was pre-allocated within milliseconds.
 void Replica::stop_when_kept(Moment until) {
-  const bool kept = now_->scheduler->picture().engine.counters.held == 0;
+  const bool kept = now_->scheduler->snapshot().engine.counters.held == 0;
   if (!kept && loop_.now() < until) {
     side_.world().after(process_, kLook, [this, until] { stop_when_kept(until); });
     return;
@@ -244,7 +245,7 @@ void Replica::stop_when_kept(Moment until) {
 // As one replica from another: nothing of the one before may arrive any more, and all pods are read
 // once more before anything is decided.
 void Replica::take_over() {
-  if (loop_.now() < now_->scheduler->picture().binder.open_until) {
+  if (loop_.now() < now_->scheduler->snapshot().binder.open_until) {
     side_.world().after(process_, kLook, [this] { take_over(); });
     return;
   }

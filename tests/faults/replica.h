@@ -58,7 +58,7 @@ class Replica {
   [[nodiscard]] Duration clock_error() const { return settings_.clock_error; }
 
   // A question of kube-scheduler. To be called on the replica's process.
-  void ask(Door door, extender::Verb verb, std::string body,
+  void ask(Listener listener, extender::Verb verb, std::string body,
            std::shared_ptr<net::Responder> responder);
   // kube-scheduler has its answer about this pod.
   void filter_answered(const std::string& uid);
@@ -77,7 +77,7 @@ class Replica {
   void exchange_when_ready();
   void stop_when_kept(Moment until);
   void take_over();
-  [[nodiscard]] DefectEnds defect_ends();
+  [[nodiscard]] DefectDeps defect_deps();
   void tell_engine(core::Event event, Duration delay);
 
   ApiSide& side_;

@@ -9,7 +9,7 @@ namespace stowage::faults {
 namespace {
 
 // Required anti-affinity counts both ways: that of the pod, and that of those who are there.
-std::string broken_apart(const RuleAsk& ask, const MustKnow& must_know) {
+std::string broken_apart(const RuleRequest& ask, const MustKnow& must_know) {
   for (const PodView* other : ask.pods) {
     if (other->uid == ask.pod.uid || other->node != ask.pod.node || other->ended()) continue;
     if (other->app != ask.pod.app || other->app.empty() || !must_know(*other)) continue;
@@ -21,7 +21,7 @@ std::string broken_apart(const RuleAsk& ask, const MustKnow& must_know) {
 }
 
 // The first of an app may go anywhere; the others follow those that are somewhere.
-std::string broken_together(const RuleAsk& ask, const MustKnow& must_know) {
+std::string broken_together(const RuleRequest& ask, const MustKnow& must_know) {
   bool elsewhere = false;
   for (const PodView* other : ask.pods) {
     if (other->uid == ask.pod.uid || other->app != ask.pod.app || other->node.empty()) continue;
@@ -37,7 +37,7 @@ std::string broken_together(const RuleAsk& ask, const MustKnow& must_know) {
 // Pods that others bound just now may be unknown: they count where they do no harm. So do pods that
 // are not bound: the bind of one that was decided before may arrive after this, or have failed.
 // Each of them may have been expected on one node that has too few.
-std::string broken_spread(const RuleAsk& ask, const MustKnow& must_know) {
+std::string broken_spread(const RuleRequest& ask, const MustKnow& must_know) {
   std::map<std::string, int> most;   // with those that may be unknown
   std::map<std::string, int> least;  // without them
   for (const NodeView* node : ask.nodes) {
@@ -66,7 +66,7 @@ std::string broken_spread(const RuleAsk& ask, const MustKnow& must_know) {
 
 }  // namespace
 
-std::string broken_rule(const RuleAsk& ask, const MustKnow& must_know) {
+std::string broken_rule(const RuleRequest& ask, const MustKnow& must_know) {
   if (ask.pod.app.empty()) return {};
   if (std::string why = broken_apart(ask, must_know); !why.empty()) return why;
   if (!ask.steady) return {};

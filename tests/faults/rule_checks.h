@@ -9,7 +9,7 @@
 
 namespace stowage::faults {
 
-struct RuleAsk {
+struct RuleRequest {
   const PodView& pod;  // bound, or with a node that it might go to
   const std::vector<const PodView*>& pods;
   const std::vector<const NodeView*>& nodes;
@@ -22,6 +22,6 @@ struct RuleAsk {
 using MustKnow = std::function<bool(const PodView&)>;
 
 // A rule that the place of the pod breaks; empty: none.
-[[nodiscard]] std::string broken_rule(const RuleAsk& ask, const MustKnow& must_know);
+[[nodiscard]] std::string broken_rule(const RuleRequest& ask, const MustKnow& must_know);
 
 }  // namespace stowage::faults

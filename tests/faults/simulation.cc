@@ -36,7 +36,7 @@ constexpr seconds kHoldMax{65};
 // Takes the answer to one question of kube-scheduler.
 class Answerer final : public net::Responder {
  public:
-  explicit Answerer(KubeScheduler::Ends::Answer answer) : answer_(std::move(answer)) {}
+  explicit Answerer(KubeScheduler::Deps::Answer answer) : answer_(std::move(answer)) {}
   void send(net::HttpResponse response) override { answer_(response); }
   void begin(net::HttpResponse /*head*/) override {}
   void upgrade(std::string /*protocol*/, std::function<void(std::string_view)> /*data*/) override {}
@@ -47,7 +47,7 @@ class Answerer final : public net::Responder {
   void on_closed(std::function<void()> /*closed*/) override {}
 
  private:
-  KubeScheduler::Ends::Answer answer_;
+  KubeScheduler::Deps::Answer answer_;
 };
 
 class Simulation {
@@ -66,7 +66,7 @@ class Simulation {
                  .views = views_,
                  .checks = checks_,
                  .witness = witness_}),
-        kube_scheduler_(plan_, side_, views_, kube_ends()),
+        kube_scheduler_(plan_, side_, views_, kube_deps()),
         rng_(plan.seed + 5) {
     side_.on_acted = [this](const ApiSide::Acted& acted) {
       log_acted(acted);
@@ -90,7 +90,7 @@ class Simulation {
     outcome.digest = checks_.digest();
     outcome.steps = world_.steps();
     outcome.bound = checks_.counts().bound;
-    outcome.promised = checks_.counts().promised;
+    outcome.pre_allocated = checks_.counts().pre_allocated;
     outcome.recounts = recounts_;
     outcome.takeovers = takeovers_;
     for (const Slot& slot : slots_) {
@@ -221,28 +221,28 @@ class Simulation {
 
   // ---- kube-scheduler's way to the extender
 
-  KubeScheduler::Ends kube_ends() {
-    KubeScheduler::Ends ends;
-    ends.ask = [this](Door door, extender::Verb verb, std::string body,
-                      KubeScheduler::Ends::Answer answer) {
+  KubeScheduler::Deps kube_deps() {
+    KubeScheduler::Deps deps;
+    deps.ask = [this](Listener listener, extender::Verb verb, std::string body,
+                      KubeScheduler::Deps::Answer answer) {
       Replica* replica = behind_the_service();
       if (replica == nullptr) return;
       world_.after(
           replica->process(), draw_millis(rng_, 0.1, 3),
-          [replica, door, verb, body = std::move(body), answer = std::move(answer)]() mutable {
-            replica->ask(door, verb, std::move(body),
+          [replica, listener, verb, body = std::move(body), answer = std::move(answer)]() mutable {
+            replica->ask(listener, verb, std::move(body),
                          std::make_shared<Answerer>(std::move(answer)));
           });
     };
-    ends.filtered = [this](const std::string& uid) {
+    deps.filtered = [this](const std::string& uid) {
       for (Slot& slot : slots_) {
         if (!slot.replica || !slot.replica->deciding()) continue;
         witness_.decided(uid, slot.replica->name());
         slot.replica->filter_answered(uid);
       }
     };
-    ends.strayed = [this](const std::string& node) { witness_.disturbed(node); };
-    return ends;
+    deps.strayed = [this](const std::string& node) { witness_.disturbed(node); };
+    return deps;
   }
 
   // Mostly who leads; now and then somebody else, whose readiness is not known yet.
@@ -296,7 +296,7 @@ class Simulation {
   static bool all_heard(Replica& replica) {
     if (!replica.scheduler().ready() || replica.stopping() || replica.exchanging()) return false;
     if (!replica.wire().quiet()) return false;
-    const auto waiting = replica.scheduler().picture().mailbox;
+    const auto waiting = replica.scheduler().snapshot().event_queue;
     return waiting.objects == 0 && waiting.replies == 0;
   }
 
@@ -304,18 +304,20 @@ class Simulation {
     if (world_.paused(replica.process()) || !all_heard(replica)) return;
     if (replica.wire().hears_all()) witness_.heard(replica.name());
     const std::uint64_t arrivals = replica.wire().arrivals();
-    replica.scheduler().shared().mailbox.ask([this, &replica, arrivals, more = std::move(more)](
-                                                 const scheduler::Mailbox::Hearing& hearing) {
-      if (replica.wire().arrivals() != arrivals || !replica.wire().quiet()) return;
-      ++recounts_;
-      const auto may_linger = [this, &replica](const std::string& uid) {
-        const auto first = lingering_.try_emplace(replica.name() + "/" + uid, world_.now()).first;
-        return world_.now() - first->second <= kHoldMax;
-      };
-      std::string wrong = recount(truth(), hearing.engine, may_linger);
-      if (wrong.empty()) wrong = more(hearing.engine);
-      if (!wrong.empty()) checks_.violate("ledger differs", replica.name() + ": " + wrong);
-    });
+    replica.scheduler().shared().event_queue.ask(
+        [this, &replica, arrivals,
+         more = std::move(more)](const scheduler::EventQueue::EngineAccess& access) {
+          if (replica.wire().arrivals() != arrivals || !replica.wire().quiet()) return;
+          ++recounts_;
+          const auto may_linger = [this, &replica](const std::string& uid) {
+            const auto first =
+                lingering_.try_emplace(replica.name() + "/" + uid, world_.now()).first;
+            return world_.now() - first->second <= kHoldMax;
+          };
+          std::string wrong = recount(truth(), access.engine, may_linger);
+          if (wrong.empty()) wrong = more(access.engine);
+          if (!wrong.empty()) checks_.violate("ledger differs", replica.name() + ": " + wrong);
+        });
   }
 
   // ---- the end
@@ -354,7 +356,7 @@ class Simulation {
       waiting = waits_in_vain(truth());
     }
     if (!waiting.why.empty()) {
-      return checks_.violate(waiting.forged ? "forged promise holds a card" : "waits in vain",
+      return checks_.violate(waiting.untrusted ? "forged promise holds a card" : "waits in vain",
                              waiting.why);
     }
     bool done = false;
@@ -362,12 +364,12 @@ class Simulation {
       done = true;
       const auto now = engine.counters();
       // Who still waits for several cards may have some kept, and who is nominated by others, too.
-      const bool rooms_may = plan_.features.has(Feature::waits);
-      if (now.binding + now.held + (rooms_may ? 0 : now.rooms) == 0) return {};
-      const bool forged = plan_.features.has(Feature::forged) && now.held > 0;
-      checks_.violate(forged ? "forged promise holds a card" : "no rest",
+      const bool nominations_may = plan_.features.has(Feature::waits);
+      if (now.binding + now.held + (nominations_may ? 0 : now.nominations) == 0) return {};
+      const bool untrusted = plan_.features.has(Feature::untrusted) && now.held > 0;
+      checks_.violate(untrusted ? "forged promise holds a card" : "no rest",
                       fmt::format("{} binds, {} holds and {} rooms are left", now.binding, now.held,
-                                  now.rooms));
+                                  now.nominations));
       return {};
     };
     const Duration last = world_.elapsed() + kLastQuiet;

@@ -20,11 +20,11 @@ struct RunOptions {
 struct Outcome {
   std::string violation;  // empty: all is well
   std::uint64_t digest = 0;
-  std::uint64_t steps = 0;      // pieces of work
-  std::uint64_t bound = 0;      // pods, by replicas
-  std::uint64_t promised = 0;   // pods, by kube-scheduler to cards of a promise
-  std::uint64_t recounts = 0;   // of a ledger, against the API
-  std::uint64_t takeovers = 0;  // times that a replica became leader
+  std::uint64_t steps = 0;          // pieces of work
+  std::uint64_t bound = 0;          // pods, by replicas
+  std::uint64_t pre_allocated = 0;  // pods, by kube-scheduler to cards of a pre-allocation
+  std::uint64_t recounts = 0;       // of a ledger, against the API
+  std::uint64_t takeovers = 0;      // times that a replica became leader
 };
 
 // Equal arguments give equal outcomes.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kInventory = "stowage.dev/gpu-inventory";
 constexpr std::string_view kGpus = "stowage.dev/gpus";
-constexpr std::string_view kPromise = "tencent.com/predicate-node";
+constexpr std::string_view kPreAllocation = "tencent.com/predicate-node";
 constexpr std::string_view kIndexes = "tencent.com/predicate-gpu-idx-0";
 constexpr std::string_view kDevices = "nvidia.com/gpu";
 constexpr std::string_view kCores = "elasticgpu.io/gpu-core";
@@ -29,7 +29,7 @@ void read_amounts(const json::object& from, Amounts& into) {
 void read_cards(const json::object& tree, PodView& view) {
   const json::object* annotations = local::object_at(tree, "metadata.annotations");
   if (annotations == nullptr) return;
-  view.promised = annotations->if_contains(kPromise) != nullptr;
+  view.pre_allocated = annotations->if_contains(kPreAllocation) != nullptr;
   const json::value* indexes = annotations->if_contains(kIndexes);
   if (indexes != nullptr) view.indexes = local::text_of(*indexes);
   const json::value* cards = annotations->if_contains(kGpus);

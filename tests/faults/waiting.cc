@@ -76,7 +76,7 @@ bool volume_elsewhere(const Truth& truth, const PodView& pod, const std::string&
 
 // Somebody schedules it, and what it asks for can be had.
 bool may_hope(const PodShape& shape) {
-  if (shape.door == Door::other || shape.door == Door::nobody) return false;
+  if (shape.listener == Listener::other || shape.listener == Listener::nobody) return false;
   return shape.asks != Asks::mixed && shape.excess == Excess::none &&
          shape.rule != Rule::together && shape.rule != Rule::spread;
 }
@@ -90,12 +90,12 @@ Waiting waits_in_vain(const Truth& truth) {
     if (node->cordoned) continue;
     Place place = read_place(truth, *node, pods);
     if (place.unclear) continue;
-    bool forged = false;
+    bool untrusted = false;
     std::string kept_for;  // somebody else's capacity
     for (const PodView* pod : pods) {
       if (!pod->node.empty() || pod->ended()) continue;
-      if (shape_of(truth.plan, pod->number).promised_node == pod_number(node->name) + 1) {
-        forged = true;
+      if (shape_of(truth.plan, pod->number).pre_allocated_node == pod_number(node->name) + 1) {
+        untrusted = true;
       }
       if (pod->nominated == node->name) kept_for = pod->uid;
     }
@@ -107,11 +107,11 @@ Waiting waits_in_vain(const Truth& truth) {
       if (shape.claim && volume_elsewhere(truth, *pod, node->name)) continue;
       PodView there = *pod;
       there.node = node->name;
-      const RuleAsk ask{.pod = there, .pods = pods, .nodes = nodes};
+      const RuleRequest ask{.pod = there, .pods = pods, .nodes = nodes};
       if (!broken_rule(ask, [](const PodView&) { return true; }).empty()) continue;
       return {.why = fmt::format("pod {} of {} waits, but {} has room for it", pod->name.name,
                                  pod->scheduler, node->name),
-              .forged = forged};
+              .untrusted = untrusted};
     }
   }
   return {};

@@ -76,8 +76,8 @@ class StreamHandle final : public net::HttpCaller::Stream {
 
 }  // namespace
 
-struct Wire::Body : std::enable_shared_from_this<Wire::Body> {
-  Body(ApiSide& to, Options given)
+struct Wire::Impl : std::enable_shared_from_this<Wire::Impl> {
+  Impl(ApiSide& to, Options given)
       : side(to), world(to.world()), options(std::move(given)), rng(options.seed) {}
 
   // Most requests take a moment, some a while.
@@ -313,19 +313,19 @@ struct Wire::Body : std::enable_shared_from_this<Wire::Body> {
 };
 
 // The server's end of a watch.
-class Wire::Body::Responder final : public net::Responder {
+class Wire::Impl::Responder final : public net::Responder {
  public:
-  Responder(std::shared_ptr<Body> body, std::shared_ptr<Flow> flow)
-      : body_(std::move(body)), flow_(std::move(flow)) {}
+  Responder(std::shared_ptr<Impl> body, std::shared_ptr<Flow> flow)
+      : impl_(std::move(body)), flow_(std::move(flow)) {}
 
   void send(net::HttpResponse response) override {
-    body_->deliver(flow_, [response = std::move(response)](Flow& flow) {
+    impl_->deliver(flow_, [response = std::move(response)](Flow& flow) {
       flow.handler.head(response);
-      if (!flow.closed) Body::end(flow, std::nullopt);
+      if (!flow.closed) Impl::end(flow, std::nullopt);
     });
   }
   void begin(net::HttpResponse head) override {
-    body_->deliver(flow_, [head = std::move(head)](Flow& flow) {
+    impl_->deliver(flow_, [head = std::move(head)](Flow& flow) {
       flow.live = true;
       flow.handler.head(head);
     });
@@ -334,30 +334,30 @@ class Wire::Body::Responder final : public net::Responder {
   // In two pieces now and then: a reader must not care where bytes are cut.
   void write(std::shared_ptr<const std::string> chunk) override {
     const std::size_t cut =
-        body_->rng.below(8) == 0 ? body_->rng.below(chunk->size() + 1) : chunk->size();
+        impl_->rng.below(8) == 0 ? impl_->rng.below(chunk->size() + 1) : chunk->size();
     pass(chunk, 0, cut);
     if (cut < chunk->size()) pass(chunk, cut, chunk->size());
   }
   void end() override {
-    body_->deliver(flow_, [](Flow& flow) { Body::end(flow, std::nullopt); });
+    impl_->deliver(flow_, [](Flow& flow) { Impl::end(flow, std::nullopt); });
   }
   [[nodiscard]] std::size_t backlog() const override { return 0; }
   void abort() override {
-    body_->deliver(flow_, [](Flow& flow) { Body::end(flow, broken(true)); });
+    impl_->deliver(flow_, [](Flow& flow) { Impl::end(flow, broken(true)); });
   }
   void on_closed(std::function<void()> /*closed*/) override {}
 
  private:
   void pass(const std::shared_ptr<const std::string>& chunk, std::size_t from, std::size_t to) {
-    body_->deliver(flow_, [body = body_.get(), chunk, from, to](Flow& flow) {
+    impl_->deliver(flow_, [body = impl_.get(), chunk, from, to](Flow& flow) {
       body->take_bytes(flow, std::string_view(*chunk).substr(from, to - from));
     });
   }
-  std::shared_ptr<Body> body_;
+  std::shared_ptr<Impl> impl_;
   std::shared_ptr<Flow> flow_;
 };
 
-void Wire::Body::serve(const std::shared_ptr<Flow>& flow, const net::HttpRequest& request) {
+void Wire::Impl::serve(const std::shared_ptr<Flow>& flow, const net::HttpRequest& request) {
   if (!*flow->open) return;
   auto responder = std::make_shared<Responder>(shared_from_this(), flow);
   if (side.down()) return responder->abort();
@@ -368,39 +368,39 @@ namespace {
 
 class Caller final : public net::HttpCaller {
  public:
-  explicit Caller(std::shared_ptr<Wire::Body> body) : body_(std::move(body)) {
-    body_->connected = true;
+  explicit Caller(std::shared_ptr<Wire::Impl> body) : impl_(std::move(body)) {
+    impl_->connected = true;
   }
-  ~Caller() override { body_->connected = false; }
+  ~Caller() override { impl_->connected = false; }
   void send(net::HttpRequest request, Duration deadline, Reply reply) override {
-    body_->send(std::move(request), deadline, std::move(reply));
+    impl_->send(std::move(request), deadline, std::move(reply));
   }
   std::unique_ptr<Stream> open(net::HttpRequest request, const StreamOptions& options,
                                StreamHandler handler) override {
-    return body_->open(std::move(request), options, std::move(handler));
+    return impl_->open(std::move(request), options, std::move(handler));
   }
   void set_tls(std::shared_ptr<net::TlsContext> /*tls*/) override {}
 
  private:
-  std::shared_ptr<Wire::Body> body_;
+  std::shared_ptr<Wire::Impl> impl_;
 };
 
 }  // namespace
 
 Wire::Wire(ApiSide& side, Options options)
-    : body_(std::make_shared<Body>(side, std::move(options))) {}
+    : impl_(std::make_shared<Impl>(side, std::move(options))) {}
 
 Wire::~Wire() {
-  for (const auto& flow : body_->flows) {
+  for (const auto& flow : impl_->flows) {
     flow->closed = true;
     *flow->open = false;
   }
 }
 
-std::unique_ptr<net::HttpCaller> Wire::caller() { return std::make_unique<Caller>(body_); }
-void Wire::trouble_watches(Trouble trouble) { body_->trouble_watches(trouble); }
-bool Wire::quiet() const { return body_->quiet(); }
-bool Wire::hears_all() const { return body_->hears_all(); }
-std::uint64_t Wire::arrivals() const { return body_->arrivals; }
+std::unique_ptr<net::HttpCaller> Wire::caller() { return std::make_unique<Caller>(impl_); }
+void Wire::trouble_watches(Trouble trouble) { impl_->trouble_watches(trouble); }
+bool Wire::quiet() const { return impl_->quiet(); }
+bool Wire::hears_all() const { return impl_->hears_all(); }
+std::uint64_t Wire::arrivals() const { return impl_->arrivals; }
 
 }  // namespace stowage::faults

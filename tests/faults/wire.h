@@ -50,10 +50,10 @@ class Wire {
   // Grows whenever something reaches the replica.
   [[nodiscard]] std::uint64_t arrivals() const;
 
-  struct Body;
+  struct Impl;
 
  private:
-  std::shared_ptr<Body> body_;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace stowage::faults

@@ -106,7 +106,7 @@ def run(args, cards, folder):
         machine.agent(machine.real, "nvml")
         machine.agent(machine.other, f"fake:{path}")
         wait_until("both are heard",
-                   lambda: machine.controller.metric('stowage_agents{state="heard"}') == 2)
+                   lambda: machine.controller.metric('stowage_agents{state="reporting"}') == 2)
         wait_until("the nodes say what they have",
                    lambda: machine.inventory(machine.real) and machine.inventory(machine.other))
         good = True
@@ -122,7 +122,7 @@ def run(args, cards, folder):
         if burn is None:
             return 0 if good else 1
         try:
-            name = ("stowage_agent_card_busy_ratio", cards[0][0])
+            name = ("stowage_agent_card_utilization_ratio", cards[0][0])
             busy = wait_until("the card is busy",
                               lambda: machine.metrics(machine.real).get(name, 0) > 0.9, timeout=60)
             good &= check("the agent sees the load", busy, machine.metrics(machine.real)[name])

@@ -139,7 +139,7 @@ void print_samples(const std::vector<gpu::CardSample>& samples,
   for (const gpu::CardSample& sample : samples) write_sample(json, sample);
   json.end_array().key("faults").begin_array();
   for (const gpu::Fault& fault : faults) {
-    json.begin_object().key("kind").value(to_word(fault.kind)).key("card").value(fault.card);
+    json.begin_object().key("kind").value(to_string(fault.kind)).key("card").value(fault.card);
     json.key("xid").value(std::uint64_t{fault.xid}).key("text").value(fault.text).end_object();
   }
   json.end_array().end_object();
@@ -183,11 +183,11 @@ int complain(const std::string& why) {
 }
 
 int run(gpu::Source& source, const Flags& flags) {
-  gpu::HealthKeeper keeper{gpu::HealthOptions{}};
+  gpu::HealthTracker health{gpu::HealthOptions{}};
   const auto inventory = source.inventory();
   if (!inventory) return complain(inventory.error().message);
-  keeper.see(*inventory, now());
-  print_inventory(*inventory, gpu::cards_of(*inventory, keeper));
+  health.observe(*inventory, now());
+  print_inventory(*inventory, gpu::cards_of(*inventory, health));
   auto next = Clock::now();
   for (int i = 0; i < flags.samples; ++i) {
     std::this_thread::sleep_until(next);

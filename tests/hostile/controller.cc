@@ -31,15 +31,15 @@ std::size_t heap_bytes() {
 }
 
 Controller::Controller()
-    : roster_(scheduler::built_in_profiles(), mailbox_,
-              [this](const scheduler::Notice& notice) {
-                using Of = scheduler::Notice::Kind;
-                if (notice.kind != Of::refused && notice.kind != Of::unsupported) return;
-                ++refused_;
-                if (whys_.size() < 4096) whys_[notice.name] = notice.text.substr(0, 2048);
-              },
-              {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
-               .now = [this] { return base::Instant{now_}; }}),
+    : cluster_cache_(scheduler::built_in_profiles(), event_queue_,
+                     [this](const scheduler::Notice& notice) {
+                       using Of = scheduler::Notice::Kind;
+                       if (notice.kind != Of::refused && notice.kind != Of::unsupported) return;
+                       ++refused_;
+                       if (whys_.size() < 4096) whys_[notice.name] = notice.text.substr(0, 2048);
+                     },
+                     {.unix_nanos = [] { return std::int64_t{1'000'000'000'000}; },
+                      .now = [this] { return base::Instant{now_}; }}),
       engine_([] {
         std::vector<core::PolicyOptions> policies;
         for (const auto& profile : scheduler::built_in_profiles()) {
@@ -47,7 +47,7 @@ Controller::Controller()
         }
         return policies;
       }()) {
-  mailbox_.open();
+  event_queue_.open();
 }
 
 template <class Work>
@@ -60,7 +60,7 @@ void Controller::decode(Work&& work) {
 
 void Controller::run() {
   for (;;) {
-    auto batch = mailbox_.take_now(1);
+    auto batch = event_queue_.take_now(1);
     if (!batch || batch->empty()) return;
     for (const auto& message : *batch) {
       now_ += 1'000'000;
@@ -83,43 +83,44 @@ void Controller::handle(const core::Event& event) {
   }
 }
 
-void Controller::see_node(std::string_view json) {
+void Controller::upsert_node(std::string_view json) {
   decode([&] {
-    if (auto node = decoder_.node(json)) return roster_.see_node(*node);
+    if (auto node = decoder_.node(json)) return cluster_cache_.upsert_node(*node);
     ++unreadable_;
   });
 }
 
-void Controller::see_pod(std::string_view json) {
+void Controller::upsert_pod(std::string_view json) {
   decode([&] {
-    if (auto pod = decoder_.pod(json)) return roster_.see_pod(std::move(*pod));
+    if (auto pod = decoder_.pod(json)) return cluster_cache_.upsert_pod(std::move(*pod));
     ++unreadable_;
   });
 }
 
-void Controller::lose_pod(const std::string& uid) {
-  decode([&] { roster_.lose_pod(uid); });
+void Controller::remove_pod(const std::string& uid) {
+  decode([&] { cluster_cache_.remove_pod(uid); });
 }
 
-void Controller::lose_node(const std::string& name) {
-  decode([&] { roster_.lose_node(name); });
+void Controller::remove_node(const std::string& name) {
+  decode([&] { cluster_cache_.remove_node(name); });
 }
 
-void Controller::see_thing(core::ThingKind kind, std::string_view json) {
+void Controller::upsert_object(core::AuxKind kind, std::string_view json) {
   decode([&] {
-    auto thing = decoder_.thing(kind, json);
-    if (thing) return mailbox_.put_thing(thing->name, {std::move(thing->thing)});
+    auto aux_object = decoder_.aux_object(kind, json);
+    if (aux_object)
+      return event_queue_.put_aux_object(aux_object->name, {std::move(aux_object->aux_object)});
     ++unreadable_;
   });
 }
 
-void Controller::lose_thing(core::ThingKind kind, const std::string& name) {
-  decode([&] { mailbox_.put_thing_gone({.kind = kind, .name = name}); });
+void Controller::remove_object(core::AuxKind kind, const std::string& name) {
+  decode([&] { event_queue_.put_aux_object_gone({.kind = kind, .name = name}); });
 }
 
 void Controller::tick() {
   now_ += 1'000'000'000;
-  decode([&] { mailbox_.put_reply(core::Tick{}); });
+  decode([&] { event_queue_.put_reply(core::Tick{}); });
 }
 
 template <class Question>
@@ -142,13 +143,13 @@ void Controller::ask_extender(std::string_view pod_json, const std::string& node
     auto read = dialect::to_spec(*args->pod, {.placed_by_others = true});
     if (read) spec = std::move(*read);
   });
-  core::PreemptAsk preempt;
+  core::PreemptRequest preempt;
   decode([&] {
     const auto args = decoder.preemption(
         fmt::format(R"({{"Pod":{},"NodeNameToVictims":{}}})", pod_json, victims_json));
     if (!args) return;
     for (const auto& [node, victims] : args->victims) {
-      auto& on = preempt.nodes.emplace_back(core::PreemptAsk::OnNode{.node = node});
+      auto& on = preempt.nodes.emplace_back(core::PreemptRequest::OnNode{.node = node});
       for (const auto& uid : victims.uids) on.candidates.push_back({.uid = uid, .given = true});
     }
   });
@@ -158,13 +159,13 @@ void Controller::ask_extender(std::string_view pod_json, const std::string& node
                     std::string(pod_json.size() / 4, 'n')));
   });
   if (!spec) return;
-  const core::FilterAsk filter{.pod = *spec, .nodes = nodes, .until = {now_ + 1}};
+  const core::FilterRequest filter{.pod = *spec, .nodes = nodes, .until = {now_ + 1}};
   ask([&](core::Commands& out) { (void)engine_.filter(filter, {now_}, out); });
   ask([&](core::Commands& out) { (void)engine_.score(filter, {now_}, out); });
   preempt.pod = *spec;
   ask([&](core::Commands& /*unused*/) { (void)engine_.preempt(preempt); });
   ask([&](core::Commands& out) {
-    (void)engine_.claim({.pod = *spec, .node = "node-0"}, {now_}, out);
+    (void)engine_.reserve({.pod = *spec, .node = "node-0"}, {now_}, out);
   });
   handle(core::BindFailed{spec->uid});
 }

@@ -1,5 +1,6 @@
 // The controller's way from the text of an object to a decision, without network and threads:
-// decoder, roster, mailbox and engine, one after the other. Every step is measured by itself.
+// decoder, cluster cache, event queue and engine, one after the other. Every step is measured by
+// itself.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +12,9 @@
 
 #include "codec/kubernetes.h"
 #include "core/engine/engine.h"
-#include "scheduler/mailbox.h"
+#include "scheduler/cluster_cache.h"
+#include "scheduler/event_queue.h"
 #include "scheduler/profile.h"
-#include "scheduler/roster.h"
 
 namespace stowage::hostile {
 
@@ -37,12 +38,12 @@ class Controller {
  public:
   Controller();
 
-  void see_node(std::string_view json);
-  void see_pod(std::string_view json);
-  void lose_pod(const std::string& uid);
-  void lose_node(const std::string& name);
-  void see_thing(core::ThingKind kind, std::string_view json);
-  void lose_thing(core::ThingKind kind, const std::string& name);
+  void upsert_node(std::string_view json);
+  void upsert_pod(std::string_view json);
+  void remove_pod(const std::string& uid);
+  void remove_node(const std::string& name);
+  void upsert_object(core::AuxKind kind, std::string_view json);
+  void remove_object(core::AuxKind kind, const std::string& name);
   void tick();
   // Bodies of all verbs of the extender about this pod. The pod is one of the victims, too.
   void ask_extender(std::string_view pod_json);
@@ -57,7 +58,7 @@ class Controller {
   Longest take_longest();
 
   [[nodiscard]] core::Engine& engine() { return engine_; }
-  [[nodiscard]] const scheduler::Roster& roster() const { return roster_; }
+  [[nodiscard]] const scheduler::ClusterCache& cluster_cache() const { return cluster_cache_; }
   [[nodiscard]] std::size_t refused() const { return refused_; }
   [[nodiscard]] std::size_t bound() const { return bound_; }
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
@@ -76,9 +77,9 @@ class Controller {
   void handle(const core::Event& event);
 
   codec::Decoder decoder_;
-  scheduler::Mailbox mailbox_;
+  scheduler::EventQueue event_queue_;
   std::map<std::string, std::string> whys_;
-  scheduler::Roster roster_;
+  scheduler::ClusterCache cluster_cache_;
   core::Engine engine_;
   Longest longest_;
   std::int64_t now_ = 0;

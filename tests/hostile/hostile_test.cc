@@ -13,15 +13,15 @@ namespace {
 
 constexpr int kNodes = 40;
 constexpr std::size_t kRounds = 3;
-constexpr std::size_t kThingsOfEach = 5;
-// What one pod may cost beyond its own text, in the roster and in the engine together.
+constexpr std::size_t kAuxObjectsOfEach = 5;
+// What one pod may cost beyond its own text, in the cluster cache and in the engine together.
 constexpr std::size_t kBytesPerPod = (kHeapIsPadded ? std::size_t{1024} : std::size_t{256}) << 10U;
 
 std::string node_name(std::size_t i) { return "node-" + std::to_string(i % kNodes); }
 
 void add_nodes(Controller& controller) {
   for (int n = 0; n < kNodes; ++n) {
-    controller.see_node(
+    controller.upsert_node(
         node_json(nullptr, node_name(static_cast<std::size_t>(n)), Size::within_limits));
   }
 }
@@ -29,8 +29,8 @@ void add_nodes(Controller& controller) {
 // The parser keeps what it took for the longest text, six times its length: once, for all objects.
 void make_room_to_read(Controller& controller) {
   const Kind& longest = node_kinds().front();
-  controller.see_node(node_json(&longest, "unused", Size::largest));
-  controller.lose_node("unused");
+  controller.upsert_node(node_json(&longest, "unused", Size::largest));
+  controller.remove_node("unused");
 }
 
 struct Case {
@@ -50,21 +50,21 @@ class HostilePods : public ::testing::TestWithParam<Case> {
   static std::size_t pods() { return kRounds * pod_kinds().size(); }
 
   static void add_pods(Controller& controller) {
-    controller.see_pod(json(0));  // the parser has its room from now on
+    controller.upsert_pod(json(0));  // the parser has its room from now on
     for (std::size_t i = 0; i < pods(); ++i) {
       const std::string text = json(i);
       const std::size_t before = heap_bytes();
-      controller.see_pod(text);
+      controller.upsert_pod(text);
       const std::size_t after = heap_bytes();
       if (after <= before + text.size() + kBytesPerPod) continue;
       ADD_FAILURE() << pod_uid(pod_kinds()[i % pod_kinds().size()], i) << " of " << text.size()
                     << " bytes costs " << after - before;
     }
   }
-  static void lose_pods(Controller& controller) {
+  static void remove_pods(Controller& controller) {
     const auto& kinds = pod_kinds();
     for (std::size_t i = 0; i < pods(); ++i) {
-      controller.lose_pod(pod_uid(kinds[i % kinds.size()], i));
+      controller.remove_pod(pod_uid(kinds[i % kinds.size()], i));
     }
   }
 };
@@ -74,17 +74,17 @@ TEST_P(HostilePods, CostLittleMemoryAndGiveItBack) {
   add_nodes(controller);
   {  // tables that grow once
     add_pods(controller);
-    lose_pods(controller);
+    remove_pods(controller);
   }
   const std::size_t before = heap_bytes();
   add_pods(controller);
   EXPECT_TRUE(controller.engine().audit().empty());
-  EXPECT_EQ(controller.engine().ledger().resource_names(), 0U) << "no node offers any";
-  lose_pods(controller);
+  EXPECT_EQ(controller.engine().ledger().names().resources().size(), 0U) << "no node offers any";
+  remove_pods(controller);
   controller.tick();
   EXPECT_LE(heap_bytes(), before + (std::size_t{4} << 20U));
   EXPECT_EQ(controller.engine().counters().waiting, 0U);
-  EXPECT_EQ(controller.engine().ledger().pod_count(), 0U);
+  EXPECT_EQ(controller.engine().ledger().pods().count(), 0U);
   EXPECT_EQ(controller.unreadable(), 0U);
 }
 
@@ -98,10 +98,10 @@ TEST_P(HostilePods, AreTheSameAfterARestart) {
   for (int i = 0; i < 100; ++i) controller.tick();
   for (int i = 0; i < 100; ++i) other.tick();
   EXPECT_TRUE(controller.engine().audit().empty());
-  EXPECT_EQ(controller.roster().sizes().wanting, other.roster().sizes().wanting);
-  EXPECT_EQ(controller.roster().sizes().bound, other.roster().sizes().bound);
-  EXPECT_EQ(controller.engine().ledger().pod_count() + controller.engine().counters().waiting,
-            other.engine().ledger().pod_count() + other.engine().counters().waiting);
+  EXPECT_EQ(controller.cluster_cache().sizes().pending, other.cluster_cache().sizes().pending);
+  EXPECT_EQ(controller.cluster_cache().sizes().bound, other.cluster_cache().sizes().bound);
+  EXPECT_EQ(controller.engine().ledger().pods().count() + controller.engine().counters().waiting,
+            other.engine().ledger().pods().count() + other.engine().counters().waiting);
 }
 
 TEST_P(HostilePods, KeepNobodyElseFromAPlace) {
@@ -110,7 +110,7 @@ TEST_P(HostilePods, KeepNobodyElseFromAPlace) {
   add_pods(controller);
   const std::size_t before = controller.bound();
   const std::uint64_t judged = controller.engine().counters().nodes_judged;
-  controller.see_pod(plain_pod_json("plain", 1000, ""));
+  controller.upsert_pod(plain_pod_json("plain", 1000, ""));
   EXPECT_GE(controller.bound() + controller.engine().counters().evicted, before + 1);
   EXPECT_LE(controller.engine().counters().nodes_judged - judged, 4U * kNodes);
   EXPECT_TRUE(controller.engine().audit().empty());
@@ -128,7 +128,7 @@ TEST(HostileAuthors, AreToldWhatTheLimitIs) {
   std::size_t number = 0;
   for (const Kind& kind : pod_kinds()) {
     const std::string name = pod_uid(kind, number);
-    controller.see_pod(pod_json(kind, {.number = number, .size = Size::largest}));
+    controller.upsert_pod(pod_json(kind, {.number = number, .size = Size::largest}));
     const std::string why = controller.why(name);
     const std::string list = kind.name;
     const bool harmless = list == "schedulingGates" || list == "ephemeralContainers" ||
@@ -150,7 +150,7 @@ TEST(HostileAuthors, PodsWithinTheLimitsAreNotRefused) {
   for (const Kind& kind : pod_kinds()) {
     const std::string list = kind.name;
     if (list == "resourceClaims" || list == "unknown operators") continue;
-    controller.see_pod(pod_json(kind, {.number = number, .size = Size::within_limits}));
+    controller.upsert_pod(pod_json(kind, {.number = number, .size = Size::within_limits}));
     EXPECT_EQ(controller.why(pod_uid(kind, number)), "") << list;
     ++number;
   }
@@ -160,33 +160,33 @@ TEST(HostileAuthors, BoundPodsAreChargedAllTheSame) {
   for (const Kind& kind : pod_kinds()) {
     Controller controller;
     add_nodes(controller);
-    controller.see_pod(pod_json(kind, {.number = 1, .size = Size::largest, .node = "node-1"}));
+    controller.upsert_pod(pod_json(kind, {.number = 1, .size = Size::largest, .node = "node-1"}));
     const auto& ledger = controller.engine().ledger();
-    const auto& state = ledger.state(ledger.find_node("node-1"));
+    const auto& state = ledger.nodes().state(ledger.nodes().find("node-1"));
     EXPECT_LT(state.cpu_free_milli, 64'000) << kind.name;
     EXPECT_EQ(state.pods_free, 249) << kind.name;
     EXPECT_TRUE(state.unnamed) << kind.name << ": it has a card that nobody has named";
   }
 }
 
-void add_things(Controller& controller, Size size) {
-  for (const ThingKind& kind : thing_kinds()) {
-    for (std::size_t i = 0; i < kThingsOfEach; ++i) {
-      const std::string text = thing_json(kind, i, size);
+void add_aux_objects(Controller& controller, Size size) {
+  for (const AuxKind& kind : aux_kinds()) {
+    for (std::size_t i = 0; i < kAuxObjectsOfEach; ++i) {
+      const std::string text = aux_object_json(kind, i, size);
       const std::size_t before = heap_bytes();
-      controller.see_thing(kind.kind, text);
+      controller.upsert_object(kind.kind, text);
       EXPECT_LE(heap_bytes(), before + text.size() + kBytesPerPod) << kind.list.name;
     }
   }
 }
 
-void lose_things(Controller& controller) {
-  for (const ThingKind& kind : thing_kinds()) {
-    const bool namespaced = kind.kind == core::ThingKind::claim ||
-                            kind.kind == core::ThingKind::storage_capacity ||
-                            kind.kind == core::ThingKind::budget;
-    for (std::size_t i = 0; i < kThingsOfEach; ++i) {
-      controller.lose_thing(kind.kind, (namespaced ? "ns/" : "") + thing_name(kind, i));
+void remove_objects(Controller& controller) {
+  for (const AuxKind& kind : aux_kinds()) {
+    const bool namespaced = kind.kind == core::AuxKind::claim ||
+                            kind.kind == core::AuxKind::storage_capacity ||
+                            kind.kind == core::AuxKind::budget;
+    for (std::size_t i = 0; i < kAuxObjectsOfEach; ++i) {
+      controller.remove_object(kind.kind, (namespaced ? "ns/" : "") + aux_object_name(kind, i));
     }
   }
 }
@@ -197,12 +197,12 @@ TEST(HostileObjects, OfEveryKindCostLittleMemoryAndGiveItBack) {
     add_nodes(controller);
     make_room_to_read(controller);
     {  // tables that grow once
-      add_things(controller, size);
-      lose_things(controller);
+      add_aux_objects(controller, size);
+      remove_objects(controller);
     }
     const std::size_t start = heap_bytes();
-    add_things(controller, size);
-    lose_things(controller);
+    add_aux_objects(controller, size);
+    remove_objects(controller);
     EXPECT_LE(heap_bytes(), start + (std::size_t{1} << 20U));
   }
 }
@@ -212,15 +212,15 @@ TEST(HostileObjects, NodesOverALimitAreNotUsed) {
     Controller controller;
     make_room_to_read(controller);
     const std::size_t start = heap_bytes();
-    controller.see_node(node_json(&kind, "node-0", Size::largest));
+    controller.upsert_node(node_json(&kind, "node-0", Size::largest));
     const std::string list = kind.name;
     const bool harmless = list == "conditions" || list == "images";
-    EXPECT_EQ(controller.engine().ledger().node_count(), harmless ? 1U : 0U) << list;
+    EXPECT_EQ(controller.engine().ledger().nodes().count(), harmless ? 1U : 0U) << list;
     EXPECT_LE(heap_bytes(), start + (std::size_t{4} << 20U)) << list;
-    controller.see_node(node_json(&kind, "node-0", Size::within_limits));
-    EXPECT_EQ(controller.engine().ledger().node_count(), 1U) << list;
-    controller.lose_node("node-0");
-    EXPECT_EQ(controller.engine().ledger().resource_names(), 0U);
+    controller.upsert_node(node_json(&kind, "node-0", Size::within_limits));
+    EXPECT_EQ(controller.engine().ledger().nodes().count(), 1U) << list;
+    controller.remove_node("node-0");
+    EXPECT_EQ(controller.engine().ledger().names().resources().size(), 0U);
   }
 }
 
@@ -232,7 +232,7 @@ TEST(HostileBodies, OfTheExtenderCostNothingAfterwards) {
     for (const Kind& kind : pod_kinds()) {
       for (const Size size : {Size::largest, Size::within_limits}) {
         controller.ask_extender(pod_json(kind, {.number = 1, .size = size}));
-        controller.lose_pod(pod_uid(kind, 1));
+        controller.remove_pod(pod_uid(kind, 1));
       }
     }
     // Sanitizers make long lists slow.

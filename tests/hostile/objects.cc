@@ -11,11 +11,11 @@ namespace stowage::hostile {
 namespace {
 
 // The frame with its entries, as many as the size allows.
-std::string fill(const Kind& kind, std::size_t number, Size size, std::size_t around) {
+std::string fill(const Kind& kind, std::size_t number, Size size, std::size_t constraints) {
   const auto at = kind.frame.find('@');
   const std::size_t most = size == Size::largest ? ~std::size_t{0} : kind.most;
   const std::size_t allowed =
-      size == Size::largest ? std::min(kind.bytes, kLargest) - around : core::kMaxRuleBytes;
+      size == Size::largest ? std::min(kind.bytes, kLargest) - constraints : core::kMaxRuleBytes;
   std::string entries;
   for (std::size_t i = 0; i < most; ++i) {
     const std::string entry = kind.entry(number, i);
@@ -229,7 +229,7 @@ std::string pod_uid(const Kind& kind, std::size_t number) {
   return fmt::format("{}-{}", kind.name, number);
 }
 
-std::string pod_json(const Kind& kind, const PodAsk& ask) {
+std::string pod_json(const Kind& kind, const PodRequest& ask) {
   const std::string list = fill(kind, ask.number, ask.size, 1024);
   const auto part = [&](char where) { return list[0] == where ? list.substr(1) : std::string(); };
   const auto more = [&](char where) {
@@ -329,9 +329,9 @@ std::string node_json(const Kind* kind, const std::string& name, Size size) {
       more('T'));
 }
 
-const std::vector<ThingKind>& thing_kinds() {
-  using K = core::ThingKind;
-  static const std::vector<ThingKind> kinds{
+const std::vector<AuxKind>& aux_kinds() {
+  using K = core::AuxKind;
+  static const std::vector<AuxKind> kinds{
       {K::name_space, {"Namespace labels", R"(L@)", text_pair}},
       {K::claim,
        {"PersistentVolumeClaim selector",
@@ -369,17 +369,17 @@ const std::vector<ThingKind>& thing_kinds() {
   return kinds;
 }
 
-std::string thing_name(const ThingKind& kind, std::size_t number) {
+std::string aux_object_name(const AuxKind& kind, std::size_t number) {
   return fmt::format("{}-{}", kind.list.name, number);
 }
 
-std::string thing_json(const ThingKind& kind, std::size_t number, Size size) {
+std::string aux_object_json(const AuxKind& kind, std::size_t number, Size size) {
   const std::string list = fill(kind.list, number, size, 1024);
   const auto part = [&](char where) { return list[0] == where ? list.substr(1) : std::string(); };
   const std::string more = list[0] == 'S' ? "," + list.substr(1) : "";
   return fmt::format(
       R"({{"metadata":{{"name":"{}","namespace":"ns","labels":{{{}}},"annotations":{{{}}}}}{}}})",
-      thing_name(kind, number), part('L'), part('A'), more);
+      aux_object_name(kind, number), part('L'), part('A'), more);
 }
 
 }  // namespace stowage::hostile

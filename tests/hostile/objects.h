@@ -31,13 +31,13 @@ enum class Size : unsigned char { largest, within_limits };
 
 // One of each kind of list that a pod has.
 [[nodiscard]] const std::vector<Kind>& pod_kinds();
-struct PodAsk {
+struct PodRequest {
   std::size_t number = 0;  // pods of one kind differ by it
   Size size = Size::largest;
   std::string node;  // that it is bound to; empty: it wants a place
 };
 [[nodiscard]] std::string pod_uid(const Kind& kind, std::size_t number);
-[[nodiscard]] std::string pod_json(const Kind& kind, const PodAsk& ask);
+[[nodiscard]] std::string pod_json(const Kind& kind, const PodRequest& ask);
 // One that nobody could object to.
 [[nodiscard]] std::string plain_pod_json(const std::string& name, int priority,
                                          const std::string& node);
@@ -55,12 +55,12 @@ struct PodAsk {
 [[nodiscard]] const std::vector<Kind>& node_kinds();
 [[nodiscard]] std::string node_json(const Kind* kind, const std::string& name, Size size);
 
-struct ThingKind {
-  core::ThingKind kind;
+struct AuxKind {
+  core::AuxKind kind;
   Kind list;
 };
-[[nodiscard]] const std::vector<ThingKind>& thing_kinds();
-[[nodiscard]] std::string thing_name(const ThingKind& kind, std::size_t number);  // in "ns"
-[[nodiscard]] std::string thing_json(const ThingKind& kind, std::size_t number, Size size);
+[[nodiscard]] const std::vector<AuxKind>& aux_kinds();
+[[nodiscard]] std::string aux_object_name(const AuxKind& kind, std::size_t number);  // in "ns"
+[[nodiscard]] std::string aux_object_json(const AuxKind& kind, std::size_t number, Size size);
 
 }  // namespace stowage::hostile

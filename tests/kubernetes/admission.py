@@ -333,16 +333,17 @@ class WithoutPolicy(Case):
         used = json.loads(text)["containers"]["c0"][0]["index"]
         path = f"{self.pods}/a"
         self.api.patch(path, with_annotation(GPUS, gpus_text("n1", c0=[1 - used])))
-        wait_until("the drift is counted", lambda: self.metric("stowage_drifted_pods") == 1)
-        wait_until("an event tells of it", lambda: self.events("a", "AnnotationDrift"))
+        wait_until("the mismatch is counted",
+                   lambda: self.metric("stowage_pods_annotation_mismatch") == 1)
+        wait_until("an event tells of it", lambda: self.events("a", "AnnotationMismatch"))
         self.add(pod("b"))
         cards = json.loads(self.bound("b")["metadata"]["annotations"][GPUS])["containers"]["c0"]
         self.assertEqual([card["index"] for card in cards], [1 - used])
         self.api.patch(path, with_annotation(GPUS, None))
         wait_until("it is counted again",
-                   lambda: self.metric("stowage_annotation_drifts_total") == 2)
+                   lambda: self.metric("stowage_annotation_edits_total") == 2)
         self.api.patch(path, with_annotation(GPUS, text))
-        wait_until("it is over", lambda: self.metric("stowage_drifted_pods") == 0)
+        wait_until("it is over", lambda: self.metric("stowage_pods_annotation_mismatch") == 0)
 
     def test_an_edited_annotation_counts_no_more_after_a_restart(self):
         self.add_nodes(node("n1", gpus=2))
@@ -354,7 +355,7 @@ class WithoutPolicy(Case):
         self.subject.kill()
         self.api.patch(f"{self.pods}/a", with_annotation(GPUS, gpus_text("n1", c0=[1 - used])))
         self.subject.start()
-        wait_until("it is reported", lambda: self.events("a", "ForgedAnnotation"))
+        wait_until("it is reported", lambda: self.events("a", "UntrustedAnnotation"))
         half = {"stowage.dev/gpu-core": "50", "stowage.dev/gpu-memory": "40960"}
         self.add(pod("half", half))
         self.refused("half")  # nobody knows which card is in use
@@ -371,13 +372,13 @@ class WithoutPolicy(Case):
         self.bound("new")
         for name in ("new", "theirs"):
             wait_until(f"{name} is reported", lambda name=name: self.events(
-                name, "ForgedAnnotation"))
+                name, "UntrustedAnnotation"))
 
     def test_a_pod_that_is_created_on_a_node_names_no_cards(self):
         """Were it believed, card 0 would look free, although nobody knows which one it uses."""
         self.add_nodes(node("n1", gpus=2))
         self.add(pod("placed", annotations={GPUS: gpus_text("n1", c0=[1])}, nodeName="n1"))
-        wait_until("it is reported", lambda: self.events("placed", "ForgedAnnotation"))
+        wait_until("it is reported", lambda: self.events("placed", "UntrustedAnnotation"))
         half = {"stowage.dev/gpu-core": "50", "stowage.dev/gpu-memory": "40960"}
         self.add(pod("half", half))
         self.refused("half")

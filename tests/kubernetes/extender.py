@@ -79,13 +79,6 @@ class ExtenderCase(Case):
         return self.start_scheduler(config(extender(address, *(resources or (CORE, MEMORY)),
                                                     **more)))
 
-    def bound(self, name, timeout=30):
-        def has_node():
-            value = self.pod(name)
-            return value if node_of(value) else None
-        return wait_until(f"{name} is bound", has_node, timeout,
-                          details=lambda: f"condition {condition(self.pod(name))}")
-
     def apply_example(self, name, scheduler=THEIRS):
         """Pods of an example, comments stripped, for another scheduler."""
         text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
@@ -158,7 +151,7 @@ class Protocol(ExtenderCase):
 
     def test_whole_nodes_over_https_with_client_certificates(self):
         ca = self.cluster.certificates.ca
-        files = {**self.certificates(), "clientCAFile": ca, "clientRequired": True}
+        files = {**self.certificates(), "clientCAFile": ca, "clientCertRequired": True}
         address = self.start_stowage(mode="bind", tls=files)
         with self.assertRaises((urllib.error.URLError, ssl.SSLError, OSError)):
             context = ssl.create_default_context(cafile=str(ca))
@@ -291,7 +284,7 @@ class Dialects(ExtenderCase):
     def test_nvidia_gpu_scheduler_migrated(self):
         """HTTPS with certificates on both sides."""
         tls = {**self.certificates(), "clientCAFile": self.cluster.certificates.ca,
-               "clientRequired": True}
+               "clientCertRequired": True}
         self.start_migrated("nvidia-gpu-scheduler.in.yaml", "nvidia-gpu-scheduler", tls)
         self.check_nvidia()
 

@@ -390,7 +390,7 @@ class MetricsApi(Case):
         self.lead_to(self.port_of(standby))
         wait_until("the leader answers it", lambda: self.names("gpuinfos") == ["n1", "n2"])
         wait_until("by way of it", lambda: standby.metric(
-            'stowage_metrics_api_passed_on_total{outcome="answered"}') > 0)
+            'stowage_metrics_api_forwarded_total{outcome="answered"}') > 0)
 
     def test_a_replica_that_does_not_lead_passes_requests_on(self):
         agent, _ = self.two_nodes()
@@ -404,7 +404,7 @@ class MetricsApi(Case):
         nobody = self.cluster.api_as(token=self.cluster.tokens["nobody"])
         self.assertEqual(nobody.raw("GET", f"{GROUP}/gpuinfos")[0], 403)
         self.assertGreater(
-            standby.metric('stowage_metrics_api_passed_on_total{outcome="answered"}'), 0)
+            standby.metric('stowage_metrics_api_forwarded_total{outcome="answered"}'), 0)
         # The leader dies: agents find the other one by themselves, and it answers.
         self.subject.kill()
         wait_until("the other one leads", standby.leads, timeout=30)

@@ -159,8 +159,8 @@ class Takeover(unittest.TestCase):
     def test_nothing_that_was_written_counts_as_forged(self, cluster):
         controller = cluster.start()
         self.wait_free(cluster, free_of(cluster.objects.read("free")))
-        self.assertEqual(controller.metric("stowage_forged_annotations_total"), 0)
-        self.assertEqual(controller.metric("stowage_drifted_pods"), 0)
+        self.assertEqual(controller.metric("stowage_untrusted_annotations_total"), 0)
+        self.assertEqual(controller.metric("stowage_pods_annotation_mismatch"), 0)
 
     def test_the_configuration_is_read(self):
         for version in VERSIONS:

@@ -1,4 +1,4 @@
-// A caller whose answers a test gives by hand.
+// A caller whose answers the test gives by hand.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class FakeKubelet final : public grpc::Caller {
   [[nodiscard]] std::uint64_t total() const { return total_; }
   [[nodiscard]] const Asked& first() const { return waiting_.front().second; }
 
-  // Answers the call that has waited longest.
+  // Answers the oldest waiting call.
   void answer(std::string bytes) { end(std::move(bytes)); }
   void fail(grpc::Code code, std::string message, bool by_peer = true) {
     end(tl::unexpected(grpc::CallStatus{code, std::move(message), by_peer}));

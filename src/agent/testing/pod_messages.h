@@ -1,4 +1,4 @@
-// What a kubelet answers, made by hand.
+// Answers of a kubelet, made by hand.
 #pragma once
 
 #include <cstdint>

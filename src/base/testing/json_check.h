@@ -1,4 +1,4 @@
-// For tests: whether a text is JSON as RFC 8259 has it. Small and strict, not fast.
+// For tests: checks whether a text is JSON by RFC 8259. Small and strict, not fast.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Writes protobuf, for tests of those who read it.
+// Writes protobuf, for tests of the readers.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ namespace stowage::codec::testing {
   return varint(number << 3U) + varint(value);
 }
 
-// An object as Kubernetes sends it.
+// An object in the envelope of Kubernetes.
 [[nodiscard]] inline std::string envelope(std::string_view kind, std::string_view message) {
   return std::string("k8s\0", 4) + bytes(1, bytes(1, "v1") + bytes(2, kind)) + bytes(2, message) +
          bytes(3, "") + bytes(4, "");
 }
 
-// The content of a frame of a watch; the object is in its envelope.
+// The content of a watch frame; the object is in its envelope.
 [[nodiscard]] inline std::string watch_event(std::string_view type, std::string_view object) {
   return bytes(1, type) + bytes(2, bytes(1, object));
 }

@@ -1,4 +1,4 @@
-// Pods of which nobody says which cards they have, until their kubelet does.
+// Pods whose cards are unknown until the kubelet reports them.
 #include <gtest/gtest.h>
 
 #include "core/engine/engine.h"
@@ -25,7 +25,7 @@ struct CardsNamedTest : ::testing::Test {
   Engine engine = testing::engine_with("first", {node("a").cards(3)});
   const PodSpec other = pod("other").gpus(1);
 
-  std::string tell(const Event& event) {
+  std::string handle(const Event& event) {
     std::string text;
     for (const Command& command : engine.handle(event, {})) {
       if (const auto* bind = std::get_if<Bind>(&command)) {
@@ -37,63 +37,63 @@ struct CardsNamedTest : ::testing::Test {
     return text;
   }
   void other_comes() {
-    tell(PodSeenBound{.pod = other, .node = "a", .cards = std::nullopt, .placed = 0});
+    handle(PodSeenBound{.pod = other, .node = "a", .cards = std::nullopt, .placed = 0});
   }
 };
 
-TEST_F(CardsNamedTest, RoomShowsWhenTheCardsAreNamed) {
+TEST_F(CardsNamedTest, CapacityIsFreedWhenTheCardsAreNamed) {
   other_comes();
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "") << "any card may be the other's";
-  EXPECT_EQ(tell(named(other, "a", {0})), "p a/1;");
-  EXPECT_EQ(tell(PodPending{pod("q").gpus(1)}), "q a/2;");
-  EXPECT_EQ(tell(PodPending{pod("r").gpus(1)}), "");
+  EXPECT_EQ(handle(PodPending{pod("p").gpus(1)}), "") << "any card may be the other's";
+  EXPECT_EQ(handle(named(other, "a", {0})), "p a/1;");
+  EXPECT_EQ(handle(PodPending{pod("q").gpus(1)}), "q a/2;");
+  EXPECT_EQ(handle(PodPending{pod("r").gpus(1)}), "");
 }
 
 TEST_F(CardsNamedTest, TheKubeletMayCorrectItself) {
   other_comes();
-  tell(named(other, "a", {0}));
-  EXPECT_EQ(tell(named(other, "a", {0})), "");
-  tell(named(other, "a", {2}));
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(2)}), "p a/0;");
+  handle(named(other, "a", {0}));
+  EXPECT_EQ(handle(named(other, "a", {0})), "");
+  handle(named(other, "a", {2}));
+  EXPECT_EQ(handle(PodPending{pod("p").gpus(2)}), "p a/0;");
 }
 
 TEST_F(CardsNamedTest, WhatIsKnownOtherwiseStays) {
   const NamedAssignment first{
       .containers = {{{.card = "a/0", .milli = 1000, .memory_mib = 16384}}}};
-  tell(PodSeenBound{.pod = other, .node = "a", .cards = first, .placed = 0});
-  EXPECT_EQ(tell(named(other, "a", {1})), "");
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "p a/1;");
+  handle(PodSeenBound{.pod = other, .node = "a", .cards = first, .placed = 0});
+  EXPECT_EQ(handle(named(other, "a", {1})), "");
+  EXPECT_EQ(handle(PodPending{pod("p").gpus(1)}), "p a/1;");
 }
 
 TEST_F(CardsNamedTest, TheStatusOfThePodChangesNothing) {
   other_comes();
-  tell(named(other, "a", {1}));
+  handle(named(other, "a", {1}));
   other_comes();
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "p a/0;");
-  tell(PodGone{"other"});
-  EXPECT_EQ(tell(PodPending{pod("q").gpus(2)}), "q a/1;");
+  EXPECT_EQ(handle(PodPending{pod("p").gpus(1)}), "p a/0;");
+  handle(PodGone{"other"});
+  EXPECT_EQ(handle(PodPending{pod("q").gpus(2)}), "q a/1;");
 }
 
 TEST_F(CardsNamedTest, AnotherSaysWhatTheKubeletSaid) {
   other_comes();
-  tell(named(other, "a", {1}));
+  handle(named(other, "a", {1}));
   const NamedAssignment third{
       .containers = {{{.card = "a/2", .milli = 1000, .memory_mib = 16384}}}};
-  tell(PodSeenBound{.pod = other, .node = "a", .cards = third, .placed = 0});
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(2)}), "p a/0;");
-  tell(named(other, "a", {1}));
-  EXPECT_EQ(engine.ledger().debts().size(), 0U);
+  handle(PodSeenBound{.pod = other, .node = "a", .cards = third, .placed = 0});
+  EXPECT_EQ(handle(PodPending{pod("p").gpus(2)}), "p a/0;");
+  handle(named(other, "a", {1}));
+  EXPECT_EQ(engine.ledger().nodes().debts().size(), 0U);
 }
 
 TEST_F(CardsNamedTest, WhatMakesNoSenseChangesNothing) {
   other_comes();
-  EXPECT_EQ(tell(named(other, "b", {0})), "") << "it is elsewhere";
-  EXPECT_EQ(tell(named(pod("nobody").gpus(1), "a", {0})), "");
-  EXPECT_EQ(tell(named(other, "a", {7})), "") << "there is no such card";
+  EXPECT_EQ(handle(named(other, "b", {0})), "") << "it is elsewhere";
+  EXPECT_EQ(handle(named(pod("nobody").gpus(1), "a", {0})), "");
+  EXPECT_EQ(handle(named(other, "a", {7})), "") << "there is no such card";
   CardsNamed two = named(other, "a", {0});
   two.cards.containers.emplace_back();
-  EXPECT_EQ(tell(two), "rejected;");
-  EXPECT_EQ(tell(PodPending{pod("p").gpus(1)}), "") << "still unknown";
+  EXPECT_EQ(handle(two), "rejected;");
+  EXPECT_EQ(handle(PodPending{pod("p").gpus(1)}), "") << "still unknown";
 }
 
 }  // namespace

@@ -5,36 +5,36 @@
 
 namespace stowage::core {
 
-void ClusterState::seat(PodIndex pod, const PodSpec& spec) {
-  const NodeIndex node = ledger.pod(pod).node;
+void ClusterState::add_pod(PodIndex pod, const PodSpec& spec) {
+  const NodeIndex node = ledger.pods().record(pod).node;
   quotas.charge(pod, ledger);
-  peers.add(pod, node, spec);
-  if (!spec.around.claims.empty() || !spec.around.disks.empty()) {
-    volumes.users().add_pod(spec, ledger.name(node));
+  affinity.add(pod, node, spec);
+  if (!spec.constraints.claims.empty() || !spec.constraints.disks.empty()) {
+    volumes.users().add_pod(spec, ledger.nodes().name(node));
   }
   ++priorities[spec.priority];
 }
 
-void ClusterState::unseat(PodIndex pod) {
-  const PodRecord& record = ledger.pod(pod);
+void ClusterState::remove_pod(PodIndex pod) {
+  const PodRecord& record = ledger.pods().record(pod);
   quotas.release(pod);
   volumes.users().remove_pod(record.uid);
   volumes.reservations().release(record.uid);
-  if (!peers.seated(pod)) return;
-  peers.remove(pod);
+  if (!affinity.contains(pod)) return;
+  affinity.remove(pod);
   const auto priority = priorities.find(record.priority);
   if (priority != priorities.end() && --priority->second == 0) priorities.erase(priority);
 }
 
-void ClusterState::apply(const ThingChanged& e) {
+void ClusterState::apply(const AuxObjectChanged& e) {
   std::visit(
       [this](const auto& now) {
         using Now = std::decay_t<decltype(now)>;
         if constexpr (std::is_same_v<Now, Namespace>) {
-          peers.set(now);
+          affinity.set_namespace(now);
         } else if constexpr (std::is_same_v<Now, Budget>) {
           budgets.insert_or_assign(now.name, now);
-          return;  // helps no pod that waits
+          return;  // helps no waiting pod
         } else {
           volumes.set(now);
         }
@@ -43,13 +43,13 @@ void ClusterState::apply(const ThingChanged& e) {
       e.now);
 }
 
-void ClusterState::apply(const ThingGone& e) {
-  if (e.kind == ThingKind::budget) {
+void ClusterState::apply(const AuxObjectGone& e) {
+  if (e.kind == AuxKind::budget) {
     budgets.erase(e.name);
     return;
   }
-  if (e.kind == ThingKind::name_space) {
-    peers.drop_namespace(e.name);
+  if (e.kind == AuxKind::name_space) {
+    affinity.remove_namespace(e.name);
   } else {
     volumes.drop(e.kind, e.name);
   }
@@ -64,13 +64,13 @@ const PodSpec& ClusterState::bounded(const PodSpec& pod, PodSpec& scratch) const
 }
 
 Positions ClusterState::positions_on(const std::string& node, const NamedAssignment& cards) const {
-  const NodeIndex at = ledger.find_node(node);
-  return find_positions(cards, at.valid() ? ledger.spec(at) : NodeSpec{.name = node});
+  const NodeIndex at = ledger.nodes().find(node);
+  return find_positions(cards, at.valid() ? ledger.nodes().spec(at) : NodeSpec{.name = node});
 }
 
 NodeIndex ClusterState::find_present(const std::string& node) const {
-  const NodeIndex at = ledger.find_node(node);
-  return at.valid() && ledger.present(at) ? at : NodeIndex{};
+  const NodeIndex at = ledger.nodes().find(node);
+  return at.valid() && ledger.nodes().present(at) ? at : NodeIndex{};
 }
 
 }  // namespace stowage::core

@@ -1,6 +1,6 @@
-// What the engine knows of the cluster. A pod on a node is in several of these at once: charged in
-// the ledger and to its namespace's quota, counted among its neighbours, a user of its volumes.
-// Everything reads it; only events, placing and releasing write to it.
+// The engine's view of the cluster. A pod on a node appears in several of these parts at once: the
+// ledger charges it, its namespace's quota counts it, the affinity index and the users of volumes
+// contain it. All of the engine reads this state; only events, placing and releasing change it.
 #pragma once
 
 #include <cstdint>
@@ -8,50 +8,52 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/beyond.h"
+#include "core/affinity/affinity_index.h"
+#include "core/engine/constraint_filter.h"
 #include "core/ledger/ledger.h"
 #include "core/model/event.h"
 #include "core/model/storage.h"
-#include "core/peers/peers.h"
-#include "core/quota/book.h"
-#include "core/volumes/volume_book.h"
+#include "core/quota/quota_tracker.h"
+#include "core/volumes/volume_tracker.h"
 
 namespace stowage::core {
 
 struct ClusterState {
   Ledger ledger;
-  Peers peers{ledger};
-  VolumeBook volumes;
-  QuotaBook quotas;
+  AffinityIndex affinity{ledger};
+  VolumeTracker volumes;
+  QuotaTracker quotas;
   std::map<std::string, Budget> budgets;
-  std::map<std::int32_t, std::int64_t> priorities;  // of pods on nodes: how many
-  std::uint64_t epoch = 0;                          // of nodes' labels, namespaces and volumes
+  std::map<std::int32_t, std::int64_t> priorities;  // pods on nodes by priority
+  std::uint64_t epoch = 0;  // version of nodes' labels, namespaces and volumes
 
-  // Counts the pod, which the ledger has on a node already, everywhere else.
-  void seat(PodIndex pod, const PodSpec& spec);
-  void unseat(PodIndex pod);  // the reverse, before the ledger forgets it
-  void apply(const ThingChanged& e);
-  void apply(const ThingGone& e);
-  // Pods that dry runs of preemption looked away from: those that wait for them are tried again.
+  // Adds a pod that the ledger already has on a node to all other parts.
+  void add_pod(PodIndex pod, const PodSpec& spec);
+  void remove_pod(PodIndex pod);  // the reverse; call it before the ledger removes the pod
+  void apply(const AuxObjectChanged& e);
+  void apply(const AuxObjectGone& e);
+  // Marks pods that dry runs of preemption removed, so that pods that depend on them are tried
+  // again.
   void touch(const std::vector<PodIndex>& pods) {
-    for (const PodIndex pod : pods) peers.touch(pod);
+    for (const PodIndex pod : pods) affinity.touch(pod);
   }
 
-  // The pod with what the quota of its namespace leaves it, if there is one: then in `scratch`.
+  // Returns the pod bounded by the rest of its namespace's quota, stored in `scratch`; without a
+  // quota, the pod itself.
   [[nodiscard]] const PodSpec& bounded(const PodSpec& pod, PodSpec& scratch) const;
-  [[nodiscard]] Beyond beyond(const PodSpec& pod) {
-    return {pod, {.ledger = &ledger, .peers = &peers, .volumes = &volumes}};
+  [[nodiscard]] ConstraintFilter constraint_filter(const PodSpec& pod) {
+    return {pod, {.ledger = &ledger, .affinity = &affinity, .volumes = &volumes}};
   }
-  // Positions of cards that are known by their ids; on a node that is not known all are absent.
+  // Positions of cards that are given by id. On an unknown node, all of them are absent.
   [[nodiscard]] Positions positions_on(const std::string& node, const NamedAssignment& cards) const;
-  // Of the node with this name, if it is there; else invalid.
+  // Index of the node with this name; invalid if it is not present.
   [[nodiscard]] NodeIndex find_present(const std::string& node) const;
   [[nodiscard]] bool any_below(std::int32_t priority) const {
     return !priorities.empty() && priorities.begin()->first < priority;
   }
-  // Changes with everything that can make a difference to a pod that is refused.
+  // Changes whenever something changes that may affect a refused pod.
   [[nodiscard]] std::uint64_t version() const {
-    return ledger.change_count() + peers.changes() + epoch;
+    return ledger.changes().count() + affinity.changes() + epoch;
   }
 };
 

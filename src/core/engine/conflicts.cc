@@ -7,16 +7,15 @@
 namespace stowage::core {
 namespace {
 
-struct Use {  // of one card, by the pods that stay
+struct Use {  // of one card, by the pods that keep their cards
   std::int64_t milli = 0;
   std::int64_t memory_mib = 0;
   std::int64_t slots = 0;
-  PodIndex first;         // invalid: nobody
-  std::int64_t last = 0;  // when the last of them was chosen, or by when
+  PodIndex first;         // invalid: none
+  std::int64_t last = 0;  // latest `placed` time of these pods
 };
 
-// A card of which the node does not say how much memory or how many places it has is not judged by
-// them.
+// A limit that the node does not state (memory or slots of the card) is not checked.
 bool fits(const Use& use, const CardCharge& charge, const Card& card) {
   const auto within = [](std::int64_t sum, std::int64_t limit) {
     return limit <= 0 || sum <= limit;
@@ -30,31 +29,31 @@ bool fits(const Use& use, const CardCharge& charge, const Card& card) {
 
 void CardConflicts::lead(Commands& out) {
   leads_ = true;
-  for (std::size_t n = 0; n < ledger_.node_slots(); ++n) settle(NodeIndex(n), out);
+  for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) resolve(NodeIndex(n), out);
 }
 
 void CardConflicts::stand_down() {
   leads_ = false;
-  told_.clear();
+  reported_.clear();
 }
 
-void CardConflicts::settle(NodeIndex node, Commands& out) {
-  if (!leads_ || !ledger_.present(node)) return;
+void CardConflicts::resolve(NodeIndex node, Commands& out) {
+  if (!leads_ || !ledger_.nodes().present(node)) return;
   std::vector<PodIndex> placed;
-  for (const PodIndex pod : ledger_.pods_on(node)) {
-    const PodRecord& record = ledger_.pod(pod);
-    // One that is going has given way already.
+  for (const PodIndex pod : ledger_.nodes().pods_on(node)) {
+    const PodRecord& record = ledger_.pods().record(pod);
+    // A terminating pod needs no resolution.
     if (record.placed != 0 && !record.leaving && !record.charges.empty()) placed.push_back(pod);
   }
   std::sort(placed.begin(), placed.end(), [this](PodIndex a, PodIndex b) {
-    const PodRecord& x = ledger_.pod(a);
-    const PodRecord& y = ledger_.pod(b);
+    const PodRecord& x = ledger_.pods().record(a);
+    const PodRecord& y = ledger_.pods().record(b);
     return std::tie(x.placed, x.uid) < std::tie(y.placed, y.uid);
   });
-  const NodeSpec& spec = ledger_.spec(node);
+  const NodeSpec& spec = ledger_.nodes().spec(node);
   std::vector<Use> uses(spec.cards.size());
   for (const PodIndex pod : placed) {
-    const PodRecord& record = ledger_.pod(pod);
+    const PodRecord& record = ledger_.pods().record(pod);
     const auto crowds = [&](const CardCharge& charge) {
       const Use& use = uses[charge.card];
       return use.first.valid() && !fits(use, charge, spec.cards[charge.card]);
@@ -66,10 +65,10 @@ void CardConflicts::settle(NodeIndex node, Commands& out) {
     const bool later = crowded != record.charges.end();
     if (!later) crowded = std::find_if(record.charges.begin(), record.charges.end(), crowds);
     if (crowded != record.charges.end()) {
-      if (!told_.insert(record.uid).second) continue;  // told already
+      if (!reported_.insert(record.uid).second) continue;  // already reported
       ++found_;
       out.emplace_back(CardConflict{.uid = record.uid,
-                                    .with = ledger_.pod(uses[crowded->card].first).uid,
+                                    .with = ledger_.pods().record(uses[crowded->card].first).uid,
                                     .node = spec.name,
                                     .card = spec.cards[crowded->card].id,
                                     .evict = evicts_ && !record.stays && later,

@@ -57,7 +57,7 @@ std::string told(const Commands& commands) {
   return text;
 }
 
-std::string tell(Engine& engine, const std::vector<Seen>& pods) {
+std::string handle(Engine& engine, const std::vector<Seen>& pods) {
   std::string text;
   for (const Seen& each : pods) {
     const std::string more = told(engine.handle(seen(each), {}));
@@ -96,72 +96,71 @@ TEST(Conflicts, TheOneThatWasChosenFirstStays) {
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
-    {  // seen while we lead
+    {  // seen while leading
       Engine engine = engine_with("first", {node("a").cards(2)});
       EXPECT_EQ(told(engine.handle(Lead{}, {})), "");
-      EXPECT_EQ(tell(engine, row.pods), row.expected);
-      EXPECT_EQ(tell(engine, row.pods), "") << "told once";
+      EXPECT_EQ(handle(engine, row.pods), row.expected);
+      EXPECT_EQ(handle(engine, row.pods), "") << "told once";
       EXPECT_TRUE(engine.audit().empty());
     }
-    {  // seen before
+    {  // seen before leading
       Engine engine = engine_with("first", {node("a").cards(2)});
-      EXPECT_EQ(tell(engine, row.pods), "");
+      EXPECT_EQ(handle(engine, row.pods), "");
       EXPECT_EQ(told(engine.handle(Lead{}, {})), row.expected);
       EXPECT_EQ(told(engine.handle(Lead{}, {})), "");
     }
   }
 }
 
-TEST(Conflicts, AreToldAgainInTheNextTerm) {
+TEST(Conflicts, AreReportedAgainInTheNextTerm) {
   Engine engine = engine_with("first", {node("a").cards(2)});
   (void)engine.handle(Lead{}, {});
-  EXPECT_EQ(tell(engine, {{"x", 5}, {"y", 6}}), "y<-x");
+  EXPECT_EQ(handle(engine, {{"x", 5}, {"y", 6}}), "y<-x");
   (void)engine.handle(StandDown{}, {});
-  EXPECT_EQ(tell(engine, {{"z", 7}}), "") << "who does not lead says nothing";
+  EXPECT_EQ(handle(engine, {{"z", 7}}), "") << "who does not lead says nothing";
   EXPECT_EQ(told(engine.handle(Lead{}, {})), "y<-x z<-x");
   EXPECT_EQ(engine.counters().conflicts, 3U);
 }
 
-TEST(Conflicts, APodThatIsGoingOrThatNobodyCanEvictIsLeftAlone) {
+TEST(Conflicts, TerminatingAndMirrorPodsAreNotEvicted) {
   Engine engine = engine_with("first", {node("a").cards(2)});
   (void)engine.handle(Lead{}, {});
   PodSeenBound going = seen({"x", 5});
   going.pod.leaving = true;
   EXPECT_EQ(told(engine.handle(going, {})), "");
-  EXPECT_EQ(tell(engine, {{"y", 6}}), "") << "x goes anyway";
+  EXPECT_EQ(handle(engine, {{"y", 6}}), "") << "x goes anyway";
   PodSeenBound mirror = seen({"z", 7});
   mirror.pod.stays = true;
   EXPECT_EQ(told(engine.handle(mirror, {})), "z<-y!");
 }
 
-TEST(Conflicts, CanBeToldWithoutEvicting) {
+TEST(Conflicts, CanBeReportedWithoutEvicting) {
   Engine engine({testing::policy("first")}, {.evict_conflicts = false});
   (void)engine.handle(NodeChanged{node("a").cards(1)}, {});
   (void)engine.handle(Lead{}, {});
-  EXPECT_EQ(tell(engine, {{"x", 5}, {"y", 6}}), "y<-x!");
+  EXPECT_EQ(handle(engine, {{"x", 5}, {"y", 6}}), "y<-x!");
 }
 
-TEST(Conflicts, WhoIsBoundBesideAPodThatWePlaceIsSeenWhenOursIsBound) {
+TEST(Conflicts, AConflictWithAPodThatWeAreBindingIsFoundWhenItIsBound) {
   Engine engine = engine_with("first", {node("a").cards(1)});
   (void)engine.handle(Lead{}, {});
   const Commands commands = engine.handle(PodPending{pod("ns/ours").gpus(1)}, {});
   ASSERT_TRUE(std::holds_alternative<Bind>(commands.at(0)));
-  EXPECT_EQ(tell(engine, {{"theirs", 5}}), "") << "ours is not bound yet";
+  EXPECT_EQ(handle(engine, {{"theirs", 5}}), "") << "ours is not bound yet";
   EXPECT_EQ(told(engine.handle(BindDone{"ns/ours"}, {})), "");
-  EXPECT_EQ(tell(engine, {{"ours", 6}}), "ours<-theirs");
+  EXPECT_EQ(handle(engine, {{"ours", 6}}), "ours<-theirs");
 }
 
 TEST(Conflicts, ANodeThatAppearsUnderItsPodsIsLookedAt) {
   Engine engine({testing::policy("first")});
   (void)engine.handle(Lead{}, {});
-  EXPECT_EQ(tell(engine, {{"x", 5}, {"y", 6}}), "");
+  EXPECT_EQ(handle(engine, {{"x", 5}, {"y", 6}}), "");
   EXPECT_EQ(told(engine.handle(NodeChanged{node("a").cards(1)}, {})), "y<-x");
 }
 
-// Whatever pods there are, and in whatever order they are heard of: who stays fits, the first of
-// all stays, whoever goes did not fit beside those before it, and the outcome does not depend on
-// the order.
-TEST(ConflictsProperty, WhatStaysFitsAndTheOrderOfNewsDoesNotMatter) {
+// For any pods, seen in any order: the pods that stay fit together, the first pod stays, each
+// evicted pod did not fit beside the earlier ones, and the order of events does not matter.
+TEST(ConflictsProperty, RemainingPodsFitAndTheOrderOfEventsDoesNotMatter) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     testing::Dice dice(seed);
@@ -182,7 +181,7 @@ TEST(ConflictsProperty, WhatStaysFitsAndTheOrderOfNewsDoesNotMatter) {
     std::string evicted;
     for (int order = 0; order < 3; ++order) {
       Engine engine = engine_with("first", {node("a").cards(3)});
-      EXPECT_EQ(tell(engine, pods), "");
+      EXPECT_EQ(handle(engine, pods), "");
       evicted = " " + told(engine.handle(Lead{}, {}));
       outcomes.insert(evicted);
       EXPECT_TRUE(engine.audit().empty());

@@ -1,5 +1,5 @@
-// Are the engine's choices and refusals right? Compared with an engine that is built anew, with the
-// record of the decision, with explain(), and with the same cluster and one node more.
+// Checks the engine's choices and refusals against a new engine, the record of the decision,
+// explain(), and the same cluster with one more node.
 #include <map>
 #include <string>
 #include <utility>
@@ -25,7 +25,7 @@ using testing::Step;
 
 using Steps = std::vector<Step>;
 
-// Policies that go by the state of the cluster alone, and not by what came before.
+// Policies that depend only on the state of the cluster, not on its history.
 PolicyOptions plain_policy(std::uint8_t number) {
   const std::vector<std::string> names{"binpack",        "spread",         "tightest",
                                        "most-used",      "most-free",      "elastic-binpack",
@@ -37,18 +37,18 @@ PolicyOptions plain_policy(std::uint8_t number) {
   return options;
 }
 
-// An engine that has lived through the script, and in which no pod waits.
+// An engine that has handled the script and has no waiting pod.
 Engine lived(const PolicyOptions& options, const std::vector<Event>& events) {
-  Engine engine({options}, {.preemption = false});  // who is where decides, not who matters
+  Engine engine({options}, {.preemption = false});  // only placements matter, not priorities
   for (const Event& event : events) (void)engine.handle(event, base::Instant{});
   for (std::size_t i = 0; i < testing::kScriptPods; ++i) {
     const std::string uid = "p" + std::to_string(i);
-    if (!engine.ledger().find_pod(uid).valid()) testing::end(engine, uid);
+    if (!engine.ledger().pods().find(uid).valid()) testing::end(engine, uid);
   }
   return engine;
 }
 
-// A pod to ask about; not an absurd one.
+// A valid pod to ask about.
 PodSpec question(std::uint16_t seed) {
   Dice dice(seed);
   PodSpec pod = testing::random_pod(dice, "question");
@@ -64,7 +64,7 @@ std::string ask(Engine& engine, const PodSpec& pod) {
 
 // ---- cached and fresh ---------------------------------------------------------------------------
 
-// A pod that uses of each card what the charges say: one container per slot.
+// A pod that uses the charged share of each card, with one container per slot.
 PodSeenBound seen_as(const PodRecord& record, const NodeSpec& on) {
   PodSeenBound event{.pod = {.uid = record.uid, .name = record.name}, .node = on.name, .cards = {}};
   event.pod.containers.emplace_back();
@@ -92,7 +92,7 @@ PodSeenBound seen_as(const PodRecord& record, const NodeSpec& on) {
   return event;
 }
 
-// The last that was said of pods without naming their cards.
+// The last spec of each pod whose cards were not named.
 std::map<std::string, PodSpec> cards_unknown(const std::vector<Event>& events) {
   std::map<std::string, PodSpec> pods;
   for (const Event& event : events) {
@@ -104,23 +104,25 @@ std::map<std::string, PodSpec> cards_unknown(const std::vector<Event>& events) {
 
 Engine rebuilt(const PolicyOptions& options, const Ledger& ledger,
                const std::map<std::string, PodSpec>& unknown, bool pods_first) {
-  Engine engine({options}, {.preemption = false});  // who is where decides, not who matters
-  const auto tell = [&](const Event& event) { RC_ASSERT(engine.handle(event, {}).empty()); };
-  std::map<std::string, NodeIndex, std::greater<>> nodes;  // in another order than they came
-  for (std::size_t i = 0; i < ledger.node_slots(); ++i) {
-    if (ledger.present(NodeIndex(i))) nodes.emplace(ledger.spec(NodeIndex(i)).name, i);
+  Engine engine({options}, {.preemption = false});  // only placements matter, not priorities
+  const auto handle = [&](const Event& event) { RC_ASSERT(engine.handle(event, {}).empty()); };
+  std::map<std::string, NodeIndex, std::greater<>> nodes;  // in another order than they were added
+  for (std::size_t i = 0; i < ledger.nodes().slots(); ++i) {
+    if (ledger.nodes().present(NodeIndex(i))) {
+      nodes.emplace(ledger.nodes().spec(NodeIndex(i)).name, i);
+    }
   }
   for (int round = 0; round < 2; ++round) {
     for (const auto& [name, node] : nodes) {
       if ((round == 0) == pods_first) {
-        for (const PodIndex pod : ledger.pods_on(node)) {
-          const PodRecord& record = ledger.pod(pod);
+        for (const PodIndex pod : ledger.nodes().pods_on(node)) {
+          const PodRecord& record = ledger.pods().record(pod);
           const bool known = record.state != PodState::bound_cards_unknown;
-          tell(known ? seen_as(record, ledger.spec(node))
-                     : PodSeenBound{unknown.at(record.uid), name, {}});
+          handle(known ? seen_as(record, ledger.nodes().spec(node))
+                       : PodSeenBound{unknown.at(record.uid), name, {}});
         }
       } else {
-        tell(NodeChanged{ledger.spec(node)});
+        handle(NodeChanged{ledger.nodes().spec(node)});
       }
     }
   }
@@ -134,7 +136,7 @@ RC_GTEST_PROP(EngineChoice, EqualsThatOfAnEngineBuiltAnew,
   for (const int other : {0, 4, 8}) {
     const PolicyOptions options = plain_policy(static_cast<std::uint8_t>(number + other));
     Engine engine = lived(options, events);
-    for (std::uint16_t i = 0; i < 4; ++i) {  // the first makes rankings that the others use
+    for (std::uint16_t i = 0; i < 4; ++i) {  // the first one builds rankings that the others use
       const PodSpec pod = question(static_cast<std::uint16_t>(seed + i / 2));
       Engine fresh = rebuilt(options, engine.ledger(), cards_unknown(events), pods_first);
       RC_ASSERT(ask(engine, pod) == ask(fresh, pod));
@@ -162,7 +164,7 @@ RC_GTEST_PROP(EngineChoice, IsThatOfItsRecord,
 RC_GTEST_PROP(EngineChoice, UnderChurnIsThatOfItsRecord, (std::uint16_t seed, bool hold_back)) {
   PolicyOptions options = policy("dual-price");
   options.hold_back = hold_back;
-  Engine engine({options}, {.preemption = false});  // who is where decides, not who matters
+  Engine engine({options}, {.preemption = false});  // only placements matter, not priorities
   std::size_t count = 0;
   for (const Event& event : testing::churn_of(seed)) {
     (void)engine.handle(event, base::Instant{});
@@ -182,7 +184,7 @@ RC_GTEST_PROP(EngineRefusal, AgreesWithTheVerdictOnEveryNode,
   Engine engine = lived(policy(names[number % names.size()]), script_of(nodes, steps));
   const PodSpec pod = question(seed);
   const auto verdicts = engine.explain(pod);
-  RC_ASSERT(verdicts.size() == engine.ledger().node_count());
+  RC_ASSERT(verdicts.size() == engine.ledger().nodes().count());
   std::map<ReasonCode, std::int64_t> expected;
   for (const auto& verdict : verdicts) ++expected[verdict.reason.code];
   const Commands commands = engine.handle(PodPending{pod}, {});
@@ -206,7 +208,7 @@ RC_GTEST_PROP(EngineRefusal, AgreesWithTheVerdictOnEveryNode,
   RC_ASSERT(counted == expected);
 }
 
-// The pod that nearest_fit() speaks of.
+// The pod that nearest_fit() describes.
 std::optional<PodSpec> reduced(PodSpec pod, const Refusal& refusal) {
   ContainerSpec& container = pod.containers.at(0);
   const Topology wish = container.gpu.topology;
@@ -224,7 +226,8 @@ std::optional<PodSpec> reduced(PodSpec pod, const Refusal& refusal) {
         container.gpu.milli = best;
         return pod;
       case ReasonCode::cards:
-        if (best == 0 || strict) return std::nullopt;  // "needs 2, has 1" promises nothing then
+        if (best == 0 || strict)
+          return std::nullopt;  // "needs 2, has 1" does not imply a fit in these cases
         container.gpu.count = best;
         return pod;
       case ReasonCode::cpu:
@@ -259,7 +262,7 @@ RC_GTEST_PROP(EngineRefusal, TheNearestThingThatWouldFitDoesFit,
   }
 }
 
-// ---- one node more ------------------------------------------------------------------------------
+// ---- one more node ------------------------------------------------------------------------------
 
 RC_GTEST_PROP(EngineChoice, AnEmptyNodeMoreNeverTurnsAFitIntoARefusal,
               (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed)) {

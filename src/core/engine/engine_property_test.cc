@@ -20,9 +20,9 @@
 namespace stowage::core {
 namespace {
 
+using testing::CardAmounts;
 using testing::churn_of;
 using testing::policy;
-using testing::Room;
 using testing::script_of;
 using testing::Shadow;
 using testing::Step;
@@ -41,9 +41,9 @@ PolicyOptions any_policy(std::uint8_t number) {
   return options;
 }
 
-// ---- nothing is given twice ---------------------------------------------------------------------
+// ---- nothing is allocated twice -----------------------------------------------------------------
 
-// Follows the engine from outside, and checks every bind against its own account.
+// Checks every bind of the engine against an account of its own.
 class Witness {
  public:
   void before(const Event& event) {
@@ -94,8 +94,8 @@ class Witness {
   void on(const QuotaChanged& /*unused*/) {}
   void on(const Tick& /*unused*/) {}
   void on(const PodNominated& /*unused*/) {}
-  void on(const ThingChanged& /*unused*/) {}
-  void on(const ThingGone& /*unused*/) {}
+  void on(const AuxObjectChanged& /*unused*/) {}
+  void on(const AuxObjectGone& /*unused*/) {}
   void on(const EvictFailed& /*unused*/) {}
   void on(const Picked& /*unused*/) {}
   void on(const StandDown& /*unused*/) {
@@ -106,7 +106,7 @@ class Witness {
   void on(const Lead& /*unused*/) {}
   void on(const Continue& /*unused*/) {}
 
-  // With the pod on it the node is not over-committed in anything that the pod asks for.
+  // The node, with the pod on it, is not over-committed in any resource that the pod requests.
   void check_resources(const PodSpec& pod, const NodeSpec& node) const {
     const Resources used = shadow_.add_up(node.name).used;
     const Resources asked = effective_resources(pod);
@@ -129,12 +129,12 @@ class Witness {
     }
     const Shadow::Sum sum = shadow_.add_up(node.name);
     for (std::uint32_t c = 0; c < node.cards.size(); ++c) {
-      const Room taken = testing::taken_of(pod, cards, c);
-      if (taken == Room{}) continue;
-      Room used = sum.anywhere;
+      const CardAmounts taken = testing::taken_of(pod, cards, c);
+      if (taken == CardAmounts{}) continue;
+      CardAmounts used = sum.anywhere;
       const auto others = sum.cards.find(node.cards[c].id);
       if (others != sum.cards.end()) used.add(others->second);
-      RC_ASSERT(!sum.closed(node, others == sum.cards.end() ? Room{} : others->second));
+      RC_ASSERT(!sum.closed(node, others == sum.cards.end() ? CardAmounts{} : others->second));
       RC_ASSERT(taken.milli == 0 || used.milli + taken.milli <= kMilliPerCard);
       RC_ASSERT(taken.memory_mib == 0 ||
                 used.memory_mib + taken.memory_mib <= node.cards[c].memory_mib);
@@ -142,7 +142,7 @@ class Witness {
     }
   }
 
-  void check_container(const GpuAsk& ask, const NodeSpec& node,
+  void check_container(const GpuRequest& ask, const NodeSpec& node,
                        const std::vector<CardShare>& shares) const {
     RC_ASSERT(shares.size() == static_cast<std::size_t>(ask.count));
     const Shadow::Sum sum = shadow_.add_up(node.name);
@@ -159,12 +159,12 @@ class Witness {
       RC_ASSERT(share.milli == (ask.whole() ? kMilliPerCard : ask.milli.value_or(0)));
       RC_ASSERT(share.memory_mib == (all ? card.memory_mib : ask.memory_mib.value_or(0)));
       RC_ASSERT(!ask.whole() || card.memory_mib >= ask.memory_mib.value_or(0));
-      RC_ASSERT(!ask.whole() || (!sum.cards.contains(card.id) && sum.anywhere == Room{}));
+      RC_ASSERT(!ask.whole() || (!sum.cards.contains(card.id) && sum.anywhere == CardAmounts{}));
     }
     check_topology(ask, node, mask);
   }
 
-  static void check_topology(const GpuAsk& ask, const NodeSpec& node, CardMask mask) {
+  static void check_topology(const GpuRequest& ask, const NodeSpec& node, CardMask mask) {
     if (ask.count < 2) return;
     std::vector<std::int32_t> numa;
     for (const auto& card : node.cards) numa.push_back(card.numa);
@@ -175,8 +175,8 @@ class Witness {
   }
 
   Shadow shadow_;
-  std::map<std::string, PodSpec> pending_;  // as they were last announced while not placed
-  std::set<std::string> in_flight_;         // bound by us; the reply has not come
+  std::map<std::string, PodSpec> pending_;  // as last announced while not placed
+  std::set<std::string> in_flight_;         // bound by us, without a reply so far
 };
 
 void watch(Engine& engine, const std::vector<Event>& events) {
@@ -198,7 +198,7 @@ RC_GTEST_PROP(EngineProperty, NothingIsGivenTwice,
   }
 }
 
-// Whoever is on a node stays, nobody else is left, and the next term begins as the first one did.
+// Pods on nodes stay, all others are removed, and the next term starts like the first one.
 RC_GTEST_PROP(EngineProperty, StandingDownForgetsAllThatIsNotBound,
               (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint8_t at)) {
   Engine engine(any_policy(number));
@@ -212,7 +212,7 @@ RC_GTEST_PROP(EngineProperty, StandingDownForgetsAllThatIsNotBound,
   RC_ASSERT(counters.resting == 0U);
   RC_ASSERT(counters.binding == 0U);
   RC_ASSERT(counters.held == 0U);
-  RC_ASSERT(counters.rooms == 0U);
+  RC_ASSERT(counters.nominations == 0U);
   const auto complaints = engine.audit();
   if (!complaints.empty()) RC_FAIL(complaints.front());
 }
@@ -249,14 +249,14 @@ RC_GTEST_PROP(EngineProperty, APodThatFitsIsHeldBackOnlyIfThatIsAllowed,
       RC_ASSERT(engine.counters().held_back == held_back + 1);
       const Refusal& refusal = std::get<Refuse>(commands[0]).refusal;
       RC_ASSERT(refusal.counts.at(0).code == ReasonCode::held_back);
-      RC_ASSERT(refusal.nodes == static_cast<std::int64_t>(engine.ledger().node_count()));
+      RC_ASSERT(refusal.nodes == static_cast<std::int64_t>(engine.ledger().nodes().count()));
     }
   }
 }
 
-// ---- nobody is forgotten ------------------------------------------------------------------------
+// ---- no pod is forgotten ------------------------------------------------------------------------
 
-// The pods that wait, as seen from outside.
+// The waiting pods, derived from events and commands.
 class Queue {
  public:
   void before(const Event& event) {
@@ -290,12 +290,12 @@ class Queue {
   std::map<std::string, PodSpec> announced_;
 };
 
-RC_GTEST_PROP(EngineProperty, NobodyWaitsForRoomThatIsThere,
+RC_GTEST_PROP(EngineProperty, NoPodWaitsForFreeCapacity,
               (std::uint8_t number, std::uint8_t nodes, const Steps& steps)) {
   Engine engine(any_policy(number));
   Queue queue;
   for (const Event& event : script_of(nodes, steps)) {
-    if (std::holds_alternative<BindFailed>(event)) continue;  // such a pod waits for a tick
+    if (std::holds_alternative<BindFailed>(event)) continue;  // this pod waits for a tick
     queue.before(event);
     for (const Command& command : engine.handle(event, base::Instant{})) queue.after(command);
     queue.check(engine);
@@ -336,7 +336,7 @@ RC_GTEST_PROP(EngineProperty, CuttingTheEventsLeavesTheFirstAnswersAsTheyWere,
   RC_ASSERT(answers(options, events) == all);
 }
 
-// Asking and explaining in between changes nothing.
+// Requests and explanations in between do not affect decisions.
 RC_GTEST_PROP(EngineProperty, QuestionsLeaveNoTrace,
               (std::uint8_t number, std::uint8_t nodes, const Steps& steps, std::uint16_t seed)) {
   const PolicyOptions options = any_policy(number);

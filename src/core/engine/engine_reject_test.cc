@@ -23,7 +23,7 @@ constexpr std::int32_t kHugeInt = std::numeric_limits<std::int32_t>::max();
 
 struct AbsurdPod {
   const char* name;
-  const char* why;  // a part of the answer
+  const char* why;  // part of the message
   std::function<void(PodSpec&)> spoil;
 };
 
@@ -86,7 +86,7 @@ TEST(EngineReject, AbsurdPods) {
     EXPECT_NE(reject_of(engine, PodPending{spec}).find(row.why), std::string::npos)
         << reject_of(engine, PodPending{spec});
     EXPECT_NE(reject_of(engine, PodSeenBound{spec, "n", std::nullopt}), "not rejected");
-    EXPECT_EQ(engine.ledger().pod_count(), 0U);
+    EXPECT_EQ(engine.ledger().pods().count(), 0U);
     EXPECT_EQ(engine.counters().decisions, 0U);
     EXPECT_EQ(engine.counters().waiting, 0U);
   }
@@ -138,13 +138,13 @@ TEST(EngineReject, AbsurdNodes) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
     Engine engine = engine_with("dual-price", {node("n").cards(2)});
-    const NodeSpec before = engine.ledger().spec(engine.ledger().find_node("n"));
+    const NodeSpec before = engine.ledger().nodes().spec(engine.ledger().nodes().find("n"));
     NodeSpec spec = before;
     row.spoil(spec);
     EXPECT_NE(reject_of(engine, NodeChanged{spec}).find(row.why), std::string::npos)
         << reject_of(engine, NodeChanged{spec});
-    EXPECT_EQ(engine.ledger().node_count(), 1U);
-    EXPECT_EQ(engine.ledger().spec(engine.ledger().find_node("n")), before);
+    EXPECT_EQ(engine.ledger().nodes().count(), 1U);
+    EXPECT_EQ(engine.ledger().nodes().spec(engine.ledger().nodes().find("n")), before);
     EXPECT_EQ(testing::place(engine, pod("p").gpus(2)).text(), "n 0,1");
   }
 }
@@ -164,7 +164,7 @@ TEST(EngineReject, AbsurdCardsOfAPodThatOthersPlaced) {
     Engine engine = engine_with("dual-price", {node("n").cards(2)});
     const PodSeenBound event{pod("p").gpus(1), "n", testing::named("n", cards)};
     EXPECT_NE(reject_of(engine, event), "not rejected");
-    EXPECT_EQ(engine.ledger().pod_count(), 0U);
+    EXPECT_EQ(engine.ledger().pods().count(), 0U);
   }
 }
 
@@ -179,7 +179,7 @@ TEST(EngineReject, TheLargestAmountsThatMakeSenseAreCounted) {
     cards.containers.push_back({{.card = 0, .milli = 999, .memory_mib = kMaxCardMemoryMib}});
   }
   large.containers[0].resources.memory_bytes = std::int64_t{1} << 50U;
-  PodSpec pending = large;  // one that wants a place may have fewer of them
+  PodSpec pending = large;  // a pending pod may have fewer of them
   pending.containers.resize(kMaxCardContainers);
   EXPECT_EQ(testing::place(engine, pending).text(), "none");
   (void)engine.handle(PodGone{pending.uid}, {});
@@ -190,12 +190,12 @@ TEST(EngineReject, TheLargestAmountsThatMakeSenseAreCounted) {
     EXPECT_TRUE(engine.handle(PodSeenBound{large, "n", testing::named("n", cards)}, {}).empty());
   }
   EXPECT_EQ(engine.ledger().audit(), std::vector<std::string>{});
-  ASSERT_EQ(engine.ledger().debts().size(), 1U);
-  EXPECT_GT(engine.ledger().debts()[0].excess.memory_mib, kMaxCardMemoryMib);
+  ASSERT_EQ(engine.ledger().nodes().debts().size(), 1U);
+  EXPECT_GT(engine.ledger().nodes().debts()[0].excess.memory_mib, kMaxCardMemoryMib);
   EXPECT_EQ(testing::place(engine, pod("p").milli(1)).text(), "none");
 }
 
-// More sizes of cards, models and kinds of nodes than the ledger tells apart.
+// More card sizes, models and kinds of nodes than the ledger can distinguish.
 TEST(EngineReject, AnyNumberOfKindsOfNodesIsSurvived) {
   Engine engine = engine_with("dual-price");
   for (int i = 0; i < 1500; ++i) {
@@ -211,7 +211,7 @@ TEST(EngineReject, AnyNumberOfKindsOfNodesIsSurvived) {
     (void)engine.handle(PodPending{spec}, base::Instant{});
   }
   EXPECT_EQ(engine.ledger().audit(), std::vector<std::string>{});
-  EXPECT_EQ(engine.ledger().node_count(), 3U);
+  EXPECT_EQ(engine.ledger().nodes().count(), 3U);
 }
 
 }  // namespace

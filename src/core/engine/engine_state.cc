@@ -6,7 +6,7 @@ namespace stowage::core {
 
 EngineState::EngineState(std::vector<PolicyOptions> profiles, const EngineOptions& given)
     : options(given),
-      loads(cluster.ledger, options.load_settles_ns),
+      loads(cluster.ledger, options.load_delay_ns),
       work(options.judgements_per_event, options.search_per_event),
       planners(std::move(profiles),
                {.ledger = cluster.ledger, .search = work.search(), .loads = loads}),
@@ -20,16 +20,16 @@ void EngineState::begin(base::Instant time) {
 }
 
 NodeIndex EngineState::release(PodIndex pod) {
-  const NodeIndex node = cluster.ledger.pod(pod).node;
+  const NodeIndex node = cluster.ledger.pods().record(pod).node;
   planners.departed(pod);
-  cluster.unseat(pod);
+  cluster.remove_pod(pod);
   cluster.ledger.release(pod);
   return node;
 }
 
 PreemptionPlanner EngineState::preemption_planner() {
   return PreemptionPlanner({.ledger = cluster.ledger,
-                            .peers = cluster.peers,
+                            .affinity = cluster.affinity,
                             .budgets = cluster.budgets,
                             .nominations = nominations,
                             .search = work.search(),

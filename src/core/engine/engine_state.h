@@ -1,6 +1,6 @@
-// The engine's parts: what is known, who waits for what, and what this event has said so far. Each
-// part owns its state; the steps of the engine (pod_placer.h, requeuer.h, external_pods.h) work on
-// them together.
+// The engine's parts: the cluster, the waiting pods, and the output of the current event. Each part
+// owns its state. The steps of the engine (pod_placer.h, requeuer.h, external_pods.h) work on all
+// of them.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/instant.h"
-#include "core/engine/agenda.h"
 #include "core/engine/cluster_state.h"
 #include "core/engine/conflicts.h"
+#include "core/engine/deferred_steps.h"
 #include "core/engine/engine.h"
 #include "core/engine/holds.h"
 #include "core/engine/load_tracker.h"
@@ -37,16 +37,16 @@ struct EngineState {
   Nominations nominations;
   Holds holds;
   CardConflicts conflicts;
-  // When a pod that waits was refused first; later, if its nomination has run out since.
+  // When a waiting pod was first refused; reset when its nomination expires.
   std::unordered_map<std::string, base::Instant> refused_at;  // lookup only
   Engine::Counters counters;
-  // Of this event.
+  // Of the current event.
   base::Instant now;
   Commands out;
 
-  // Starts an event or a question.
+  // Starts an event or a request.
   void begin(base::Instant time);
-  // Gives back what a pod holds. The node that it was on.
+  // Releases all that the pod holds. Returns its node.
   NodeIndex release(PodIndex pod);
   // For one decision.
   [[nodiscard]] PreemptionPlanner preemption_planner();

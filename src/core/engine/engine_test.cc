@@ -16,7 +16,7 @@ using testing::node;
 using testing::pod;
 using testing::policy;
 
-// What the engine wants, "bind p a 0,1" or "refuse p" or "reject p", joined by "; ".
+// The commands as text: "bind p a 0,1", "refuse p" or "reject p", joined by "; ".
 std::string text_of(const Engine& engine, const Commands& commands) {
   std::string text;
   for (const auto& command : commands) {
@@ -43,18 +43,18 @@ class EngineTest : public ::testing::Test {
  protected:
   explicit EngineTest(PolicyOptions options = policy("binpack")) : engine_(std::move(options)) {}
 
-  std::string tell(const Event& event) {
+  std::string handle(const Event& event) {
     std::string said = text_of(engine_, engine_.handle(event, now_));
     EXPECT_EQ(engine_.ledger().audit(), std::vector<std::string>{});
     return said;
   }
-  std::string pending(const PodSpec& spec) { return tell(PodPending{spec}); }
-  std::string gone(const std::string& uid) { return tell(PodGone{uid}); }
+  std::string pending(const PodSpec& spec) { return handle(PodPending{spec}); }
+  std::string gone(const std::string& uid) { return handle(PodGone{uid}); }
   std::string seen(const PodSpec& spec, const std::string& where,
                    const std::optional<Assignment>& cards = std::nullopt) {
     std::optional<NamedAssignment> named;
     if (cards) named = testing::named(where, *cards);
-    return tell(PodSeenBound{.pod = spec, .node = where, .cards = named});
+    return handle(PodSeenBound{.pod = spec, .node = where, .cards = named});
   }
   [[nodiscard]] std::size_t waiting() const { return engine_.counters().waiting; }
 
@@ -65,20 +65,22 @@ class EngineTest : public ::testing::Test {
 
 NodeSpec one_card(const std::string& name) { return node(name).cards(1).memory_mib(1000); }
 
-// ---- the road of a pod --------------------------------------------------------------------------
+// ---- the life of a pod --------------------------------------------------------------------------
 
 TEST_F(EngineTest, APodThatFitsIsBoundAndEnds) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   EXPECT_EQ(pending(pod("p").gpus(1)), "bind p a 0");
-  EXPECT_EQ(engine_.ledger().pod(engine_.ledger().find_pod("p")).state, PodState::reserved);
-  EXPECT_EQ(tell(BindDone{"p"}), "");
-  EXPECT_EQ(engine_.ledger().pod(engine_.ledger().find_pod("p")).state, PodState::bound);
+  EXPECT_EQ(engine_.ledger().pods().record(engine_.ledger().pods().find("p")).state,
+            PodState::reserved);
+  EXPECT_EQ(handle(BindDone{"p"}), "");
+  EXPECT_EQ(engine_.ledger().pods().record(engine_.ledger().pods().find("p")).state,
+            PodState::bound);
   EXPECT_EQ(gone("p"), "");
-  EXPECT_EQ(engine_.ledger().pod_count(), 0U);
+  EXPECT_EQ(engine_.ledger().pods().count(), 0U);
 }
 
 TEST_F(EngineTest, TheAnswerNamesSharesOfCards) {
-  tell(NodeChanged{node("a").cards(2).memory_mib(1000)});
+  handle(NodeChanged{node("a").cards(2).memory_mib(1000)});
   const Commands commands = engine_.handle(
       PodPending{pod("p").container("x").gpus(1).container("y").milli(300).memory_mib(200)}, {});
   ASSERT_EQ(commands.size(), 1U);
@@ -90,105 +92,105 @@ TEST_F(EngineTest, TheAnswerNamesSharesOfCards) {
   EXPECT_EQ(std::get<Bind>(commands[0]), expected);
 }
 
-// What is said of a pod's cards was read by another state of the node than the engine has by now.
+// The cards of a pod were read from an older state of the node than the engine has.
 TEST_F(EngineTest, CardsAreThoseOfTheirIdsWhereverTheNodeHasThem) {
   NodeSpec spec = node("a").cards(2);
-  tell(NodeChanged{spec});
+  handle(NodeChanged{spec});
   const NamedAssignment second{
       .containers = {{{.card = "a/1", .milli = 1000, .memory_mib = 16384}}}};
   std::swap(spec.cards[0], spec.cards[1]);
-  tell(NodeChanged{spec});
-  tell(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});
+  handle(NodeChanged{spec});
+  handle(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});
   EXPECT_EQ(pending(pod("q").gpus(1).card_id("a/1")), "refuse q");
   EXPECT_EQ(pending(pod("r").gpus(1)), "bind r a 1") << "a/0 is there";
   EXPECT_EQ(gone("p"), "bind q a 0");
 }
 
 TEST_F(EngineTest, ACardThatTheNodeDoesNotShowYetIsTakenWhenItComes) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   const NamedAssignment second{
       .containers = {{{.card = "a/1", .milli = 1000, .memory_mib = 16384}}}};
-  tell(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});
-  tell(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});  // again
+  handle(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});
+  handle(PodSeenBound{.pod = pod("p").gpus(1), .node = "a", .cards = second});  // again
   NodeSpec turned = node("a").cards(2);
   std::swap(turned.cards[0], turned.cards[1]);
-  tell(NodeChanged{turned});
+  handle(NodeChanged{turned});
   EXPECT_EQ(pending(pod("q").gpus(1)), "bind q a 1") << "a/1 is the first one, and taken";
 }
 
 TEST_F(EngineTest, APodThatDoesNotFitIsRefusedOnceAndWaits) {
   EXPECT_EQ(pending(pod("p").gpus(1)), "refuse p") << "there is no node at all";
-  tell(NodeChanged{node("a").cards(1).memory_mib(1000).sick()});
+  handle(NodeChanged{node("a").cards(1).memory_mib(1000).unhealthy()});
   EXPECT_EQ(waiting(), 1U);
-  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "bind p a 0");
+  EXPECT_EQ(handle(NodeChanged{one_card("a")}), "bind p a 0");
   EXPECT_EQ(waiting(), 0U);
 }
 
-TEST_F(EngineTest, AFailedBindGivesTheRoomToOthersAndWaits) {
-  tell(NodeChanged{one_card("a")});
+TEST_F(EngineTest, AFailedBindFreesTheCapacityAndBacksOff) {
+  handle(NodeChanged{one_card("a")});
   EXPECT_EQ(pending(pod("p").gpus(1).priority(9)), "bind p a 0");
   EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q");
-  EXPECT_EQ(tell(BindFailed{"p"}), "bind q a 0") << "p would only fail again";
+  EXPECT_EQ(handle(BindFailed{"p"}), "bind q a 0") << "p would only fail again";
   EXPECT_EQ(waiting(), 1U);
   EXPECT_EQ(gone("q"), "") << "p rests";
   now_.ns += kSecond;
-  EXPECT_EQ(tell(Tick{}), "bind p a 0");
+  EXPECT_EQ(handle(Tick{}), "bind p a 0");
 }
 
 TEST_F(EngineTest, AfterAFailedBindAPodRestsLongerEachTime) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));
   for (const std::int64_t seconds : {1, 2, 4, 8, 10, 10}) {
-    EXPECT_EQ(tell(BindFailed{"p"}), "");
+    EXPECT_EQ(handle(BindFailed{"p"}), "");
     EXPECT_EQ(pending(pod("p").gpus(1)), "") << "an update does not wake it";
     now_.ns += seconds * kSecond - 1;
-    EXPECT_EQ(tell(Tick{}), "") << seconds;
+    EXPECT_EQ(handle(Tick{}), "") << seconds;
     EXPECT_EQ(engine_.counters().resting, 1U);
     now_.ns += 1;
-    EXPECT_EQ(tell(Tick{}), "bind p a 0") << seconds;
+    EXPECT_EQ(handle(Tick{}), "bind p a 0") << seconds;
   }
-  tell(BindDone{"p"});
+  handle(BindDone{"p"});
   gone("p");
   pending(pod("p").gpus(1));
-  tell(BindFailed{"p"});
+  handle(BindFailed{"p"});
   now_.ns += kSecond;
-  EXPECT_EQ(tell(Tick{}), "bind p a 0") << "success resets the count";
+  EXPECT_EQ(handle(Tick{}), "bind p a 0") << "success resets the count";
 }
 
 TEST_F(EngineTest, RestedPodsAreTriedInOrderOfPriority) {
-  tell(NodeChanged{node("a").cards(2)});
+  handle(NodeChanged{node("a").cards(2)});
   pending(pod("low").gpus(1));
   pending(pod("high").gpus(1).priority(7));
-  tell(BindFailed{"low"});
-  tell(BindFailed{"high"});
-  tell(NodeChanged{one_card("a")});
+  handle(BindFailed{"low"});
+  handle(BindFailed{"high"});
+  handle(NodeChanged{one_card("a")});
   now_.ns += kSecond;
-  EXPECT_EQ(tell(Tick{}), "bind high a 0");
+  EXPECT_EQ(handle(Tick{}), "bind high a 0");
   EXPECT_EQ(waiting(), 1U);
 }
 
 TEST_F(EngineTest, APodThatLeavesWhileItRestsIsForgotten) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));
-  tell(BindFailed{"p"});
+  handle(BindFailed{"p"});
   gone("p");
   now_.ns += kSecond;
-  EXPECT_EQ(tell(Tick{}), "");
+  EXPECT_EQ(handle(Tick{}), "");
   EXPECT_EQ(waiting(), 0U);
 }
 
 TEST_F(EngineTest, AFailedBindIsTriedAgainWhenThePodHasRested) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));
-  EXPECT_EQ(tell(BindFailed{"p"}), "");
-  EXPECT_EQ(engine_.ledger().pod_count(), 0U);
-  EXPECT_EQ(tell(BindFailed{"p"}), "") << "twice";
+  EXPECT_EQ(handle(BindFailed{"p"}), "");
+  EXPECT_EQ(engine_.ledger().pods().count(), 0U);
+  EXPECT_EQ(handle(BindFailed{"p"}), "") << "twice";
   now_.ns += kSecond;
-  EXPECT_EQ(tell(Tick{}), "bind p a 0");
-  EXPECT_EQ(tell(Tick{}), "");
-  tell(BindDone{"p"});
-  EXPECT_EQ(tell(BindFailed{"p"}), "") << "too late: it is bound";
-  EXPECT_EQ(engine_.ledger().pod_count(), 1U);
+  EXPECT_EQ(handle(Tick{}), "bind p a 0");
+  EXPECT_EQ(handle(Tick{}), "");
+  handle(BindDone{"p"});
+  EXPECT_EQ(handle(BindFailed{"p"}), "") << "too late: it is bound";
+  EXPECT_EQ(engine_.ledger().pods().count(), 1U);
 }
 
 TEST_F(EngineTest, APodThatLeavesWhileItWaitsIsForgotten) {
@@ -196,29 +198,29 @@ TEST_F(EngineTest, APodThatLeavesWhileItWaitsIsForgotten) {
   pending(pod("q").gpus(1));
   EXPECT_EQ(gone("p"), "");
   EXPECT_EQ(waiting(), 1U);
-  EXPECT_EQ(tell(NodeChanged{node("a").cards(2)}), "bind q a 0");
+  EXPECT_EQ(handle(NodeChanged{node("a").cards(2)}), "bind q a 0");
 }
 
-TEST_F(EngineTest, APodThatLeavesDuringItsBindFreesTheRoom) {
-  tell(NodeChanged{one_card("a")});
+TEST_F(EngineTest, APodThatLeavesDuringItsBindFreesItsCapacity) {
+  handle(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));
   pending(pod("q").gpus(1));
   EXPECT_EQ(gone("p"), "bind q a 0");
-  EXPECT_EQ(tell(BindFailed{"p"}), "");
-  EXPECT_EQ(tell(BindDone{"p"}), "");
+  EXPECT_EQ(handle(BindFailed{"p"}), "");
+  EXPECT_EQ(handle(BindDone{"p"}), "");
   EXPECT_EQ(waiting(), 0U);
 }
 
-// ---- who is next --------------------------------------------------------------------------------
+// ---- order of waiting pods ----------------------------------------------------------------------
 
 TEST_F(EngineTest, ParkedPodsGoByPriorityThenByArrival) {
   for (const auto& [uid, priority] :
        {std::pair{"late-low", -1}, {"first", 0}, {"second", 0}, {"urgent", 7}, {"third", 0}}) {
     EXPECT_EQ(pending(pod(uid).gpus(1).priority(priority)), std::string("refuse ") + uid);
   }
-  EXPECT_EQ(tell(NodeChanged{node("a").cards(2)}), "bind urgent a 0; bind first a 1");
+  EXPECT_EQ(handle(NodeChanged{node("a").cards(2)}), "bind urgent a 0; bind first a 1");
   EXPECT_EQ(gone("urgent"), "bind second a 0");
-  EXPECT_EQ(tell(NodeChanged{one_card("b")}), "bind third b 0");
+  EXPECT_EQ(handle(NodeChanged{one_card("b")}), "bind third b 0");
   EXPECT_EQ(gone("third"), "bind late-low b 0");
 }
 
@@ -227,40 +229,40 @@ TEST_F(EngineTest, PodsOfDifferentShapesTakeTheirTurnsToo) {
   pending(pod("whole").gpus(1).priority(1));
   pending(pod("small").milli(100).priority(-1));
   pending(pod("cpu-hog").cpu_milli(1000000).priority(9));
-  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "bind whole a 0");
+  EXPECT_EQ(handle(NodeChanged{one_card("a")}), "bind whole a 0");
   EXPECT_EQ(gone("whole"), "bind half a 0; bind small a 0");
   EXPECT_EQ(waiting(), 1U);
 }
 
-TEST_F(EngineTest, ARefusalIsNotRepeatedWhenThereIsStillNoRoom) {
+TEST_F(EngineTest, ARefusalIsNotRepeatedWhileThePodStillDoesNotFit) {
   pending(pod("p").gpus(2));
-  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "");
-  EXPECT_EQ(tell(Tick{}), "");
+  EXPECT_EQ(handle(NodeChanged{one_card("a")}), "");
+  EXPECT_EQ(handle(Tick{}), "");
   EXPECT_EQ(waiting(), 1U);
 }
 
-// ---- events that come twice, late, or from nowhere ----------------------------------------------
+// ---- events that are repeated, late, or about unknown objects -----------------------------------
 
 TEST_F(EngineTest, RepeatedEventsChangeNothing) {
   const PodSpec small = pod("small").milli(300);
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   EXPECT_EQ(pending(small), "bind small a 0");
   EXPECT_EQ(pending(small), "") << "while it is bound";
-  EXPECT_EQ(tell(BindDone{"small"}), "");
-  EXPECT_EQ(tell(BindDone{"small"}), "");
+  EXPECT_EQ(handle(BindDone{"small"}), "");
+  EXPECT_EQ(handle(BindDone{"small"}), "");
   EXPECT_EQ(pending(small), "");
   EXPECT_EQ(seen(small, "a"), "");
   EXPECT_EQ(seen(small, "a"), "");
-  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "");
+  EXPECT_EQ(handle(NodeChanged{one_card("a")}), "");
   EXPECT_EQ(testing::use_of(engine_, "a"), "30/0");
   EXPECT_EQ(gone("small"), "");
   EXPECT_EQ(gone("small"), "");
-  EXPECT_EQ(tell(NodeGone{"a"}), "");
-  EXPECT_EQ(tell(NodeGone{"a"}), "");
-  EXPECT_EQ(tell(BindDone{"nobody"}), "");
-  EXPECT_EQ(tell(BindFailed{"nobody"}), "");
+  EXPECT_EQ(handle(NodeGone{"a"}), "");
+  EXPECT_EQ(handle(NodeGone{"a"}), "");
+  EXPECT_EQ(handle(BindDone{"nobody"}), "");
+  EXPECT_EQ(handle(BindFailed{"nobody"}), "");
   EXPECT_EQ(gone("nobody"), "");
-  EXPECT_EQ(tell(NodeGone{"nowhere"}), "");
+  EXPECT_EQ(handle(NodeGone{"nowhere"}), "");
 }
 
 TEST_F(EngineTest, APodThatIsAnnouncedAgainKeepsItsPlaceInTheQueue) {
@@ -268,29 +270,29 @@ TEST_F(EngineTest, APodThatIsAnnouncedAgainKeepsItsPlaceInTheQueue) {
   pending(pod("second").gpus(1));
   EXPECT_EQ(pending(pod("first").gpus(1)), "") << "it is refused already";
   EXPECT_EQ(waiting(), 2U);
-  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "bind first a 0");
+  EXPECT_EQ(handle(NodeChanged{one_card("a")}), "bind first a 0");
 }
 
 TEST_F(EngineTest, APodThatIsAnnouncedAgainSmallerIsTriedAgain) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   EXPECT_EQ(pending(pod("p").gpus(2)), "refuse p");
   EXPECT_EQ(pending(pod("p").gpus(1)), "bind p a 0");
   EXPECT_EQ(waiting(), 0U);
 }
 
 TEST_F(EngineTest, NodesThatGoTakeNoPods) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   pending(pod("p").milli(400));
-  tell(NodeGone{"a"});
+  handle(NodeGone{"a"});
   EXPECT_EQ(pending(pod("q").milli(400)), "refuse q");
-  EXPECT_EQ(tell(NodeChanged{one_card("a")}), "bind q a 0") << "beside p, which is still there";
+  EXPECT_EQ(handle(NodeChanged{one_card("a")}), "bind q a 0") << "beside p, which is still there";
   EXPECT_EQ(pending(pod("r").milli(400)), "refuse r");
 }
 
-TEST_F(EngineTest, ACordonedNodeWakesNobodyUntilItIsOpenAgain) {
-  tell(NodeChanged{node("a").cards(1).cordoned()});
+TEST_F(EngineTest, ACordonedNodeWakesNoPodUntilItIsUncordoned) {
+  handle(NodeChanged{node("a").cards(1).cordoned()});
   EXPECT_EQ(pending(pod("p").gpus(1)), "refuse p");
-  EXPECT_EQ(tell(NodeChanged{node("a").cards(1)}), "bind p a 0");
+  EXPECT_EQ(handle(NodeChanged{node("a").cards(1)}), "bind p a 0");
 }
 
 // ---- pods that others placed --------------------------------------------------------------------
@@ -303,20 +305,20 @@ TEST_F(EngineTest, APodThatOthersBindWhileItWaitsLeavesTheQueue) {
   pending(pod("p").gpus(1));
   EXPECT_EQ(seen(pod("p").gpus(1), "a"), "");
   EXPECT_EQ(waiting(), 0U);
-  EXPECT_EQ(tell(NodeChanged{node("a").cards(2)}), "");
+  EXPECT_EQ(handle(NodeChanged{node("a").cards(2)}), "");
   EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q") << "p may be on either card";
   EXPECT_EQ(gone("p"), "bind q a 0");
 }
 
 TEST_F(EngineTest, NamingTheCardsOfAPodFreesTheOthers) {
-  tell(NodeChanged{node("a").cards(2)});
+  handle(NodeChanged{node("a").cards(2)});
   seen(pod("theirs").gpus(1), "a");
   EXPECT_EQ(pending(pod("p").gpus(1)), "refuse p");
   EXPECT_EQ(seen(pod("theirs").gpus(1), "a", whole_card(0)), "bind p a 1");
 }
 
-TEST_F(EngineTest, ACardThatSomeoneSharesIsNotTheWholeCardOfAnother) {
-  tell(NodeChanged{node("a").cards(2)});
+TEST_F(EngineTest, ASharedCardIsNotTheWholeCardOfAnotherPod) {
+  handle(NodeChanged{node("a").cards(2)});
   seen(pod("theirs").gpus(1), "a");
   EXPECT_EQ(pending(pod("p").milli(300)), "refuse p") << "theirs may be on either card";
   const Assignment small{.containers = {{{.card = 1, .milli = 100, .memory_mib = 0}}}};
@@ -324,24 +326,24 @@ TEST_F(EngineTest, ACardThatSomeoneSharesIsNotTheWholeCardOfAnother) {
 }
 
 TEST_F(EngineTest, APodSeenElsewhereFreesTheNodeWeChose) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));
   EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q");
   EXPECT_EQ(seen(pod("p").gpus(1), "b"), "bind q a 0");
 }
 
 TEST_F(EngineTest, ABindThatWorkedInSpiteOfAnErrorCounts) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));
   seen(pod("p").gpus(1), "a", whole_card(0));
-  EXPECT_EQ(tell(BindFailed{"p"}), "") << "a timeout, after the pod was seen on its node";
+  EXPECT_EQ(handle(BindFailed{"p"}), "") << "a timeout, after the pod was seen on its node";
   EXPECT_EQ(waiting(), 0U);
   EXPECT_EQ(pending(pod("q").gpus(1)), "refuse q");
 }
 
 TEST_F(EngineTest, RestartedFromPodsThatComeBeforeTheirNodes) {
   seen(pod("p").gpus(1), "a", whole_card(1));
-  tell(NodeChanged{node("a").cards(2)});
+  handle(NodeChanged{node("a").cards(2)});
   EXPECT_EQ(pending(pod("q").gpus(1)), "bind q a 0");
   EXPECT_EQ(pending(pod("r").gpus(1)), "refuse r");
 }
@@ -354,16 +356,16 @@ PolicyOptions holding_back() {
   return options;
 }
 
-// One node of four cards, and a history of pods of four cards and of one that came and went: so a
-// pod of one card is held back where it would break the only block of four.
+// One node with four cards, and a history of pods with four cards and with one card. So a pod with
+// one card is held back where it would break the only block of four.
 class HoldBackTest : public EngineTest {
  protected:
   HoldBackTest() : EngineTest(holding_back()) {
-    tell(NodeChanged{node("a").cards(4)});
+    handle(NodeChanged{node("a").cards(4)});
     for (int i = 0; i < 100; ++i) {
       for (const std::int32_t cards : {4, 1}) {
         pending(pod("past").gpus(cards));
-        tell(BindDone{"past"});
+        handle(BindDone{"past"});
         gone("past");
       }
     }
@@ -397,19 +399,19 @@ TEST_F(HoldBackTest, ATickTriesTheMostUrgentFirst) {
   pending(pod("high").gpus(1).cpu_milli(2).priority(5));
   pending(pod("middle").gpus(1).cpu_milli(3).priority(3));
   EXPECT_EQ(gone("running"), "") << "all are held back";
-  EXPECT_EQ(tell(Tick{}), "");
-  for (int i = 0; i < 4000; ++i) {  // the demand shifts to pods of one card; these fit nowhere
+  EXPECT_EQ(handle(Tick{}), "");
+  for (int i = 0; i < 4000; ++i) {  // the demand shifts to pods with one card, which fit nowhere
     pending(pod("shift").gpus(1).cpu_milli(1000000));
     gone("shift");
   }
-  EXPECT_EQ(tell(Tick{}), "bind high a 0; bind middle a 1; bind low a 2");
+  EXPECT_EQ(handle(Tick{}), "bind high a 0; bind middle a 1; bind low a 2");
 }
 
 TEST(HoldBack, IsOffByDefault) { EXPECT_FALSE(PolicyOptions{}.hold_back); }
 
 // ---- random placement ---------------------------------------------------------------------------
 
-// The nodes that 20 pods get, one after the other, on an empty cluster of 8 nodes.
+// The nodes of 20 pods that are placed one after the other on an empty cluster of 8 nodes.
 std::string drawn(std::uint64_t seed) {
   PolicyOptions options = policy("random");
   options.seed = seed;
@@ -440,9 +442,9 @@ TEST(EngineRandom, DrawsAnewForEveryPodAndAlikeForEverySeed) {
 // ---- explaining and counting --------------------------------------------------------------------
 
 TEST_F(EngineTest, ExplainsEveryNodeAndChangesNothing) {
-  tell(NodeChanged{node("a").cards(1).model("T4")});
-  tell(NodeChanged{node("b").cards(2).model("A100")});
-  tell(NodeChanged{node("c")});
+  handle(NodeChanged{node("a").cards(1).model("T4")});
+  handle(NodeChanged{node("b").cards(2).model("A100")});
+  handle(NodeChanged{node("c")});
   const auto before = engine_.counters();
   const auto verdicts = engine_.explain(pod("p").gpus(2).model("A100"));
   ASSERT_EQ(verdicts.size(), 3U);
@@ -451,11 +453,11 @@ TEST_F(EngineTest, ExplainsEveryNodeAndChangesNothing) {
   EXPECT_EQ(verdicts[1].reason.code, ReasonCode::none);
   EXPECT_EQ(verdicts[2].reason.code, ReasonCode::no_cards);
   EXPECT_EQ(engine_.counters().decisions, before.decisions);
-  EXPECT_EQ(engine_.ledger().pod_count(), 0U);
+  EXPECT_EQ(engine_.ledger().pods().count(), 0U);
 }
 
 TEST_F(EngineTest, CountsItsDecisions) {
-  tell(NodeChanged{one_card("a")});
+  handle(NodeChanged{one_card("a")});
   pending(pod("p").gpus(1));
   pending(pod("q").gpus(1));
   pending(pod("r").gpus(1));

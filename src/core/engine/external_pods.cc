@@ -9,7 +9,7 @@
 namespace stowage::core {
 namespace {
 
-// The pod as it is judged here: its cards, and how it asks for them.
+// The part of the pod that is judged here: its cards, and how it asks for them.
 PodSpec cards_of(const PodSpec& pod) {
   PodSpec cards = pod;
   cards.cards_only = true;
@@ -23,7 +23,7 @@ bool holds_cards(const PodRecord& pod) {
   return !pod.charges.empty() || pod.unnamed != UnnamedUse{};
 }
 
-// Refusals by node, summed up.
+// Sums refusals over nodes.
 class Tally {
  public:
   void add(const Reason& reason) {
@@ -51,21 +51,21 @@ class Tally {
 }  // namespace
 
 struct ExternalPods::Candidates {
-  PodSpec pod;  // its cards alone, bounded
+  PodSpec pod;  // only its cards, bounded by the quota
   Planner* planner = nullptr;
   Planner::Entry* entry = nullptr;
   const Ranking* ranking = nullptr;
   std::uint32_t kind = Planner::kNoKind;
-  std::vector<NodeIndex> nodes;  // as asked; invalid: not known
-  NodeIndex best;                // invalid: the pod fits on none of them
+  std::vector<NodeIndex> nodes;  // in the order of the request; invalid: unknown
+  NodeIndex best;                // invalid: no node fits
 
   [[nodiscard]] bool fits(NodeIndex node) const { return node.valid() && ranking->feasible(node); }
   // The cards that the policy chooses on the best node.
   [[nodiscard]] Assignment cards_on_best() const { return planner->cards_on(pod, *entry, best); }
 };
 
-// What is kept for a pod because it is nominated is free for it while it is judged. Once it holds
-// cards it needs no nomination.
+// While a nominated pod is judged, its nominated capacity is free for it. Once it holds cards, it
+// needs no nomination.
 class ExternalPods::OwnNomination {
  public:
   OwnNomination(EngineState& state, const std::string& uid) : state_(state), uid_(uid) {
@@ -86,21 +86,21 @@ class ExternalPods::OwnNomination {
   const std::string& uid_;
 };
 
-// Asks name thousands of nodes, mostly in the order of the ask before: where a name was found then
-// is where it is looked for first.
+// Requests name thousands of nodes, mostly in the order of the previous request, so the node that
+// followed last time is tried before a lookup by name.
 std::vector<NodeIndex> ExternalPods::find_nodes(const std::vector<std::string>& names) {
-  if (next_asked_.size() < ledger_.node_slots()) next_asked_.resize(ledger_.node_slots());
+  if (next_asked_.size() < ledger_.nodes().slots()) next_asked_.resize(ledger_.nodes().slots());
   std::vector<NodeIndex> nodes;
   nodes.reserve(names.size());
   NodeIndex last;
   for (const std::string& name : names) {
     NodeIndex node = last.valid() ? next_asked_[last.at()] : NodeIndex{};
-    if (!node.valid() || ledger_.name(node) != name) {
-      node = ledger_.find_node(name);
+    if (!node.valid() || ledger_.nodes().name(node) != name) {
+      node = ledger_.nodes().find(name);
       if (last.valid()) next_asked_[last.at()] = node;
     }
     if (node.valid()) last = node;
-    nodes.push_back(node.valid() && ledger_.present(node) ? node : NodeIndex{});
+    nodes.push_back(node.valid() && ledger_.nodes().present(node) ? node : NodeIndex{});
   }
   return nodes;
 }
@@ -125,7 +125,8 @@ ExternalPods::Candidates ExternalPods::look_at(const PodSpec& pod,
   const auto better = [&](NodeIndex a, NodeIndex b) {
     const std::uint64_t cost_a = all.ranking->cost(a);
     const std::uint64_t cost_b = all.ranking->cost(b);
-    return cost_a != cost_b ? cost_a < cost_b : ledger_.rank(a) < ledger_.rank(b);
+    return cost_a != cost_b ? cost_a < cost_b
+                            : ledger_.nodes().order().rank(a) < ledger_.nodes().order().rank(b);
   };
   if (fitting.empty()) return all;
   all.best = *std::min_element(fitting.begin(), fitting.end(), better);
@@ -138,29 +139,29 @@ ExternalPods::Candidates ExternalPods::look_at(const PodSpec& pod,
   return all;
 }
 
-Place ExternalPods::place_of(NodeIndex node, const Assignment& cards) const {
-  const NodeSpec& spec = ledger_.spec(node);
+CardPlacement ExternalPods::place_of(NodeIndex node, const Assignment& cards) const {
+  const NodeSpec& spec = ledger_.nodes().spec(node);
   return {.node = spec.name, .cards = by_id(cards, spec)};
 }
 
 const Hold& ExternalPods::hold(const PodSpec& pod, Candidates& candidates, base::Instant until) {
   const Assignment cards = candidates.cards_on_best();
-  Place place = place_of(candidates.best, cards);
-  const PodIndex held = ledger_.reserve_guest(pod, candidates.best, cards);
+  CardPlacement place = place_of(candidates.best, cards);
+  const PodIndex held = ledger_.reserve_external(pod, candidates.best, cards);
   cluster_.quotas.charge(held, ledger_);
   candidates.planner->accepted(held, candidates.kind);
   return holds_.add({.pod = pod, .place = std::move(place), .until = until});
 }
 
-void ExternalPods::mark_claimed(const std::string& uid) {
-  holds_.claim(uid);
-  state_.loads.expect(ledger_.find_pod(uid), state_.now);
+void ExternalPods::mark_reserved(const std::string& uid) {
+  holds_.reserve(uid);
+  state_.loads.expect(ledger_.pods().find(uid), state_.now);
 }
 
 NodeIndex ExternalPods::let_go(const std::string& uid) {
   if (holds_.find(uid) == nullptr) return {};
   holds_.forget(uid);
-  const PodIndex pod = ledger_.find_pod(uid);
+  const PodIndex pod = ledger_.pods().find(uid);
   return pod.valid() ? state_.release(pod) : NodeIndex{};
 }
 
@@ -176,17 +177,17 @@ void ExternalPods::expire_holds() {
   }
 }
 
-std::string ExternalPods::settled_on(const std::string& uid) const {
+std::string ExternalPods::assigned_node(const std::string& uid) const {
   if (const Hold* hold = holds_.find(uid)) return hold->claimed ? hold->place.node : "";
-  const PodIndex pod = ledger_.find_pod(uid);
-  return pod.valid() ? ledger_.spec(ledger_.pod(pod).node).name : "";
+  const PodIndex pod = ledger_.pods().find(uid);
+  return pod.valid() ? ledger_.nodes().spec(ledger_.pods().record(pod).node).name : "";
 }
 
-// False if the node has lost cards since they were held, or has other names for them.
+// False if the node has lost the held cards or renamed them.
 bool ExternalPods::still_there(const Hold& hold) const {
-  const PodIndex pod = ledger_.find_pod(hold.pod.uid);
-  if (!pod.valid() || !ledger_.present(ledger_.pod(pod).node)) return false;
-  return ledger_.pod(pod).orphans.empty() &&
+  const PodIndex pod = ledger_.pods().find(hold.pod.uid);
+  if (!pod.valid() || !ledger_.nodes().present(ledger_.pods().record(pod).node)) return false;
+  return ledger_.pods().record(pod).orphans.empty() &&
          cluster_.positions_on(hold.place.node, hold.place.cards).absent.empty();
 }
 
@@ -196,17 +197,17 @@ void ExternalPods::finish(NodeIndex left, NodeIndex taken, Commands& out) {
   state_.out.clear();
 }
 
-FilterAnswer ExternalPods::filter(const FilterAsk& ask, base::Instant now, Commands& out) {
+FilterAnswer ExternalPods::filter(const FilterRequest& ask, base::Instant now, Commands& out) {
   state_.begin(now);
   FilterAnswer answer;
-  answer.binding_to = settled_on(ask.pod.uid);
+  answer.binding_to = assigned_node(ask.pod.uid);
   if (!answer.binding_to.empty()) return answer;
   const OwnNomination own(state_, ask.pod.uid);
-  const bool dry = ask.keep == Keep::nothing;
+  const bool dry = ask.keep == HoldMode::nothing;
   const Hold* const hold_now = holds_.find(ask.pod.uid);
   const bool known = hold_now != nullptr;
-  // What a dry run finds held stays where it is; the pod fits there, since it is there.
-  const NodeIndex stays = dry && known ? ledger_.find_node(hold_now->place.node) : NodeIndex{};
+  // A dry run does not move an existing hold; the pod fits where it is held.
+  const NodeIndex stays = dry && known ? ledger_.nodes().find(hold_now->place.node) : NodeIndex{};
   const NodeIndex left = dry ? NodeIndex{} : let_go(ask.pod.uid);
   if (!dry) state_.waiting.remove(ask.pod.uid);
   Candidates candidates =
@@ -227,7 +228,7 @@ FilterAnswer ExternalPods::filter(const FilterAsk& ask, base::Instant now, Comma
       reason.asked = asked_of(candidates.entry->shape, reason.code);
       tally.add(reason);
       answer.refused.push_back({.node = position, .reason = reason});
-    } else if (ask.keep == Keep::one && node != candidates.best) {
+    } else if (ask.keep == HoldMode::one && node != candidates.best) {
       answer.refused.push_back({.node = position, .reason = {}});
     } else {
       answer.fits.push_back(position);
@@ -242,7 +243,8 @@ FilterAnswer ExternalPods::filter(const FilterAsk& ask, base::Instant now, Comma
   } else {
     answer.refusal = tally.take();
     add_card_names(ledger_, candidates.entry->shape, *candidates.ranking, answer.refusal);
-    add_bounds(cluster_, candidates.pod, cluster_.beyond(candidates.pod), answer.refusal);
+    add_bounds(cluster_, candidates.pod, cluster_.constraint_filter(candidates.pod),
+               answer.refusal);
     if (!dry && !known) candidates.planner->refused(candidates.kind);
   }
   candidates.planner->work();
@@ -250,11 +252,11 @@ FilterAnswer ExternalPods::filter(const FilterAsk& ask, base::Instant now, Comma
   return answer;
 }
 
-ScoreAnswer ExternalPods::score(const FilterAsk& ask, base::Instant now, Commands& out) {
+ScoreAnswer ExternalPods::score(const FilterRequest& ask, base::Instant now, Commands& out) {
   state_.begin(now);
   ScoreAnswer answer{.scores = Scores(ask.nodes.size(), 0), .held = {}};
   Scores& scores = answer.scores;
-  const std::string settled = settled_on(ask.pod.uid);
+  const std::string settled = assigned_node(ask.pod.uid);
   if (!settled.empty()) {
     const auto there = std::find(ask.nodes.begin(), ask.nodes.end(), settled);
     if (there != ask.nodes.end()) {
@@ -282,7 +284,8 @@ ScoreAnswer ExternalPods::score(const FilterAsk& ask, base::Instant now, Command
     const std::int64_t order = at - costs.begin();
     const std::int64_t down = steps == 0 ? 0 : (order * (kMaxScore - 1) + steps - 1) / steps;
     auto score = static_cast<std::int32_t>(kMaxScore - down);
-    // The policy keeps the cheapest node for others: the one that it chose goes first.
+    // The policy keeps the cheapest node for other pods, so the node that it chose gets the highest
+    // score.
     if (!best_is_cheapest) score = node == candidates.best ? kMaxScore : std::min(score, 9);
     scores[i] = score;
   }
@@ -293,9 +296,9 @@ ScoreAnswer ExternalPods::score(const FilterAsk& ask, base::Instant now, Command
   return answer;
 }
 
-ClaimAnswer ExternalPods::claim(const ClaimAsk& ask, base::Instant now, Commands& out) {
+ReserveAnswer ExternalPods::reserve(const ReserveRequest& ask, base::Instant now, Commands& out) {
   state_.begin(now);
-  ClaimAnswer answer;
+  ReserveAnswer answer;
   const Hold* const hold_now = holds_.find(ask.pod.uid);
   if (hold_now != nullptr && !hold_now->claimed && (hold_now->debt || !still_there(*hold_now))) {
     requeuer_.wake_after(let_go(ask.pod.uid), ask.pod.name);
@@ -303,10 +306,10 @@ ClaimAnswer ExternalPods::claim(const ClaimAsk& ask, base::Instant now, Commands
     answer.place = hold_now->place;
     answer.again = hold_now->claimed;
     answer.held = true;
-    if (!answer.again) mark_claimed(ask.pod.uid);
+    if (!answer.again) mark_reserved(ask.pod.uid);
     return answer;
   }
-  answer.bound_to = settled_on(ask.pod.uid);
+  answer.bound_to = assigned_node(ask.pod.uid);
   if (!answer.bound_to.empty()) return answer;
   const OwnNomination own(state_, ask.pod.uid);
   const NodeIndex left = let_go(ask.pod.uid);
@@ -315,7 +318,7 @@ ClaimAnswer ExternalPods::claim(const ClaimAsk& ask, base::Instant now, Commands
   answer.unknown = !candidates.nodes.front().valid();
   if (candidates.best.valid()) {
     answer.place = hold(ask.pod, candidates, now).place;
-    mark_claimed(ask.pod.uid);
+    mark_reserved(ask.pod.uid);
   } else if (!answer.unknown) {
     answer.reason = candidates.ranking->reason(candidates.nodes.front());
     answer.reason.asked = asked_of(candidates.entry->shape, answer.reason.code);
@@ -325,30 +328,30 @@ ClaimAnswer ExternalPods::claim(const ClaimAsk& ask, base::Instant now, Commands
 }
 
 void ExternalPods::held(const PodHeld& e) {
-  // What was promised is given away already; nominations keep what is left.
+  // Pre-allocated cards are taken already; nominations keep the rest.
   for (const auto& uid : state_.nominations.on_node(e.node)) state_.nominations.lift(uid);
-  hold_promised(e);
+  hold_pre_allocated(e);
   if (holds_.find(e.pod.uid) != nullptr) state_.nominations.close(e.pod.uid);
   for (const auto& uid : state_.nominations.on_node(e.node)) state_.nominations.keep(uid);
 }
 
-void ExternalPods::hold_promised(const PodHeld& e) {
+void ExternalPods::hold_pre_allocated(const PodHeld& e) {
   if (e.until <= state_.now || !asks_for_cards(e.pod)) return;
-  if (ledger_.find_pod(e.pod.uid).valid()) return;
-  if (state_.waiting.parked(e.pod.uid) != nullptr) return;  // it is ours to place
+  if (ledger_.pods().find(e.pod.uid).valid()) return;
+  if (state_.waiting.parked(e.pod.uid) != nullptr) return;  // a pod that we place ourselves
   const NodeIndex node = cluster_.find_present(e.node);
   const Positions at = cluster_.positions_on(e.node, e.cards);
   const bool free = node.valid() && at.absent.empty() &&
                     ledger_.cards_free(e.pod, node, at.cards) &&
-                    cluster_.quotas.leaves(e.pod, ledger_.spec(node), at.cards);
+                    cluster_.quotas.leaves(e.pod, ledger_.nodes().spec(node), at.cards);
   if (!free && !e.is_signed) return;
-  const PodIndex held = ledger_.reserve_promised(e.pod, e.node, at.cards, at.absent);
+  const PodIndex held = ledger_.reserve_pre_allocated(e.pod, e.node, at.cards, at.absent);
   cluster_.quotas.charge(held, ledger_);
   holds_.add(
       {.pod = e.pod, .place = {.node = e.node, .cards = e.cards}, .until = e.until, .debt = !free});
 }
 
-bool ExternalPods::holds(const std::string& uid, const Place& place) const {
+bool ExternalPods::holds(const std::string& uid, const CardPlacement& place) const {
   const Hold* hold = holds_.find(uid);
   return hold != nullptr && hold->place == place && still_there(*hold);
 }
@@ -364,29 +367,29 @@ bool ExternalPods::fits_somewhere(const PodSpec& pod) {
   return planner.ranked(entry).feasible() > 0;
 }
 
-PreemptAnswer ExternalPods::preempt(const PreemptAsk& ask) const {
+PreemptAnswer ExternalPods::preempt(const PreemptRequest& ask) const {
   PreemptAnswer answer;
   PodSpec scratch;
   const PodSpec pod = cluster_.bounded(cards_of(ask.pod), scratch);
   const PolicyOptions any{.choice = {.node = NodePolicy::first, .card = CardPolicy::first}};
   for (const auto& asked : ask.nodes) {
-    const NodeIndex node = ledger_.find_node(asked.node);
-    if (!node.valid() || !ledger_.present(node)) continue;
+    const NodeIndex node = ledger_.nodes().find(asked.node);
+    if (!node.valid() || !ledger_.nodes().present(node)) continue;
     std::vector<std::string> victims;
     const auto fits = [&] {
-      std::vector<PodIndex> gone{ledger_.find_pod(ask.pod.uid)};
+      std::vector<PodIndex> gone{ledger_.pods().find(ask.pod.uid)};
       gone.push_back(state_.nominations.kept_for(ask.pod.uid));
-      for (const auto& uid : victims) gone.push_back(ledger_.find_pod(uid));
+      for (const auto& uid : victims) gone.push_back(ledger_.pods().find(uid));
       Ledger left = ledger_.without(node, gone);
       const Shape shape = make_shape(pod, left);
       const JudgeContext context{.ledger = &left, .options = &any};
-      return judge(context, shape, left.find_node(asked.node)).reason.code == ReasonCode::none;
+      return judge(context, shape, left.nodes().find(asked.node)).reason.code == ReasonCode::none;
     };
     PreemptAnswer::OnNode result{.node = asked.node};
     std::vector<std::string> others;
     for (const auto& candidate : asked.candidates) {
-      const PodIndex index = ledger_.find_pod(candidate.uid);
-      const bool helps = index.valid() && holds_cards(ledger_.pod(index));
+      const PodIndex index = ledger_.pods().find(candidate.uid);
+      const bool helps = index.valid() && holds_cards(ledger_.pods().record(index));
       if (candidate.given) victims.push_back(candidate.uid);
       if (!candidate.given && helps) others.push_back(candidate.uid);
     }
@@ -397,7 +400,7 @@ PreemptAnswer ExternalPods::preempt(const PreemptAsk& ask) const {
       enough = fits();
     }
     if (!enough) continue;
-    // Some of those that were added may not be needed: the last added surely is.
+    // Some of the added victims may not be needed; the last one is.
     for (std::size_t i = victims.size(); i-- > static_cast<std::size_t>(result.kept);) {
       const std::string spared = victims[i];
       victims.erase(victims.begin() + static_cast<std::ptrdiff_t>(i));

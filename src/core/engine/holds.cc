@@ -11,7 +11,7 @@ const Hold& Holds::add(Hold hold) {
   return holds_.emplace(uid, std::move(hold)).first->second;
 }
 
-void Holds::claim(const std::string& uid) {
+void Holds::reserve(const std::string& uid) {
   Hold& hold = holds_.at(uid);
   runs_out_.erase({hold.until, uid});
   hold.claimed = true;

@@ -29,10 +29,10 @@ TEST(Holds, RunOutInTheOrderOfTheirTimes) {
 TEST(Holds, OneThatIsClaimedDoesNotRunOut) {
   Holds holds;
   holds.add(hold("a", 10));
-  holds.claim("a");
+  holds.reserve("a");
   EXPECT_TRUE(holds.find("a")->claimed);
   EXPECT_EQ(holds.expired({100}), nullptr);
-  holds.claim("a");  // again
+  holds.reserve("a");  // again
   holds.forget("a");
   EXPECT_EQ(holds.find("a"), nullptr);
   EXPECT_EQ(holds.size(), 0U);

@@ -5,9 +5,9 @@
 
 namespace stowage::core {
 
-void LoadTracker::heed(const PolicyChoice& choice) {
+void LoadTracker::choice_options(const PolicyChoice& choice) {
   if (choice.node != NodePolicy::load && choice.card != CardPolicy::load) return;
-  if (std::exchange(heeded_, true)) return;
+  if (std::exchange(choice_options_, true)) return;
   for (const std::string& node : loads_.nodes()) refresh(node);
 }
 
@@ -17,10 +17,10 @@ void LoadTracker::measured(const CardsMeasured& event) {
 }
 
 void LoadTracker::expect(PodIndex placed, base::Instant now) {
-  if (!heeded_) return;
-  const PodRecord& pod = ledger_.pod(placed);
-  const NodeSpec& node = ledger_.spec(pod.node);
-  const base::Instant until{now.ns + settles_ns_};
+  if (!choice_options_) return;
+  const PodRecord& pod = ledger_.pods().record(placed);
+  const NodeSpec& node = ledger_.nodes().spec(pod.node);
+  const base::Instant until{now.ns + delay_ns_};
   for (const CardCharge& charge : pod.charges) {
     const auto milli = static_cast<std::int32_t>(
         charge.milli == 0 ? kMilliPerCard : std::min<std::int64_t>(charge.milli, kMilliPerCard));
@@ -34,9 +34,9 @@ void LoadTracker::expire(base::Instant now) {
 }
 
 void LoadTracker::refresh(const std::string& name) {
-  const NodeIndex node = ledger_.find_node(name);
-  if (node.valid() && ledger_.present(node)) {
-    ledger_.set_busy(node, loads_.busy(ledger_.spec(node)), heeded_);
+  const NodeIndex node = ledger_.nodes().find(name);
+  if (node.valid() && ledger_.nodes().present(node)) {
+    ledger_.set_busy(node, loads_.busy(ledger_.nodes().spec(node)), choice_options_);
   }
 }
 

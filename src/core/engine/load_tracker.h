@@ -1,5 +1,4 @@
-// Tells the ledger how busy cards are (loads.h), and lets decisions feel it as soon as a policy
-// goes by it.
+// Writes the load of cards (loads.h) to the ledger once a policy uses it.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +13,16 @@ namespace stowage::core {
 
 class LoadTracker {
  public:
-  // `settles_ns`: how long a pod counts as load before it shows in what is measured.
-  LoadTracker(Ledger& ledger, std::int64_t settles_ns) : ledger_(ledger), settles_ns_(settles_ns) {}
+  // `delay_ns`: how long a new pod counts as expected load before measurements include it.
+  LoadTracker(Ledger& ledger, std::int64_t delay_ns) : ledger_(ledger), delay_ns_(delay_ns) {}
 
-  // Such a policy is in use from now on.
-  void heed(const PolicyChoice& choice);
+  // If the policy uses loads, they are written to the ledger from now on.
+  void choice_options(const PolicyChoice& choice);
   void measured(const CardsMeasured& event);
-  // A pod was placed: its cards will be as busy as it has asked for.
+  // A pod was placed: its request counts as expected load of its cards.
   void expect(PodIndex placed, base::Instant now);
   void expire(base::Instant now);
-  // Cards of a node that comes, or changes, are looked up anew.
+  // Computes the loads of a node that was added or changed.
   void refresh(const std::string& node);
   void forget(const std::string& node) { loads_.forget(node); }
   void clear();
@@ -31,9 +30,9 @@ class LoadTracker {
 
  private:
   Ledger& ledger_;
-  std::int64_t settles_ns_;
+  std::int64_t delay_ns_;
   Loads loads_;
-  bool heeded_ = false;
+  bool choice_options_ = false;
 };
 
 }  // namespace stowage::core

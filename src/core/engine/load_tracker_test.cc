@@ -15,11 +15,12 @@ class LoadTrackerTest : public ::testing::Test {
   LoadTrackerTest() : node_(ledger_.upsert_node(node("a").cards(2))) {}
 
   void measure(std::int32_t permille) {
-    loads_.measured(
-        {.node = "a", .busy = {{ledger_.spec(node_).cards[0].id, permille}}, .until = {1000}});
+    loads_.measured({.node = "a",
+                     .busy = {{ledger_.nodes().spec(node_).cards[0].id, permille}},
+                     .until = {1000}});
   }
   [[nodiscard]] std::int32_t busy() const {
-    return ledger_.busy(node_).empty() ? -1 : ledger_.busy(node_)[0];
+    return ledger_.nodes().record(node_).busy.empty() ? -1 : ledger_.nodes().record(node_).busy[0];
   }
 
   Ledger ledger_;
@@ -31,17 +32,17 @@ constexpr PolicyChoice kByLoad{.node = NodePolicy::load, .card = CardPolicy::fir
 constexpr PolicyChoice kOther{.node = NodePolicy::first, .card = CardPolicy::first};
 
 TEST_F(LoadTrackerTest, NodesCountAsChangedOnlyOnceAPolicyGoesByIt) {
-  loads_.heed(kOther);
-  std::uint64_t changes = ledger_.change_count();
+  loads_.choice_options(kOther);
+  std::uint64_t changes = ledger_.changes().count();
   measure(500);
   EXPECT_EQ(busy(), 500);
-  EXPECT_EQ(ledger_.change_count(), changes);
-  loads_.heed(kByLoad);
+  EXPECT_EQ(ledger_.changes().count(), changes);
+  loads_.choice_options(kByLoad);
   measure(700);
-  EXPECT_GT(ledger_.change_count(), changes);
-  changes = ledger_.change_count();
+  EXPECT_GT(ledger_.changes().count(), changes);
+  changes = ledger_.changes().count();
   measure(700);
-  EXPECT_EQ(ledger_.change_count(), changes);
+  EXPECT_EQ(ledger_.changes().count(), changes);
 }
 
 TEST_F(LoadTrackerTest, APodThatWasPlacedCountsUntilItShowsInWhatIsMeasured) {
@@ -50,8 +51,8 @@ TEST_F(LoadTrackerTest, APodThatWasPlacedCountsUntilItShowsInWhatIsMeasured) {
       ledger_.reserve(spec, node_, {.containers = {{{.card = 0, .milli = 300}}}});
   measure(100);
   loads_.expect(placed, {0});
-  EXPECT_EQ(busy(), 100);  // no policy asks for it
-  loads_.heed(kByLoad);
+  EXPECT_EQ(busy(), 100);  // no policy uses loads yet
+  loads_.choice_options(kByLoad);
   loads_.expect(placed, {0});
   EXPECT_EQ(busy(), 400);
   loads_.expire({100});

@@ -5,7 +5,7 @@
 namespace stowage::core {
 namespace {
 
-// Measurements are rounded: a card that is a little busier than a moment ago is as busy as it was.
+// Measurements are rounded to this step, so that small changes do not count.
 constexpr std::int32_t kStep = 25;
 
 }  // namespace

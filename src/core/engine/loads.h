@@ -1,8 +1,8 @@
-// How busy cards are: what was measured, and what pods that came lately will add to that.
+// Loads of cards: measured load plus the expected load of recently placed pods.
 //
-// A measurement counts until its time is up; then nobody knows. A pod that was placed a moment ago
-// does not show in measurements yet: its share is added for a while, so that pods which come
-// together do not all go to the card that was idle when the first of them came.
+// A measurement is valid until it expires; then the load is unknown. A recently placed pod does not
+// show in measurements yet, so its share is added for a while. Otherwise pods that arrive together
+// would all go to the card that was idle when the first of them arrived.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ namespace stowage::core {
 class Loads {
  public:
   void measured(const CardsMeasured& event);
-  // A pod was placed that will keep the card busy by so many thousandths.
+  // A pod was placed that is expected to use this many thousandths of the card.
   void placed(const std::string& node, const std::string& card, std::int32_t milli,
               base::Instant until);
   void forget(const std::string& node);
-  // Nodes about which something has run out by now; what has is forgotten.
+  // Drops expired data and returns the nodes that had any.
   [[nodiscard]] std::vector<std::string> expire(base::Instant now);
 
-  // By the node's cards: thousandths, kNoLoad where nobody knows. Empty: nobody knows of any.
+  // By card of the node: thousandths, or kNoLoad if unknown. Empty if all are unknown.
   [[nodiscard]] std::vector<std::uint16_t> busy(const NodeSpec& node) const;
   [[nodiscard]] std::vector<std::string> nodes() const;
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
@@ -42,11 +42,11 @@ class Loads {
   };
   struct Node {
     std::map<std::string, std::int32_t> measured;  // by card
-    base::Instant until;                           // of the measurements
+    base::Instant until;                           // when the measurements expire
     std::vector<Expected> expected;
   };
   std::map<std::string, Node> nodes_;
-  std::set<std::pair<base::Instant, std::string>> due_;  // something of the node runs out then
+  std::set<std::pair<base::Instant, std::string>> due_;  // when data of the node expires
 };
 
 }  // namespace stowage::core

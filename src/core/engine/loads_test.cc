@@ -53,16 +53,16 @@ struct LoadPolicy : ::testing::Test {
       testing::engine_with("load", {node("a").cards(2), node("b").cards(2), node("c").cards(2)});
   Instant now{1000 * kSecond};
 
-  void tell(const Event& event) { (void)engine.handle(event, now); }
+  void handle(const Event& event) { (void)engine.handle(event, now); }
   void measure(const std::string& on, const std::vector<std::int32_t>& permille) {
-    tell(measured(on, permille, {now.ns + 30 * kSecond}));
+    handle(measured(on, permille, {now.ns + 30 * kSecond}));
   }
-  // "b 1": the node and the first card.
+  // The node and the first card, e.g. "b 1".
   std::string place(const PodSpec& spec) {
     for (const Command& command : engine.handle(PodPending{spec}, now)) {
       const auto* bind = std::get_if<Bind>(&command);
       if (bind == nullptr) continue;
-      tell(BindDone{bind->uid});
+      handle(BindDone{bind->uid});
       const Assignment cards = testing::on_node(engine, bind->node, bind->cards);
       return bind->node + " " + std::to_string(cards.containers.at(0).at(0).card);
     }
@@ -78,7 +78,7 @@ TEST_F(LoadPolicy, TheIdleCardOfTheIdleNode) {
   EXPECT_EQ(place(pod("q").gpus(1)), "a 1") << "b's idle card is taken";
 }
 
-// Somebody works on the cards whom no scheduler has put there.
+// A process that no scheduler placed uses the cards.
 TEST_F(LoadPolicy, ACardThatIsFreeAndBusyComesLast) {
   measure("a", {1000, 1000});
   measure("b", {1000, 1000});
@@ -96,7 +96,7 @@ TEST_F(LoadPolicy, PodsThatComeTogetherDoNotAllGoToOneCard) {
   measure("a", {100, 800});
   EXPECT_EQ(place(pod("s").gpus(1).milli(150)), "c 0") << "they do not show in it yet";
   now.ns += 61 * kSecond;
-  tell(Tick{});
+  handle(Tick{});
   measure("a", {100, 800});
   measure("b", {200, 800});
   measure("c", {300, 800});
@@ -108,10 +108,10 @@ TEST_F(LoadPolicy, WhatIsOldDoesNotCount) {
   now.ns += 29 * kSecond;
   measure("b", {100, 100});
   measure("c", {200, 200});
-  tell(Tick{});
+  handle(Tick{});
   EXPECT_EQ(place(pod("p").gpus(1).milli(500)), "a 0");
   now.ns += 2 * kSecond;
-  tell(Tick{});
+  handle(Tick{});
   EXPECT_EQ(place(pod("q").gpus(1).milli(500)), "a 1")
       << "nobody knows of a: what is given out counts, which is nothing here";
   EXPECT_EQ(place(pod("r").gpus(1).milli(500)), "b 0") << "100 is less than 500";
@@ -135,18 +135,18 @@ TEST_F(LoadPolicy, CardsKeepTheirLoadWhenTheNodeChanges) {
   measure("c", {900, 900});
   NodeSpec swapped = node("a").cards(2);
   std::swap(swapped.cards[0], swapped.cards[1]);
-  tell(NodeChanged{swapped});
+  handle(NodeChanged{swapped});
   EXPECT_EQ(place(pod("p").gpus(1)), "a 0") << "a/1 stands first now";
-  tell(NodeGone{"a"});
-  tell(NodeChanged{node("a").cards(2)});
-  EXPECT_EQ(engine.ledger().busy(engine.ledger().find_node("a")).size(), 0U);
+  handle(NodeGone{"a"});
+  handle(NodeChanged{node("a").cards(2)});
+  EXPECT_EQ(engine.ledger().nodes().record(engine.ledger().nodes().find("a")).busy.size(), 0U);
 }
 
-TEST_F(LoadPolicy, ASickCardTakesNothingHoweverIdle) {
+TEST_F(LoadPolicy, AnUnhealthyCardIsNotUsedEvenIfIdle) {
   measure("a", {0, 0});
   measure("b", {500, 500});
   measure("c", {600, 600});
-  tell(NodeChanged{node("a").cards(2).sick()});
+  handle(NodeChanged{node("a").cards(2).unhealthy()});
   EXPECT_EQ(place(pod("p").gpus(1)), "b 0");
 }
 
@@ -160,13 +160,13 @@ TEST_F(LoadPolicy, ARecordOfADecisionKnowsTheLoad) {
   EXPECT_NE(replay->replayed.find("1:b"), std::string::npos) << replay->replayed;
 }
 
-// A pod may ask for the policy itself: what was measured before anybody asked counts as well.
+// A pod may ask for the policy itself; measurements from before that count too.
 TEST(LoadWish, IsHonouredWithWhatIsKnown) {
   Engine engine = testing::engine_with("binpack", {node("a").cards(1), node("b").cards(1)});
-  const std::uint64_t before = engine.ledger().change_count();
+  const std::uint64_t before = engine.ledger().changes().count();
   (void)engine.handle(measured("a", {900}, {100}), {0});
   (void)engine.handle(measured("b", {0}, {100}), {0});
-  EXPECT_EQ(engine.ledger().change_count(), before) << "nobody goes by it yet";
+  EXPECT_EQ(engine.ledger().changes().count(), before) << "nobody goes by it yet";
   PodSpec wishing = pod("p").gpus(1);
   wishing.wish.node = NodePolicy::load;
   wishing.wish.card = CardPolicy::load;
@@ -179,13 +179,13 @@ TEST(LoadWish, WhatIsOldIsForgottenWhateverHappens) {
   Engine engine = testing::engine_with("load", {node("a").cards(1), node("b").cards(1)});
   (void)engine.handle(measured("a", {0}, {100}), {0});
   EXPECT_EQ(engine.counters().loads, 1U);
-  // No tick comes, for nobody waits.
+  // No tick comes, because no pod waits.
   (void)engine.handle(PodGone{"nobody"}, {100});
   EXPECT_EQ(engine.counters().loads, 0U);
   (void)engine.handle(measured("a", {0}, {300}), {200});
   (void)engine.handle(StandDown{}, {201});
   EXPECT_EQ(engine.counters().loads, 0U) << "agents tell another one";
-  EXPECT_TRUE(engine.ledger().busy(engine.ledger().find_node("a")).empty());
+  EXPECT_TRUE(engine.ledger().nodes().record(engine.ledger().nodes().find("a")).busy.empty());
 }
 
 }  // namespace

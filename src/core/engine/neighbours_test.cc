@@ -23,7 +23,7 @@ NodeSpec in_zone(NodeSpec spec, const std::string& zone) {
 
 PodSpec labelled(const std::string& name, Labels labels) {
   PodSpec spec = pod("ns/" + name).cpu_milli(100);
-  spec.around.labels = std::move(labels);
+  spec.constraints.labels = std::move(labels);
   return spec;
 }
 
@@ -43,7 +43,7 @@ Engine four_nodes() {
 TEST(Neighbours, APodGoesOnlyWhereItsAffinityIsSatisfied) {
   Engine engine = four_nodes();
   PodSpec wants = labelled("wants", {});
-  wants.around.affinity = {near_app("db", "zone")};
+  wants.constraints.affinity = {near_app("db", "zone")};
   const auto refused = place(engine, wants);
   ASSERT_TRUE(refused.refusal);
   EXPECT_EQ(refused.refusal->counts.at(0).code, ReasonCode::pod_affinity);
@@ -56,10 +56,10 @@ TEST(Neighbours, APodGoesOnlyWhereItsAffinityIsSatisfied) {
 TEST(Neighbours, TheFirstOfASeriesMayBeginIt) {
   Engine engine = four_nodes();
   PodSpec first = labelled("x0", {{"app", "x"}});
-  first.around.affinity = {near_app("x", "zone")};
+  first.constraints.affinity = {near_app("x", "zone")};
   EXPECT_EQ(place(engine, first).node, "a");
   PodSpec second = labelled("x1", {{"app", "x"}});
-  second.around.affinity = first.around.affinity;
+  second.constraints.affinity = first.constraints.affinity;
   second.rules.selector = {{"zone", "2"}};
   EXPECT_FALSE(place(engine, second).placed());
 }
@@ -67,11 +67,11 @@ TEST(Neighbours, TheFirstOfASeriesMayBeginIt) {
 TEST(Neighbours, AntiAffinityHoldsBothWays) {
   Engine engine = four_nodes();
   PodSpec loner = labelled("loner", {{"app", "loner"}});
-  loner.around.anti_affinity = {near_app("web", "zone")};
+  loner.constraints.anti_affinity = {near_app("web", "zone")};
   EXPECT_EQ(place(engine, loner).node, "a");
   EXPECT_EQ(place(engine, labelled("web", {{"app", "web"}})).node, "c") << "the loner minds";
   PodSpec again = labelled("loner2", {{"app", "loner"}});
-  again.around.anti_affinity = loner.around.anti_affinity;
+  again.constraints.anti_affinity = loner.constraints.anti_affinity;
   EXPECT_EQ(place(engine, again).node, "a") << "web is in zone 2";
   end(engine, "ns/loner");
   end(engine, "ns/loner2");
@@ -81,7 +81,7 @@ TEST(Neighbours, AntiAffinityHoldsBothWays) {
 TEST(Neighbours, AWaitingPodIsWokenByThePodThatItWantsToBeNear) {
   Engine engine = four_nodes();
   PodSpec wants = labelled("wants", {});
-  wants.around.affinity = {near_app("db", "zone")};
+  wants.constraints.affinity = {near_app("db", "zone")};
   (void)engine.handle(PodPending{wants}, base::Instant{});
   EXPECT_EQ(engine.counters().by_others, 1U);
   const Commands other = engine.handle(PodPending{labelled("web", {{"app", "web"}})}, {});
@@ -95,7 +95,7 @@ TEST(Neighbours, AWaitingPodIsWokenByThePodThatItWantsToBeNear) {
 TEST(Neighbours, AWaitingPodIsWokenWhenThePodThatWasInItsWayLeaves) {
   Engine engine = engine_with("first", {in_zone(node("a"), "1")});
   PodSpec loner = labelled("loner", {});
-  loner.around.anti_affinity = {near_app("web", "zone")};
+  loner.constraints.anti_affinity = {near_app("web", "zone")};
   ASSERT_TRUE(place(engine, loner).placed());
   (void)engine.handle(PodPending{labelled("web", {{"app", "web"}})}, base::Instant{});
   const Commands commands = engine.handle(PodGone{"ns/loner"}, base::Instant{});
@@ -107,7 +107,7 @@ TEST(Neighbours, HostPortsOfOneNodeAreGivenOnce) {
   Engine engine = engine_with("first", {node("a"), node("b")});
   const auto with_port = [](const std::string& name, HostPort port) {
     PodSpec spec = pod(name).cpu_milli(1);
-    spec.around.ports = {std::move(port)};
+    spec.constraints.ports = {std::move(port)};
     return spec;
   };
   EXPECT_EQ(place(engine, with_port("p1", {.protocol = "TCP", .port = 80})).node, "a");
@@ -130,7 +130,7 @@ TEST(Neighbours, SpreadKeepsDomainsEven) {
   std::map<char, int> zones;
   for (int i = 0; i < 6; ++i) {
     PodSpec spec = labelled("s" + std::to_string(i), {{"app", "s"}});
-    spec.around.spread = {over("zone", 1)};
+    spec.constraints.spread = {over("zone", 1)};
     ++zones[place(engine, spec).node.at(0) <= 'b' ? '1' : '2'];
   }
   EXPECT_EQ(zones['1'], 3);
@@ -140,8 +140,8 @@ TEST(Neighbours, SpreadKeepsDomainsEven) {
 TEST(Neighbours, SpreadOverTooFewDomainsWaits) {
   Engine engine = four_nodes();
   PodSpec spec = labelled("s", {{"app", "s"}});
-  spec.around.spread = {over("zone", 1)};
-  spec.around.spread[0].min_domains = 3;
+  spec.constraints.spread = {over("zone", 1)};
+  spec.constraints.spread[0].min_domains = 3;
   EXPECT_TRUE(place(engine, spec).placed()) << "the first makes no skew";
   PodSpec second = spec;
   second.uid = second.name = "ns/s2";
@@ -181,24 +181,24 @@ TEST(Neighbours, ANodeWithASoftTaintIsTheLastAmongEquals) {
 
 TEST(Neighbours, NamespacesOfATermMayBeSelectedByTheirLabels) {
   Engine engine = four_nodes();
-  (void)engine.handle(ThingChanged{Namespace{.name = "prod", .labels = {{"tier", "1"}}}}, {});
+  (void)engine.handle(AuxObjectChanged{Namespace{.name = "prod", .labels = {{"tier", "1"}}}}, {});
   PodSpec db = pod("prod/db").cpu_milli(1);
-  db.around.labels = {{"app", "db"}};
+  db.constraints.labels = {{"app", "db"}};
   ASSERT_EQ(place(engine, db).node, "a");
   PodSpec away = labelled("away", {});
-  away.around.anti_affinity = {
+  away.constraints.anti_affinity = {
       {.selector = app("db"),
        .namespaces = {},
        .namespace_selector = LabelSelector{.all = {{.key = "tier", .values = {"1"}}}},
        .topology_key = "zone"}};
   EXPECT_EQ(place(engine, away).node, "c");
   end(engine, "ns/away");
-  (void)engine.handle(ThingChanged{Namespace{.name = "prod", .labels = {}}}, {});
+  (void)engine.handle(AuxObjectChanged{Namespace{.name = "prod", .labels = {}}}, {});
   EXPECT_EQ(place(engine, away).node, "a");
 }
 
-// The counters agree with a recount whatever comes and goes; and a pod is placed by the same rules
-// that a slow reading of them gives.
+// The counters agree with a recount for any sequence of changes, and pods are placed as a simple
+// implementation of the same rules says.
 RC_GTEST_PROP(Neighbours, CountersAgreeWithARecount, (std::vector<std::uint16_t> steps)) {
   Engine engine = four_nodes();
   int number = 0;
@@ -218,10 +218,10 @@ RC_GTEST_PROP(Neighbours, CountersAgreeWithARecount, (std::vector<std::uint16_t>
     PodSpec spec = labelled(name, {{"app", std::string(1, static_cast<char>('x' + step % 3))}});
     const std::string other(1, static_cast<char>('x' + step / 3 % 3));
     const std::string key = step / 9 % 2 == 0 ? "zone" : "host";
-    if (step / 18 % 4 == 0) spec.around.affinity = {near_app(other, key)};
-    if (step / 18 % 4 == 1) spec.around.anti_affinity = {near_app(other, key)};
+    if (step / 18 % 4 == 0) spec.constraints.affinity = {near_app(other, key)};
+    if (step / 18 % 4 == 1) spec.constraints.anti_affinity = {near_app(other, key)};
     if (step / 18 % 4 == 2) {
-      spec.around.spread = {
+      spec.constraints.spread = {
           {.topology_key = key, .max_skew = 1 + step % 2, .selector = app(other)}};
     }
     if (place(engine, spec).placed()) placed.push_back("ns/" + name);

@@ -1,5 +1,5 @@
-// Capacity that is kept for a pod counts against the quota of its namespace, and a quota that
-// leaves the pod nothing ends it.
+// Nominated capacity counts against the quota of the pod's namespace. If the quota leaves the pod
+// nothing, the nomination ends.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 namespace stowage::core {
 namespace {
 
+using testing::at;
 using testing::engine_with;
 using testing::node;
 using testing::place;
@@ -17,8 +18,6 @@ using testing::pod;
 using testing::policy;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-
-base::Instant at(std::int64_t seconds) { return {seconds * kSecond}; }
 
 template <typename Kind>
 std::size_t count(const Commands& commands) {
@@ -51,12 +50,12 @@ TEST(NominationQuota, PodsEvictNoMoreThanTheQuotaLeavesThemTogether) {
       evicted += count<Evict>(engine.handle(PodPending{pod(name).gpus(1).priority(9)}, at(1)));
     }
     EXPECT_EQ(evicted, quota);
-    EXPECT_EQ(engine.counters().rooms, quota);
+    EXPECT_EQ(engine.counters().nominations, quota);
     for (const char* name : {"ns/1", "ns/2", "ns/3", "ns/4"}) {
       (void)engine.handle_all(PodGone{name}, at(2));
     }
     EXPECT_EQ(engine.counters().binding, quota);
-    EXPECT_EQ(engine.counters().rooms, 0U);
+    EXPECT_EQ(engine.counters().nominations, 0U);
     EXPECT_TRUE(place(engine, pod("ns/other").gpus(1)).placed());
     EXPECT_TRUE(engine.audit().empty());
   }
@@ -71,9 +70,9 @@ TEST(NominationQuota, AMoreImportantPodOfTheNamespaceIsNotKeptOut) {
   (void)engine.handle_all(PodGone{"ns/2"}, at(2));
   (void)engine.handle_all(PodGone{"ns/3"}, at(2));
   (void)engine.handle_all(PodGone{"ns/4"}, at(2));
-  EXPECT_TRUE(engine.ledger().find_pod("team/2").valid());
-  EXPECT_FALSE(engine.ledger().find_pod("team/1").valid());
-  EXPECT_EQ(engine.counters().rooms, 0U) << "the quota leaves the other nothing";
+  EXPECT_TRUE(engine.ledger().pods().find("team/2").valid());
+  EXPECT_FALSE(engine.ledger().pods().find("team/1").valid());
+  EXPECT_EQ(engine.counters().nominations, 0U) << "the quota leaves the other nothing";
 }
 
 TEST(NominationQuota, NothingIsKeptForAPodThatTheQuotaRefuses) {
@@ -84,7 +83,7 @@ TEST(NominationQuota, NothingIsKeptForAPodThatTheQuotaRefuses) {
     (void)engine.handle(cards_of_team(quota), at(0));
     (void)engine.handle(PodPending{pod("team/large").gpus(4)}, at(1));
     for (std::int64_t second = 62; second < 70; ++second) (void)engine.handle(Tick{}, at(second));
-    EXPECT_EQ(engine.counters().rooms, quota == 4 ? 1U : 0U) << quota;
+    EXPECT_EQ(engine.counters().nominations, quota == 4 ? 1U : 0U) << quota;
     EXPECT_EQ(place(engine, pod("ns/2").gpus(1)).placed(), quota != 4) << quota;
   }
 }
@@ -92,13 +91,13 @@ TEST(NominationQuota, NothingIsKeptForAPodThatTheQuotaRefuses) {
 TEST(NominationQuota, AQuotaThatIsLoweredEndsIt) {
   Engine engine = full_node(1);
   (void)engine.handle(PodPending{pod("team/1").gpus(1).priority(9)}, at(1));
-  EXPECT_EQ(engine.counters().rooms, 1U);
+  EXPECT_EQ(engine.counters().nominations, 1U);
   (void)engine.handle_all(cards_of_team(0), at(2));
   (void)engine.handle_all(PodGone{"ns/1"}, at(3));
   (void)engine.handle_all(PodGone{"ns/2"}, at(3));
   (void)engine.handle_all(PodGone{"ns/3"}, at(3));
   (void)engine.handle_all(PodGone{"ns/4"}, at(3));
-  EXPECT_EQ(engine.counters().rooms, 0U);
+  EXPECT_EQ(engine.counters().nominations, 0U);
   EXPECT_TRUE(engine.audit().empty());
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "room/";
 
-// Of the record in the ledger.
+// The uid of the nomination's record in the ledger.
 std::string record_uid(const std::string& pod) { return std::string(kPrefix) + pod; }
 
 std::int32_t cards_wanted(const PodSpec& pod) {
@@ -24,7 +24,7 @@ void Nominations::open(Nomination made, Commands& out) {
   const std::string uid = made.pod.uid;
   close(uid);
   const Nomination& kept = all_.insert_or_assign(uid, std::move(made)).first->second;
-  const Ledger::Room part = keep(uid);
+  const Ledger::KeptCapacity part = keep(uid);
   ++opened_;
   if (kept.from_api) return;
   expect_use(kept);
@@ -35,19 +35,19 @@ void Nominations::open(Nomination made, Commands& out) {
                             .preempts = kept.preempts});
 }
 
-Ledger::Room Nominations::keep(const std::string& uid) {
+Ledger::KeptCapacity Nominations::keep(const std::string& uid) {
   const Nomination* made = find(uid);
   if (made == nullptr) return {};
-  const NodeIndex node = ledger_.find_node(made->node);
-  if (!node.valid() || !ledger_.present(node) || kept_for(uid).valid()) return {};
-  return ledger_.keep_room(made->pod, record_uid(uid), node, made->target);
+  const NodeIndex node = ledger_.nodes().find(made->node);
+  if (!node.valid() || !ledger_.nodes().present(node) || kept_for(uid).valid()) return {};
+  return ledger_.keep_capacity(made->pod, record_uid(uid), node, made->target);
 }
 
 NodeIndex Nominations::lift(const std::string& uid) {
   if (!all_.contains(uid)) return {};
   const PodIndex kept = kept_for(uid);
   if (!kept.valid()) return {};
-  const NodeIndex node = ledger_.pod(kept).node;
+  const NodeIndex node = ledger_.pods().record(kept).node;
   ledger_.release(kept);
   return node;
 }
@@ -66,7 +66,7 @@ NodeIndex Nominations::close(const std::string& uid, Commands& out) {
 }
 
 void Nominations::expect_use(const Nomination& made) {
-  const NodeIndex node = ledger_.find_node(made.node);
+  const NodeIndex node = ledger_.nodes().find(made.node);
   if (!made.from_api && node.valid()) quotas_.expect(made.pod, node, ledger_);
 }
 
@@ -77,9 +77,9 @@ void Nominations::quotas_changed() {
 bool Nominations::over_quota(const std::string& uid) const {
   const Nomination* made = find(uid);
   if (made == nullptr || made->from_api) return false;
-  const NodeIndex node = ledger_.find_node(made->node);
-  return node.valid() && ledger_.present(node) &&
-         !quotas_.leaves(made->pod, ledger_.spec(node), made->target);
+  const NodeIndex node = ledger_.nodes().find(made->node);
+  return node.valid() && ledger_.nodes().present(node) &&
+         !quotas_.leaves(made->pod, ledger_.nodes().spec(node), made->target);
 }
 
 const Nomination* Nominations::find(const std::string& uid) const {
@@ -88,11 +88,11 @@ const Nomination* Nominations::find(const std::string& uid) const {
 }
 
 PodIndex Nominations::kept_for(const std::string& uid) const {
-  return ledger_.find_pod(record_uid(uid));
+  return ledger_.pods().find(record_uid(uid));
 }
 
 const Nomination* Nominations::of_record(const PodRecord& record) const {
-  if (record.state != PodState::room) return nullptr;
+  if (record.state != PodState::nomination) return nullptr;
   return find(record.uid.substr(kPrefix.size()));
 }
 
@@ -130,7 +130,7 @@ std::size_t Nominations::for_starving() const {
 
 bool Nominations::victims_pending(const Nomination& made) const {
   return std::any_of(made.victims.begin(), made.victims.end(),
-                     [&](const std::string& uid) { return ledger_.find_pod(uid).valid(); });
+                     [&](const std::string& uid) { return ledger_.pods().find(uid).valid(); });
 }
 
 }  // namespace stowage::core

@@ -1,9 +1,9 @@
-// Nominations: capacity of a node that is kept for one pod until all of it is there. A pod that
-// evicts others gets one, so that no other pod takes what its victims leave; a pod that has waited
-// long for several cards of one node gets one, which grows as cards fall free. Other pods are
-// placed around it: in the ledger it is a record of its own, of state `room`. What we keep for a
-// pod counts against the quota of its namespace: each pod that evicts others would find the same
-// rest of the quota otherwise.
+// Nominations: capacity of a node that is kept for one pod until all of it is free. A pod that
+// evicts others gets one, so that no other pod takes the capacity that its victims free. A pod that
+// has waited long for several cards of one node gets one, which grows as cards become free. In the
+// ledger a nomination is a record of its own, with state `nomination`, so other pods are placed
+// around it. It counts against the quota of the pod's namespace; otherwise every preempting pod
+// would count on the same rest of the quota.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "core/ledger/ledger.h"
 #include "core/model/event.h"
 #include "core/model/pod.h"
-#include "core/quota/book.h"
+#include "core/quota/quota_tracker.h"
 
 namespace stowage::core {
 
@@ -23,51 +23,51 @@ struct Nomination {
   PodSpec pod;
   std::string node;
   Assignment target;
-  std::vector<std::string> victims = {};  // uids of pods that were told to go
+  std::vector<std::string> victims = {};  // uids of pods that are being evicted
   base::Instant until;
   bool preempts = false;
-  bool from_api = false;  // another scheduler made it, in the pod's status
+  bool from_api = false;  // another scheduler set it in the pod's status
 };
 
 class Nominations {
  public:
-  Nominations(Ledger& ledger, QuotaBook& quotas) : ledger_(ledger), quotas_(quotas) {}
+  Nominations(Ledger& ledger, QuotaTracker& quotas) : ledger_(ledger), quotas_(quotas) {}
 
-  // Keeps what is free of the target; replaces the pod's earlier nomination. The command says so,
-  // unless the API said it first.
+  // Keeps the free part of the target and replaces the pod's earlier nomination. Emits a command
+  // unless the nomination came from the API.
   void open(Nomination made, Commands& out);
-  // Takes what is kept out of the ledger (and says on which node that was; invalid: nothing is
-  // kept), or puts all that is free of it in again.
+  // lift() removes the kept capacity from the ledger and returns its node (invalid if nothing is
+  // kept). keep() adds all that is free of the target again.
   NodeIndex lift(const std::string& uid);
-  Ledger::Room keep(const std::string& uid);
-  // Ends it, and says so in `out`. The node on which something was kept.
+  Ledger::KeptCapacity keep(const std::string& uid);
+  // Ends the nomination; with `out`, emits a command. Returns the node on which capacity was kept.
   NodeIndex close(const std::string& uid);
   NodeIndex close(const std::string& uid, Commands& out);
 
   [[nodiscard]] const Nomination* find(const std::string& uid) const;                  // null: none
   [[nodiscard]] const std::map<std::string, Nomination>& all() const { return all_; }  // by uid
   [[nodiscard]] bool empty() const { return all_.empty(); }
-  // What is kept for the pod, as a record in the ledger; and the reverse, null if the record is not
-  // one of ours.
+  // kept_for() returns the ledger record of the pod's nomination. The reverse returns null if the
+  // record is not a nomination.
   [[nodiscard]] PodIndex kept_for(const std::string& uid) const;
   [[nodiscard]] const Nomination* of_record(const PodRecord& record) const;
 
-  // The quotas are new, and know of none of these.
+  // The quotas were reset and must count the nominations again.
   void quotas_changed();
-  // The quota does not leave the pod what is kept for it.
+  // True if the quota does not allow the kept capacity.
   [[nodiscard]] bool over_quota(const std::string& uid) const;
 
-  // Uids of pods, in their order: nominated to the node; whose time is up; that wait for this
+  // Uids of pods, sorted: nominated to the node; with an expired nomination; waiting for this
   // victim.
   [[nodiscard]] std::vector<std::string> on_node(const std::string& node) const;
   [[nodiscard]] std::vector<std::string> expired(base::Instant now) const;
   [[nodiscard]] std::vector<std::string> waiting_for(const std::string& victim) const;
   [[nodiscard]] bool any_below(std::int32_t priority) const;
-  // Made for pods that waited long.
+  // Number of nominations for pods that waited long.
   [[nodiscard]] std::size_t for_starving() const;
-  // Are its victims still there?
+  // True if some of its victims are still present.
   [[nodiscard]] bool victims_pending(const Nomination& made) const;
-  // So far.
+  // Number of nominations so far.
   [[nodiscard]] std::uint64_t opened() const { return opened_; }
 
  private:
@@ -77,7 +77,7 @@ class Nominations {
   void expect_use(const Nomination& made);
 
   Ledger& ledger_;
-  QuotaBook& quotas_;
+  QuotaTracker& quotas_;
   std::map<std::string, Nomination> all_;  // by uid of the pod
   std::uint64_t opened_ = 0;
 };

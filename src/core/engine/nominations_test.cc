@@ -26,12 +26,12 @@ class NominationsTest : public ::testing::Test {
     PodSpec spec = pod(uid).gpus(2);
     return {.pod = spec, .node = "a", .target = cards(0, 2), .until = {100}};
   }
-  // Cards of the node that are wholly free.
-  [[nodiscard]] std::uint64_t free() const { return ledger_.state(at_).whole; }
+  // Wholly free cards of the node.
+  [[nodiscard]] std::uint64_t free() const { return ledger_.nodes().state(at_).whole; }
 
   Ledger ledger_;
   NodeIndex at_;
-  QuotaBook quotas_;
+  QuotaTracker quotas_;
   Nominations nominations_{ledger_, quotas_};
   Commands out_;
 };
@@ -50,7 +50,7 @@ TEST_F(NominationsTest, KeepsWhatIsFreeOfTheTargetAndMoreOnceThereIsMore) {
   EXPECT_EQ(free(), 0b1111U);
   EXPECT_EQ(nominations_.keep("ns/p").cards, 2);
   EXPECT_EQ(free(), 0b1100U);
-  EXPECT_EQ(nominations_.keep("ns/p").cards, 0);  // kept already
+  EXPECT_EQ(nominations_.keep("ns/p").cards, 0);  // already kept
   EXPECT_TRUE(ledger_.audit().empty());
 }
 
@@ -90,15 +90,15 @@ TEST_F(NominationsTest, AreFoundByWhatTheyAreAskedFor) {
   EXPECT_FALSE(nominations_.any_below(0));
   EXPECT_TRUE(nominations_.any_below(1));
   EXPECT_FALSE(nominations_.victims_pending(preempts));
-  const PodRecord& record = ledger_.pod(nominations_.kept_for("ns/p"));
+  const PodRecord& record = ledger_.pods().record(nominations_.kept_for("ns/p"));
   EXPECT_EQ(nominations_.of_record(record), nominations_.find("ns/p"));
   const PodSpec victim = pod("ns/x");
   const PodIndex placed = ledger_.reserve(victim, at_, {.containers = {{}}});
   EXPECT_TRUE(nominations_.victims_pending(preempts));
-  EXPECT_EQ(nominations_.of_record(ledger_.pod(placed)), nullptr);
+  EXPECT_EQ(nominations_.of_record(ledger_.pods().record(placed)), nullptr);
 }
 
-TEST_F(NominationsTest, OfANodeThatIsGoneKeepsNothing) {
+TEST_F(NominationsTest, OfARemovedNodeKeepsNothing) {
   ledger_.remove_node("a");
   nominations_.open(wants_two("ns/p"), out_);
   EXPECT_FALSE(nominations_.kept_for("ns/p").valid());

@@ -1,4 +1,4 @@
-// Every small cluster and every small pod against an oracle that tries all assignments of
+// Compares all small clusters and all small pods with an oracle that tries every assignment of
 // containers to cards.
 #include <algorithm>
 #include <array>
@@ -15,15 +15,15 @@
 namespace stowage::core {
 namespace {
 
+using testing::CardAmounts;
 using testing::Placed;
-using testing::Room;
 
 // ---- all clusters -------------------------------------------------------------------------------
 
 // A card of 1000 MiB and what is used of it.
 struct Level {
-  Room used;
-  std::int32_t slots = 0;  // limit; 0 is none
+  CardAmounts used;
+  std::int32_t slots = 0;  // limit; 0: none
 };
 constexpr std::array kLevels{
     Level{.used = {}, .slots = 0},
@@ -33,7 +33,7 @@ constexpr std::array kLevels{
     Level{.used = {.milli = 100, .memory_mib = 100, .slots = 1}, .slots = 1},
 };
 
-using NodeLevels = std::vector<std::size_t>;  // of each card
+using NodeLevels = std::vector<std::size_t>;  // by card
 
 std::vector<NodeLevels> all_nodes(std::size_t cards, std::size_t levels) {
   std::vector<NodeLevels> nodes{{}};
@@ -61,8 +61,8 @@ Engine engine_of(const std::string& policy, const std::vector<NodeLevels>& clust
     }
     testing::add(engine, node);
     for (std::uint32_t card = 0; card < cluster[n].size(); ++card) {
-      const Room& used = kLevels[cluster[n][card]].used;
-      if (used == Room{}) continue;
+      const CardAmounts& used = kLevels[cluster[n][card]].used;
+      if (used == CardAmounts{}) continue;
       testing::occupy(engine, name_of(n), card,
                       {.milli = static_cast<std::int32_t>(used.milli),
                        .memory_mib = static_cast<std::int32_t>(used.memory_mib),
@@ -74,8 +74,8 @@ Engine engine_of(const std::string& policy, const std::vector<NodeLevels>& clust
 
 // ---- all pods -----------------------------------------------------------------------------------
 
-const std::vector<GpuAsk>& asks() {
-  static const std::vector<GpuAsk> kList{
+const std::vector<GpuRequest>& asks() {
+  static const std::vector<GpuRequest> kList{
       {.count = 1},
       {.count = 2},
       {.count = 1, .milli = 500},
@@ -115,15 +115,16 @@ std::vector<PodSpec> pods_of_two() {
 bool holds(const NodeLevels& node, const PodSpec& pod, const Assignment& cards) {
   for (std::uint32_t c = 0; c < node.size(); ++c) {
     const Level& level = kLevels[node[c]];
-    const Room taken = testing::taken_of(pod, cards, c);
-    if (taken == Room{}) continue;
+    const CardAmounts taken = testing::taken_of(pod, cards, c);
+    if (taken == CardAmounts{}) continue;
     if (level.used.milli + taken.milli > kMilliPerCard) return false;
     if (level.used.memory_mib + taken.memory_mib > 1000) return false;
     if (level.slots != 0 && level.used.slots + taken.slots > level.slots) return false;
   }
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     for (const CardShare& share : cards.containers[i]) {
-      if (pod.containers[i].gpu.whole() && kLevels[node[share.card]].used != Room{}) return false;
+      if (pod.containers[i].gpu.whole() && kLevels[node[share.card]].used != CardAmounts{})
+        return false;
     }
   }
   return true;
@@ -132,7 +133,7 @@ bool holds(const NodeLevels& node, const PodSpec& pod, const Assignment& cards) 
 // Tries every set of `count` cards for the containers from `i` on.
 bool any_assignment(const NodeLevels& node, const PodSpec& pod, Assignment& cards, std::size_t i) {
   if (i == pod.containers.size()) return holds(node, pod, cards);
-  const GpuAsk& ask = pod.containers[i].gpu;
+  const GpuRequest& ask = pod.containers[i].gpu;
   for (std::uint32_t mask = 0; mask < (1U << node.size()); ++mask) {
     std::vector<CardShare> shares;
     for (std::uint32_t c = 0; c < node.size(); ++c) {
@@ -155,7 +156,7 @@ bool fits(const NodeLevels& node, const PodSpec& pod) {
   return any_assignment(node, pod, cards, 0);
 }
 
-// Least compute left, then least memory, then the name.
+// Least compute left, then least memory left, then by name.
 std::string tightest(const std::vector<NodeLevels>& cluster, const PodSpec& pod) {
   std::optional<std::tuple<std::int64_t, std::int64_t, std::string>> best;
   for (std::size_t n = 0; n < cluster.size(); ++n) {

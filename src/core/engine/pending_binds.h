@@ -1,5 +1,5 @@
-// Pods whose place is reserved and whose bind is not answered yet, and how often binds of a pod
-// have failed in a row.
+// Pods that are reserved and whose bind has no reply yet, and how often binds of each pod have
+// failed in a row.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace stowage::core {
 
-// A bind command whose reply has not come yet, or a place that is picked outside.
+// A bind command without a reply, or a placement that the outside picker is choosing.
 struct PendingBind {
   PodSpec pod;
   std::uint64_t arrival = 0;
-  std::uint64_t generation = 0;         // set: the picker was asked
-  std::vector<std::string> picks = {};  // among which it may choose
+  std::uint64_t generation = 0;         // not 0: the picker was asked
+  std::vector<std::string> picks = {};  // the offered nodes
 };
 
 class PendingBinds {
  public:
   void start(const std::string& uid, PendingBind bind);
-  // Takes out the bind of a pod; unset: none is under way.
+  // Removes and returns the bind of a pod; unset if none is in progress.
   [[nodiscard]] std::optional<PendingBind> take(const std::string& uid);
-  // Takes it out if the picker was asked about it with this generation.
+  // The same, if the picker was asked with this generation.
   [[nodiscard]] std::optional<PendingBind> take(const std::string& uid, std::uint64_t generation);
-  // The bind failed once more: until when the pod rests before it is tried again.
+  // Counts a failed bind. Returns when the pod's back-off ends.
   [[nodiscard]] base::Instant failed(const std::string& uid, base::Instant now);
-  // It is bound, or gone.
+  // The pod is bound or deleted.
   void forget(const std::string& uid);
   void clear();
 

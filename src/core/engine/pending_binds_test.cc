@@ -39,7 +39,7 @@ TEST(PendingBinds, APodRestsLongerEachTimeItsBindFails) {
   for (int i = 0; i < 10; ++i) (void)binds.failed("p", {0});
   EXPECT_EQ(binds.failed("p", {5 * kSecond}).ns, 15 * kSecond);
   EXPECT_EQ(binds.failed("q", {0}).ns, kSecond);
-  binds.forget("p");  // it is bound after all
+  binds.forget("p");  // bound in the end
   EXPECT_EQ(binds.failed("p", {0}).ns, kSecond);
 }
 

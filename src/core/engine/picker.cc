@@ -1,5 +1,5 @@
-// The outside picker: it chooses among candidates, in its own time. The policy's own choice is
-// reserved meanwhile, so that there is a place whatever it answers, or if it does not.
+// The outside picker chooses among candidates, without a time limit in the engine. Meanwhile the
+// policy's own choice is reserved, so the pod has a placement even if the picker does not answer.
 #include <algorithm>
 #include <bit>
 
@@ -16,25 +16,26 @@ void PodPlacer::ask_picker(Attempt& attempt, PendingBind& bind, NodeIndex reserv
     if (node != reserved && ranking.feasible(node)) nodes.push_back(node);
   }
   std::sort(nodes.begin(), nodes.end(), [&](NodeIndex a, NodeIndex b) {
-    return ranking.cost(a) != ranking.cost(b) ? ranking.cost(a) < ranking.cost(b)
-                                              : ledger_.rank(a) < ledger_.rank(b);
+    return ranking.cost(a) != ranking.cost(b)
+               ? ranking.cost(a) < ranking.cost(b)
+               : ledger_.nodes().order().rank(a) < ledger_.nodes().order().rank(b);
   });
   AskPicker ask{.uid = attempt.pod.uid, .generation = ++generations_};
   const auto add = [&](NodeIndex node) {
-    const NodeState& state = ledger_.state(node);
-    Candidate candidate{.node = ledger_.name(node),
+    const NodeState& state = ledger_.nodes().state(node);
+    Candidate candidate{.node = ledger_.nodes().name(node),
                         .cost = ranking.cost(node),
                         .cpu_free_milli = state.cpu_free_milli,
                         .memory_free_bytes = state.memory_free_bytes,
                         .cards = state.cards,
                         .cards_idle = std::popcount(state.whole),
-                        .pods = static_cast<std::int32_t>(ledger_.pods_on(node).size())};
-    for (const CardState& card : ledger_.cards(node)) {
+                        .pods = static_cast<std::int32_t>(ledger_.nodes().pods_on(node).size())};
+    for (const CardState& card : ledger_.nodes().cards(node)) {
       candidate.milli_free += card.milli_free;
       candidate.card_memory_free += card.memory_free_mib;
     }
     ask.candidates.push_back(std::move(candidate));
-    bind.picks.push_back(ledger_.name(node));
+    bind.picks.push_back(ledger_.nodes().name(node));
   };
   add(reserved);
   for (const NodeIndex node : nodes) {
@@ -48,31 +49,32 @@ void PodPlacer::ask_picker(Attempt& attempt, PendingBind& bind, NodeIndex reserv
 
 PodPlacer::Outcome PodPlacer::picked(const Picked& e) {
   const auto bind = state_.binds.take(e.uid, e.generation);
-  if (!bind) return {};  // an answer to an older question
-  const PodIndex reserved = ledger_.find_pod(e.uid);
+  if (!bind) return {};  // a reply to an older request
+  const PodIndex reserved = ledger_.pods().find(e.uid);
   if (!reserved.valid()) return {};
-  const NodeIndex before = ledger_.pod(reserved).node;
-  const std::string node_before = ledger_.name(before);
+  const NodeIndex before = ledger_.pods().record(reserved).node;
+  const std::string node_before = ledger_.nodes().name(before);
   const bool offered =
       std::find(bind->picks.begin(), bind->picks.end(), e.node) != bind->picks.end();
-  // Judged again at the node that was picked; if it is no good by now, the reserved one is.
+  // Judges the pod again and prefers the picked node. If that no longer fits, the reserved node is
+  // preferred.
   state_.release(reserved);
   PodSpec scratch;
   Attempt attempt = attempt_for(bind->pod, cluster_.bounded(bind->pod, scratch), Try::again);
   attempt.arrival = bind->arrival;
   attempt.prefer = offered ? e.node : node_before;
   Planner::Choice choice = choose(attempt);
-  const bool picked = offered && choice.node.valid() && ledger_.name(choice.node) == e.node;
+  const bool picked = offered && choice.node.valid() && ledger_.nodes().name(choice.node) == e.node;
   if (offered && !picked) {
     attempt.prefer = node_before;
     choice = choose(attempt);
   }
   ++(picked ? state_.counters.picked : state_.counters.not_picked);
-  if (!choice.node.valid()) {  // the node has gone meanwhile
+  if (!choice.node.valid()) {  // the node was removed meanwhile
     return {.placed = refuse(attempt, choice.held_back)};
   }
   attempt.asks = false;
-  settle(attempt, choice.node);
+  resolve(attempt, choice.node);
   --state_.counters.bound;  // counted when it was reserved
   return {.placed = true, .left = choice.node != before ? before : NodeIndex{}};
 }

@@ -10,11 +10,11 @@
 namespace stowage::core {
 namespace {
 
-// Judgements per decision towards rankings by a newer model.
+// Judgements per decision that go into rankings by a newer model.
 constexpr std::size_t kSlice = 16;
 constexpr std::size_t kYoungSlice = 64;
 
-// Names of the resources that are missing: those that no node offers, if there are such.
+// Names of the missing resources; if no node offers some of them, only those.
 std::string resources_in_words(const Shape& shape) {
   constexpr std::size_t kTold = 8;
   std::vector<std::string> names;
@@ -76,13 +76,14 @@ const Ranking& Planner::ranked(Entry& entry) {
   return entry.ranking;
 }
 
-Planner::Choice Planner::choose(Entry& entry, std::uint32_t kind, const Heed& heed) {
+Planner::Choice Planner::choose(Entry& entry, std::uint32_t kind,
+                                const ChoiceOptions& choice_options) {
   if (uses_fgd_ && fgd_models_ != models_known()) publish_model();
   cache_.refresh(entry, model_);
-  return pick(entry, kind, heed);
+  return pick(entry, kind, choice_options);
 }
 
-// Asked of one node, where a block may be broken up by this pod.
+// True if placing the pod on this node respects the rules about blocks.
 bool Planner::spares_blocks(const Entry& entry, const Blocks::Rules& rules, NodeIndex node) {
   if (!blocks_.touches(node)) return true;
   Placement placement;
@@ -99,47 +100,51 @@ bool Planner::willing(const Entry& entry, std::uint32_t kind, NodeIndex node) {
   return !rules.any() || spares_blocks(entry, rules, node);
 }
 
-Planner::Choice Planner::pick_at_random(const Ranking& ranking, const Heed& heed) const {
+Planner::Choice Planner::pick_at_random(const Ranking& ranking,
+                                        const ChoiceOptions& choice_options) const {
   base::Rng rng(options_.seed * 0x9E3779B97F4A7C15ULL + draw_);
-  if (!heed.allowed) {
+  if (!choice_options.allowed) {
     if (ranking.feasible() == 0) return {};
     return {.node = ranking.nth_feasible(rng.below(ranking.feasible()))};
   }
   std::vector<NodeIndex> fitting;
   for (std::size_t n = 0; n < ranking.slots(); ++n) {
-    if (ranking.feasible(NodeIndex(n)) && heed.allowed(NodeIndex(n))) fitting.emplace_back(n);
+    if (ranking.feasible(NodeIndex(n)) && choice_options.allowed(NodeIndex(n)))
+      fitting.emplace_back(n);
   }
   if (fitting.empty()) return {};
   return {.node = fitting[rng.below(fitting.size())]};
 }
 
-Planner::Choice Planner::pick(Entry& entry, std::uint32_t kind, const Heed& heed) {
+Planner::Choice Planner::pick(Entry& entry, std::uint32_t kind,
+                              const ChoiceOptions& choice_options) {
   ++draw_;
   const Ranking& ranking = entry.ranking;
-  if (options_.choice.node == NodePolicy::random) return pick_at_random(ranking, heed);
+  if (options_.choice.node == NodePolicy::random) return pick_at_random(ranking, choice_options);
   const auto best_of = [&](const std::function<bool(NodeIndex)>& allowed) {
     const NodeIndex first = ranking.best();
     return !first.valid() || !allowed || allowed(first) ? first : ranking.best_if(allowed);
   };
-  const auto finest = [&](NodeIndex best, const std::function<bool(NodeIndex)>& allowed) {
-    if (!best.valid() || !heed.among) return best;
+  const auto most_preferred = [&](NodeIndex best, const std::function<bool(NodeIndex)>& allowed) {
+    if (!best.valid() || !choice_options.among) return best;
     const std::vector<NodeIndex> equals = ranking.at_cost(ranking.cost(best), allowed);
-    return equals.size() > 1 ? heed.among(equals) : best;
+    return equals.size() > 1 ? choice_options.among(equals) : best;
   };
-  const NodeIndex best = best_of(heed.allowed);
+  const NodeIndex best = best_of(choice_options.allowed);
   if (!best.valid() || options_.choice.node != NodePolicy::dual_price) {
-    return {.node = finest(best, heed.allowed)};
+    return {.node = most_preferred(best, choice_options.allowed)};
   }
   blocks_.catch_up(ledger_);
   const Blocks::Rules rules = blocks_.rules_for(entry.shape, kind);
-  if (!rules.any()) return {.node = finest(best, heed.allowed)};
+  if (!rules.any()) return {.node = most_preferred(best, choice_options.allowed)};
   const auto allowed = [&](NodeIndex node) {
-    return (!heed.allowed || heed.allowed(node)) && spares_blocks(entry, rules, node);
+    return (!choice_options.allowed || choice_options.allowed(node)) &&
+           spares_blocks(entry, rules, node);
   };
   const NodeIndex sparing = spares_blocks(entry, rules, best) ? best : ranking.best_if(allowed);
-  if (sparing.valid()) return {.node = finest(sparing, allowed)};
+  if (sparing.valid()) return {.node = most_preferred(sparing, allowed)};
   if (options_.hold_back) return {.node = {}, .held_back = true};
-  return {.node = finest(best, heed.allowed)};
+  return {.node = most_preferred(best, choice_options.allowed)};
 }
 
 Assignment Planner::cards_on(const PodSpec& pod, const Entry& entry, NodeIndex node) {
@@ -168,8 +173,8 @@ Refusal Planner::refusal(Entry& entry, bool held_back) const {
 }
 
 void Planner::work() {
-  // While the cluster is new its model is young and changes fast: rankings follow faster.
-  const bool young = learner_.demand().arrivals() < 2 * ledger_.node_count();
+  // The model of a new cluster changes fast, so its rankings are rebuilt faster.
+  const bool young = learner_.demand().arrivals() < 2 * ledger_.nodes().count();
   cache_.work(young ? kYoungSlice : kSlice);
 }
 
@@ -189,7 +194,7 @@ void Planner::accepted(PodIndex pod, std::uint32_t kind) {
   if (kind_of_pod_.size() <= pod.at()) kind_of_pod_.resize(pod.at() + 1, kNoKind);
   kind_of_pod_[pod.at()] = kind;
   learner_.accepted(kind);
-  blocks_.accepted(kind, learner_.demand().kinds()[kind], ledger_);
+  blocks_.accepted(kind, learner_.demand().kinds()[kind]);
 }
 
 void Planner::refused(std::uint32_t kind) {
@@ -207,14 +212,12 @@ void Planner::learn() {
   const std::uint64_t lessons = learner_.lessons();
   const bool fresh = learner_.step(ledger_);
   const bool lesson = learner_.lessons() != lessons;
-  if (lesson && uses_price_) {
-    blocks_.learn(learner_.demand(), ledger_, learner_.departures());
-  }
+  if (lesson && uses_price_) blocks_.learn(learner_.demand(), ledger_, learner_.departures());
   if (fresh || (lesson && uses_fgd_ && options_.typical.empty())) publish_model();
   if (fresh) ++models_learned_;
 }
 
-// FGD's target workload where none was given: the most frequent kinds of pods seen, to 95 percent.
+// FGD's target workload if none is given: the most frequent kinds of pods seen, up to 95 percent.
 std::vector<TypicalPod> Planner::typical() const {
   if (!options_.typical.empty()) return options_.typical;
   const Demand& demand = learner_.demand();

@@ -1,6 +1,7 @@
-// One policy at work on the ledger: its rankings of nodes, what it has learned, and its choice for
-// a pod. An engine has one planner per profile; all of them read the same ledger, and none writes
-// to it. Every planner is told of all pods that come and go: demand is one, whoever serves it.
+// One policy applied to the ledger: its rankings of nodes, its learned model, and its choice for a
+// pod. An engine has one planner per profile. All planners read the same ledger and none changes
+// it. Every planner learns about all pods that arrive and leave, because demand does not depend on
+// the profile that serves it.
 #pragma once
 
 #include <cstdint>
@@ -26,44 +27,46 @@ class Planner {
   };
   static constexpr std::uint32_t kNoKind = ~0U;
 
-  // `keys`: how many its rankings may have altogether. `search`: steps that are left to the search
-  // for cards in this event, for all planners together; null: as many as each may take.
+  // `keys`: most keys that all its rankings may have together. `search`: steps left to the search
+  // for cards in this event, shared by all planners; null: each search may take its maximum.
   Planner(Ledger& ledger, PolicyOptions options, std::size_t keys = ShapeCache::kMaxKeys,
           SearchSteps* search = nullptr);
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
 
-  // What the planner keeps about pods of this shape. Valid until it is asked for another pod.
+  // The planner's data about pods of this shape. Valid until the next call of entry_for().
   using Entry = ShapeCache::Entry;
   [[nodiscard]] Entry& entry_for(const PodSpec& pod);
 
-  // ---- pods come and go, in whatever profile. Kinds are kNoKind for policies that do not learn.
-  std::uint32_t arrived(Entry& entry, Try which);  // its kind
+  // ---- arrivals and departures of pods of all profiles. Kinds are kNoKind for policies that do
+  // not learn.
+  std::uint32_t arrived(Entry& entry, Try which);  // returns the pod's kind
   void accepted(PodIndex pod, std::uint32_t kind);
-  void refused(std::uint32_t kind);  // at its first try
-  void departed(PodIndex pod);       // before the ledger forgets it
+  void refused(std::uint32_t kind);  // on the first try
+  void departed(PodIndex pod);       // before the ledger removes it
 
   // ---- decisions
-  // What a choice has to heed besides the shape of the pod. Both may be empty.
-  struct Heed {
+  // Constraints of a choice besides the pod's shape. Both may be empty.
+  struct ChoiceOptions {
     std::function<bool(NodeIndex)> allowed;
-    // Which of these, whose cost is the same; there is at least one.
+    // Chooses one of these nodes of equal cost; there is at least one.
     std::function<NodeIndex(const std::vector<NodeIndex>&)> among;
   };
-  [[nodiscard]] Choice choose(Entry& entry, std::uint32_t kind, const Heed& heed);
-  // For a choice among some nodes only: the ranking brought up to date, and whether the policy is
-  // willing to use this node, or keeps it for others.
+  [[nodiscard]] Choice choose(Entry& entry, std::uint32_t kind,
+                              const ChoiceOptions& choice_options);
+  // For a choice among some nodes only. ranked() brings the ranking up to date; willing() is false
+  // if the policy keeps this node for other pods.
   [[nodiscard]] const Ranking& ranked(Entry& entry);
   [[nodiscard]] bool willing(const Entry& entry, std::uint32_t kind, NodeIndex node);
-  // Requires: chosen from the same entry, and nothing has changed since.
+  // Requires: the node was chosen from this entry, and nothing has changed since.
   [[nodiscard]] Assignment cards_on(const PodSpec& pod, const Entry& entry, NodeIndex node);
   [[nodiscard]] Refusal refusal(Entry& entry, bool held_back) const;
   [[nodiscard]] Reason verdict(const Shape& shape, NodeIndex node) const;
-  // A slice of the work that a newer model makes. Call once per decision.
+  // Does a slice of the work for a newer model. Call it once per decision.
   void work();
 
   // ---- records (recording.cc)
-  [[nodiscard]] DecisionRecord record(const PodSpec& pod, const Heed& heed);
+  [[nodiscard]] DecisionRecord record(const PodSpec& pod, const ChoiceOptions& choice_options);
   [[nodiscard]] Result<Commands> replay(const DecisionRecord& record);
 
   [[nodiscard]] const PolicyOptions& options() const { return options_; }
@@ -74,19 +77,20 @@ class Planner {
   [[nodiscard]] std::uint64_t models_learned() const { return models_learned_; }
 
  private:
-  Choice pick(Entry& entry, std::uint32_t kind, const Heed& heed);
-  Choice pick_at_random(const Ranking& ranking, const Heed& heed) const;
+  Choice pick(Entry& entry, std::uint32_t kind, const ChoiceOptions& choice_options);
+  Choice pick_at_random(const Ranking& ranking, const ChoiceOptions& choice_options) const;
   [[nodiscard]] bool spares_blocks(const Entry& entry, const Blocks::Rules& rules, NodeIndex node);
   void learn();
   void publish_model();
   [[nodiscard]] JudgeContext context() const;
   [[nodiscard]] std::vector<TypicalPod> typical() const;
 
-  Commands decide_only(const PodSpec& pod, Entry& entry, std::uint32_t kind, const Heed& heed);
+  Commands decide_only(const PodSpec& pod, Entry& entry, std::uint32_t kind,
+                       const ChoiceOptions& choice_options);
   LearnedState learned_state(const PolicyModel& model, std::uint32_t kind);
   void restore(const LearnedState& learned);
 
-  Ledger& ledger_;  // to intern names of resources; nothing else is changed
+  Ledger& ledger_;  // changed only to intern resource names
   PolicyOptions options_;
   SearchSteps* search_;
   ShapeCache cache_;
@@ -96,9 +100,10 @@ class Planner {
   bool uses_fgd_;
   bool learns_;
   std::shared_ptr<const PolicyModel> model_;
-  // Models of cards known when model_->fgd was made: changes with every new one.
+  // Known card models; grows with every new model. fgd_models_ is its value when model_->fgd was
+  // made.
   [[nodiscard]] std::size_t models_known() const {
-    return ledger_.models().size() + ledger_.models_version();
+    return ledger_.names().models().names().size() + ledger_.names().models().version();
   }
   std::size_t fgd_models_ = 0;
   std::vector<std::uint32_t> kind_of_pod_;  // by PodIndex

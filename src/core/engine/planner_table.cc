@@ -6,7 +6,7 @@
 namespace stowage::core {
 namespace {
 
-constexpr std::size_t kWishKeys = std::size_t{1} << 20U;  // in the rankings of each
+constexpr std::size_t kWishKeys = std::size_t{1} << 20U;  // for the rankings of each planner
 
 }  // namespace
 
@@ -18,7 +18,7 @@ PlannerTable::PlannerTable(std::vector<PolicyOptions> profiles, const Shared& sh
 void PlannerTable::make(PolicyOptions options, std::size_t keys) {
   planners_.push_back(
       std::make_unique<Planner>(shared_.ledger, std::move(options), keys, &shared_.search));
-  shared_.loads.heed(planners_.back()->options().choice);
+  shared_.loads.choice_options(planners_.back()->options().choice);
 }
 
 Planner& PlannerTable::of(const PodSpec& pod) {

@@ -1,6 +1,5 @@
-// The planners of an engine: one for each profile, and one for each policy that pods wish for
-// instead of their profile's own. Pods can wish for any policy: planners that no pod wished for
-// lately are forgotten.
+// The planners of an engine: one per profile, and one per policy that pods ask for instead of their
+// profile's policy. Pods can ask for any policy, so planners that were not used lately are dropped.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ class PlannerTable {
  public:
   static constexpr std::size_t kWishPlanners = 32;  // between two calls of forget_unused()
 
-  // What all planners share. `loads` is told of the policies that are in use.
+  // State that all planners share. `loads` is informed about the policies in use.
   struct Shared {
     Ledger& ledger;
     SearchSteps& search;
@@ -28,21 +27,21 @@ class PlannerTable {
   PlannerTable(std::vector<PolicyOptions> profiles, const Shared& shared);
 
   [[nodiscard]] std::size_t profiles() const { return profiles_; }
-  // The planner of the pod's profile, or the one of its wish. Requires: a known profile.
+  // The planner of the pod's profile, or of the policy that it asks for. Requires: a known profile.
   [[nodiscard]] Planner& of(const PodSpec& pod);
   [[nodiscard]] Planner& first() { return *planners_.front(); }
-  // Not while a planner of a wish is in use.
+  // Must not be called while a planner of a pod's own policy is in use.
   void forget_unused();
 
-  // Demand is one: the planners of all profiles learn of a pod that another one has placed (or
-  // refused: `placed` is invalid). Those of wishes, of which pods can make as many as there are
-  // policies, learn from their own pods alone.
+  // The planners of all profiles learn about a pod that another one placed, or refused (`placed` is
+  // invalid). Planners of policies that pods ask for learn only from their own pods, since pods can
+  // ask for every policy.
   void teach_others(const PodSpec& pod, PodIndex placed, Planner::Try which);
-  // The same for a pod that was found on a node: after a restart this is how policies learn.
+  // The same for a pod that was found on a node. After a restart, policies learn this way.
   void teach_all(const PodSpec& pod, PodIndex placed);
   void departed(PodIndex pod);
 
-  // Judgements so far, by how long they take; and sums over the planners.
+  // Judgements so far, weighted by their cost; and sums over the planners.
   [[nodiscard]] std::uint64_t effort() const;
   struct Totals {
     std::uint64_t judged = 0;
@@ -54,7 +53,7 @@ class PlannerTable {
  private:
   using WishKey = std::tuple<std::uint32_t, NodePolicy, CardPolicy, bool>;
   struct Wish {
-    std::size_t at = 0;  // in planners_
+    std::size_t at = 0;  // position in planners_
     std::uint64_t asked = 0;
   };
   void make(PolicyOptions options, std::size_t keys);
@@ -62,9 +61,10 @@ class PlannerTable {
 
   Shared shared_;
   std::size_t profiles_ = 0;
-  std::vector<std::unique_ptr<Planner>> planners_;  // by profile, then those of wishes
+  std::vector<std::unique_ptr<Planner>>
+      planners_;  // by profile, followed by those that pods ask for
   std::map<WishKey, Wish> wishes_;
-  std::uint64_t asked_ = 0;  // for wishes
+  std::uint64_t asked_ = 0;  // counter of pods that ask for a policy
 };
 
 }  // namespace stowage::core

@@ -33,7 +33,7 @@ TEST_F(PlannerTableTest, APodHasThePlannerOfItsProfileUnlessItWishesForAnotherPo
   Planner& own = table_.of(wishes(std::nullopt));
   EXPECT_EQ(&own, &table_.first());
   EXPECT_NE(&own, &table_.of(wishes(std::nullopt, 1)));
-  EXPECT_EQ(&own, &table_.of(wishes(own.options().choice.node)));  // what it has anyway
+  EXPECT_EQ(&own, &table_.of(wishes(own.options().choice.node)));  // the profile's own policy
   Planner& other = table_.of(wishes(NodePolicy::spread));
   EXPECT_NE(&own, &other);
   EXPECT_EQ(&other, &table_.of(wishes(NodePolicy::spread)));
@@ -61,7 +61,7 @@ TEST_F(PlannerTableTest, PlannersThatWereNotWishedForLatelyAreForgotten) {
   Planner* kept = &table_.of(last);
   table_.forget_unused();
   EXPECT_EQ(kept, &table_.of(last));
-  wish_for_all();  // those that were forgotten are made anew
+  wish_for_all();  // dropped planners are created again
   EXPECT_EQ(kept, &table_.of(last));
 }
 

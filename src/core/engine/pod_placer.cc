@@ -9,7 +9,7 @@
 namespace stowage::core {
 namespace {
 
-constexpr std::size_t kTwinsTold = 1000;  // at most, in one event
+constexpr std::size_t kTwinsTold = 1000;  // most twins that one event informs
 
 }  // namespace
 
@@ -23,22 +23,23 @@ PodPlacer::Attempt PodPlacer::attempt_for(const PodSpec& asked, const PodSpec& p
           .planner = planner,
           .entry = entry,
           .kind = kind,
-          .beyond = cluster_.beyond(pod)};
+          .constraint_filter = cluster_.constraint_filter(pod)};
 }
 
 PodPlacer::Outcome PodPlacer::place(const PodSpec& asked, std::uint64_t arrival, Try which) {
   PodSpec scratch;
   const PodSpec& pod = cluster_.bounded(asked, scratch);
-  // What is kept for the pod is free for it, and for no other, while it is judged.
+  // Capacity that is nominated for the pod is free for it, and for no other pod, while it is
+  // judged.
   const NodeIndex kept_on = state_.nominations.lift(asked.uid);
   Attempt attempt = attempt_for(asked, pod, which);
   attempt.arrival = arrival;
-  attempt.prefer = kept_on.valid() ? ledger_.name(kept_on) : pod.nominated;
+  attempt.prefer = kept_on.valid() ? ledger_.nodes().name(kept_on) : pod.nominated;
   ++state_.counters.decisions;
   state_.work.add_looks(kJudgementsPerTry * static_cast<std::uint64_t>(Waiting::try_cost(pod)));
   const Planner::Choice choice = choose(attempt);
   if (choice.node.valid()) {
-    settle(attempt, choice.node);
+    resolve(attempt, choice.node);
     return {.placed = true, .left = kept_on != choice.node ? kept_on : NodeIndex{}};
   }
   ++state_.counters.refused;
@@ -54,86 +55,89 @@ PodPlacer::Outcome PodPlacer::place(const PodSpec& asked, std::uint64_t arrival,
 }
 
 Planner::Choice PodPlacer::choose(Attempt& attempt) {
-  if (!attempt.beyond.trouble().empty()) {
-    (void)attempt.planner.ranked(attempt.entry);  // its numbers are told in the refusal
+  if (!attempt.constraint_filter.trouble().empty()) {
+    (void)attempt.planner.ranked(attempt.entry);  // the refusal contains its counts
     return {};
   }
   if (!attempt.prefer.empty()) {
-    const NodeIndex node = ledger_.find_node(attempt.prefer);
+    const NodeIndex node = ledger_.nodes().find(attempt.prefer);
     const Ranking& ranking = attempt.planner.ranked(attempt.entry);
-    if (node.valid() && ledger_.present(node) && ranking.feasible(node) &&
+    if (node.valid() && ledger_.nodes().present(node) && ranking.feasible(node) &&
         check(attempt, node) == ReasonCode::none) {
       return {.node = node};
     }
   }
-  return attempt.planner.choose(attempt.entry, attempt.kind, heed(attempt));
+  return attempt.planner.choose(attempt.entry, attempt.kind, choice_options(attempt));
 }
 
 ReasonCode PodPlacer::check(const Attempt& attempt, NodeIndex node) {
-  const ReasonCode now = attempt.beyond.check(node);
-  if (now != ReasonCode::none || state_.nominations.empty() || !attempt.pod.around.demands())
+  const ReasonCode now = attempt.constraint_filter.check(node);
+  if (now != ReasonCode::none || state_.nominations.empty() || !attempt.pod.constraints.demands())
     return now;
   return check_with_nominated(attempt.pod, node);
 }
 
 ReasonCode PodPlacer::check_with_nominated(const PodSpec& pod, NodeIndex node) {
-  std::vector<PodIndex> seated;
+  std::vector<PodIndex> contains;
   for (const auto& [uid, room] : state_.nominations.all()) {
-    if (room.node != ledger_.name(node) || uid == pod.uid || room.pod.priority < pod.priority) {
+    if (room.node != ledger_.nodes().name(node) || uid == pod.uid ||
+        room.pod.priority < pod.priority) {
       continue;
     }
     const PodIndex kept = state_.nominations.kept_for(uid);
     if (!kept.valid()) continue;
-    cluster_.peers.add(kept, node, room.pod);
-    seated.push_back(kept);
+    cluster_.affinity.add(kept, node, room.pod);
+    contains.push_back(kept);
   }
-  if (seated.empty()) return ReasonCode::none;
-  const ReasonCode then = cluster_.beyond(pod).check(node);
-  for (const PodIndex kept : seated) cluster_.peers.remove(kept);
-  (void)cluster_.beyond(pod);  // counters that others look at are as they were
+  if (contains.empty()) return ReasonCode::none;
+  const ReasonCode then = cluster_.constraint_filter(pod).check(node);
+  for (const PodIndex kept : contains) cluster_.affinity.remove(kept);
+  (void)cluster_.constraint_filter(pod);  // restores the counters that other filters use
   return then;
 }
 
-Planner::Heed PodPlacer::heed(const Attempt& attempt) {
-  Planner::Heed heed;
-  if (attempt.beyond.any()) {
-    heed.allowed = [this, &attempt](NodeIndex node) {
+Planner::ChoiceOptions PodPlacer::choice_options(const Attempt& attempt) {
+  Planner::ChoiceOptions choice_options;
+  if (attempt.constraint_filter.any()) {
+    choice_options.allowed = [this, &attempt](NodeIndex node) {
       return check(attempt, node) == ReasonCode::none;
     };
   }
-  if (attempt.beyond.prefers()) {
-    heed.among = [&attempt](const std::vector<NodeIndex>& nodes) {
-      return attempt.beyond.finest(nodes);
+  if (attempt.constraint_filter.prefers()) {
+    choice_options.among = [&attempt](const std::vector<NodeIndex>& nodes) {
+      return attempt.constraint_filter.most_preferred(nodes);
     };
   }
-  return heed;
+  return choice_options;
 }
 
-void PodPlacer::settle(Attempt& attempt, NodeIndex node) {
+void PodPlacer::resolve(Attempt& attempt, NodeIndex node) {
   const PodSpec& pod = attempt.pod;
   PendingBind bind{.pod = attempt.asked, .arrival = attempt.arrival};
   if (attempt.asks && attempt.planner.options().picker_candidates > 1) {
     ask_picker(attempt, bind, node);
   }
   const Assignment cards = attempt.planner.cards_on(pod, attempt.entry, node);
-  std::vector<ClaimStep> claims = attempt.beyond.claims_on(node);
+  std::vector<ClaimStep> claims = attempt.constraint_filter.claims_on(node);
   const PodIndex placed = ledger_.reserve(pod, node, cards);
   attempt.planner.accepted(placed, attempt.kind);
-  if (!claims.empty()) cluster_.volumes.reservations().reserve(pod.uid, claims, ledger_.name(node));
-  cluster_.seat(placed, pod);
+  if (!claims.empty()) {
+    cluster_.volumes.reservations().reserve(pod.uid, claims, ledger_.nodes().name(node));
+  }
+  cluster_.add_pod(placed, pod);
   state_.loads.expect(placed, state_.now);
   ++state_.counters.bound;
   if (bind.generation == 0) {
     state_.out.emplace_back(Bind{.uid = pod.uid,
-                                 .node = ledger_.spec(node).name,
-                                 .cards = by_id(cards, ledger_.spec(node)),
+                                 .node = ledger_.nodes().spec(node).name,
+                                 .cards = by_id(cards, ledger_.nodes().spec(node)),
                                  .claims = std::move(claims)});
   }
   state_.planners.teach_others(pod, placed, attempt.which);
   attempt.planner.work();
   state_.refused_at.erase(pod.uid);
   state_.nominations.close(pod.uid);
-  // The pod may live in the queue that it leaves now: nothing of the attempt is used from here on.
+  // The pod may be stored in the queue that it leaves here, so the attempt is not used after this.
   std::string uid = pod.uid;
   state_.binds.start(uid, std::move(bind));
   state_.waiting.remove(uid);
@@ -144,13 +148,15 @@ void PodPlacer::settle(Attempt& attempt, NodeIndex node) {
 bool PodPlacer::refuse(Attempt& attempt, bool held_back) {
   const bool first = attempt.which == Try::first;
   if (first) state_.refused_at.emplace(attempt.asked.uid, state_.now);
-  // The reason may become another one while the pod waits: others give up quota or a claim.
-  const bool may_change = cluster_.quotas.limits(attempt.pod.name) || attempt.beyond.uses_volumes();
+  // The reason may change while the pod waits: other pods may release quota or a claim.
+  const bool may_change =
+      cluster_.quotas.limits(attempt.pod.name) || attempt.constraint_filter.uses_volumes();
   Refusal refusal = first ? refusal_of(attempt, held_back) : Refusal{};
   if (make_way(attempt, refusal)) return true;
   const PodSpec& asked = attempt.asked;
   if (first && !asked.nominated.empty() && state_.nominations.find(asked.uid) == nullptr) {
-    honour_nomination(asked, asked.nominated);  // from before a restart, or of another scheduler
+    honour_nomination(asked,
+                      asked.nominated);  // from before a restart, or made by another scheduler
   }
   if (first || !refusal.making_room_on.empty()) {
     if (!first) {
@@ -173,15 +179,16 @@ bool PodPlacer::refuse(Attempt& attempt, bool held_back) {
 
 Refusal PodPlacer::refusal_of(Attempt& attempt, bool held_back) {
   Refusal refusal = attempt.planner.refusal(attempt.entry, held_back);
-  add_bounds(cluster_, attempt.pod, attempt.beyond, refusal);
+  add_bounds(cluster_, attempt.pod, attempt.constraint_filter, refusal);
   const Ranking& ranking = attempt.entry.ranking;
-  if (!attempt.beyond.trouble().empty()) {
-    refusal.nodes = static_cast<std::int64_t>(ledger_.node_count());
-    refusal.counts = {ReasonCount{
-        .code = ReasonCode::claim, .nodes = refusal.nodes, .what = attempt.beyond.trouble()}};
+  if (!attempt.constraint_filter.trouble().empty()) {
+    refusal.nodes = static_cast<std::int64_t>(ledger_.nodes().count());
+    refusal.counts = {ReasonCount{.code = ReasonCode::claim,
+                                  .nodes = refusal.nodes,
+                                  .what = attempt.constraint_filter.trouble()}};
     return refusal;
   }
-  if (attempt.beyond.any() && ranking.feasible() > 0 && !held_back) {
+  if (attempt.constraint_filter.any() && ranking.feasible() > 0 && !held_back) {
     std::map<ReasonCode, std::int64_t> nodes;
     for (std::size_t n = 0; n < ranking.slots(); ++n) {
       if (ranking.feasible(NodeIndex(n))) ++nodes[check(attempt, NodeIndex(n))];
@@ -197,9 +204,9 @@ Refusal PodPlacer::refusal_of(Attempt& attempt, bool held_back) {
     if (uid == attempt.asked.uid || !asks_for_cards(attempt.pod)) continue;
     const PodIndex kept = state_.nominations.kept_for(uid);
     if (!kept.valid()) continue;
-    const PodRecord& record = ledger_.pod(kept);
+    const PodRecord& record = ledger_.pods().record(kept);
     refusal.kept_cards += static_cast<std::int64_t>(record.charges.size()) + record.unnamed.whole;
-    // Who reads the refusal may know the pods of its own namespace, and no others.
+    // A reader of the refusal may know pods of its own namespace, but no others.
     if (refusal.kept_for.empty() && namespace_of(room.pod.name) == namespace_of(attempt.pod.name)) {
       refusal.kept_for = room.pod.name;
     }
@@ -207,17 +214,18 @@ Refusal PodPlacer::refusal_of(Attempt& attempt, bool held_back) {
   return refusal;
 }
 
-// A refusal is told once; but autoscalers look at the condition, so it is told again when another
-// one holds: to all twins, since it holds for them as well.
+// A refusal is reported once. But autoscalers read the condition, so a changed condition is
+// reported again, for all twins.
 void PodPlacer::tell_twins(const Attempt& attempt, const Refusal& refusal) {
-  Waiting::Group* group = state_.waiting.find(group_key(attempt.asked, attempt.beyond.any()));
+  Waiting::Group* group =
+      state_.waiting.find(group_key(attempt.asked, attempt.constraint_filter.any()));
   if (group == nullptr) return;
   const Condition now = condition(refusal);
   const std::optional<Condition> before = std::exchange(group->told, now);
   if (!before || *before == now) return;
   std::size_t told = 0;
   for (const auto& [place, pod] : group->pods) {
-    if (pod.uid == attempt.asked.uid && attempt.which == Try::first) continue;  // it was told
+    if (pod.uid == attempt.asked.uid && attempt.which == Try::first) continue;  // already reported
     if (++told > kTwinsTold) break;
     state_.out.emplace_back(Refuse{.uid = pod.uid, .refusal = refusal});
   }
@@ -236,7 +244,7 @@ std::string PodPlacer::group_key(const PodSpec& pod, bool by_neighbours) {
   if (own_namespace) group += '#' + std::string(namespace_of(pod.name));
   if (by_neighbours) {
     group += '&';
-    append_key(pod.around, group);
+    append_key(pod.constraints, group);
   }
   return group;
 }
@@ -245,18 +253,19 @@ void PodPlacer::park(const Attempt& attempt) {
   constexpr std::int64_t kFirstPauseNs = 1'000'000'000;
   constexpr std::uint32_t kPauseDoublings = 3;
   const PodSpec& pod = attempt.asked;
-  const bool beyond = attempt.beyond.any();
-  const std::string key = group_key(pod, beyond);
+  const bool constrained = attempt.constraint_filter.any();
+  const std::string key = group_key(pod, constrained);
   Waiting::Group* group = state_.waiting.find(key);
   if (state_.waiting.parked(pod.uid) == nullptr) {
     group = &state_.waiting.park({.group = key, .pod = pod, .arrival = attempt.arrival},
                                  [&](const PodSpec& asked) { return make_shape(asked, ledger_); });
   }
-  if (group == nullptr) return;  // parked by other rules than it has now: the next change tells
-  group->beyond = beyond;
-  group->things = attempt.beyond.uses_volumes();
+  if (group == nullptr)
+    return;  // parked with other rules than it has now: the next change updates it
+  group->constrained = constrained;
+  group->aux_objects = attempt.constraint_filter.uses_volumes();
   group->unsearched = !attempt.entry.unsearched.empty();
-  group->peers_seen = cluster_.peers.changes();
+  group->affinity_seen = cluster_.affinity.changes();
   group->epoch_seen = cluster_.epoch;
   if (group->unsearched) return state_.waiting.set_due(*group, state_.now);
   const std::uint32_t tries = attempt.which == Try::first ? 0 : ++group->tries;

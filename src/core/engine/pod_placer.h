@@ -1,6 +1,6 @@
-// Finds a place for one pod: chooses a node, reserves it and asks for the bind; or makes room by
-// preemption, or refuses, says why, and parks the pod. Wakes no other pod: it says which node has
-// more room than before, and the caller (requeuer.h) sees to that.
+// Places one pod: chooses a node, reserves it and emits the bind; or preempts; or refuses with a
+// reason and parks the pod. Wakes no other pod: it returns the node that has more free capacity
+// than before, and the caller (requeuer.h) acts on that.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ class PodPlacer {
   using Try = Planner::Try;
   struct Outcome {
     bool placed = false;
-    NodeIndex left = {};  // a node with room that is no longer kept for the pod
+    NodeIndex left = {};  // a node whose nominated capacity the pod no longer needs
   };
-  // A pod that is parked already stays so if there is no place.
+  // A pod that is already parked stays parked if it does not fit.
   Outcome place(const PodSpec& pod, std::uint64_t arrival, Try which);
-  // The outside picker has chosen among the places that it was offered (picker.cc).
+  // The outside picker chose among the offered candidates (picker.cc).
   Outcome picked(const Picked& e);
-  // Keeps room on the node that the API says the pod is nominated to, whoever did that
-  // (preemption.cc).
+  // Keeps capacity on the node that the API says the pod is nominated to, whichever scheduler set
+  // it (preemption.cc).
   void honour_nomination(const PodSpec& pod, const std::string& node);
 
  private:
-  // One decision under way.
+  // One decision in progress.
   struct Attempt {
     const PodSpec& asked;
     const PodSpec& pod;  // bounded by its quota
@@ -40,23 +40,23 @@ class PodPlacer {
     Planner& planner;
     Planner::Entry& entry;
     std::uint32_t kind = 0;
-    Beyond beyond;
-    std::string prefer = {};  // a node that is taken if the pod fits there
-    bool asks = true;         // the outside picker, if there is one
+    ConstraintFilter constraint_filter;
+    std::string prefer = {};  // chosen if the pod fits there
+    bool asks = true;         // ask the outside picker, if there is one
   };
-  // `pod` is `asked`, bounded.
+  // `pod` is `asked`, bounded by its quota.
   [[nodiscard]] Attempt attempt_for(const PodSpec& asked, const PodSpec& pod, Try which);
 
-  // What rules beyond the shape of the pod say about a node, also if those pods come that are
-  // nominated to it.
+  // The verdict of the pod's constraints on a node. A node must also pass if the pods nominated to
+  // it are counted as present.
   [[nodiscard]] ReasonCode check(const Attempt& attempt, NodeIndex node);
   [[nodiscard]] ReasonCode check_with_nominated(const PodSpec& pod, NodeIndex node);
-  [[nodiscard]] Planner::Heed heed(const Attempt& attempt);
+  [[nodiscard]] Planner::ChoiceOptions choice_options(const Attempt& attempt);
   [[nodiscard]] Planner::Choice choose(Attempt& attempt);
-  void settle(Attempt& attempt, NodeIndex node);
+  void resolve(Attempt& attempt, NodeIndex node);
   void ask_picker(Attempt& attempt, PendingBind& bind, NodeIndex reserved);
 
-  // True: it has its place now, since room that was kept for others was taken.
+  // True: the pod was placed after all, on capacity that was nominated for other pods.
   bool refuse(Attempt& attempt, bool held_back);
   [[nodiscard]] Refusal refusal_of(Attempt& attempt, bool held_back);
   void tell_twins(const Attempt& attempt, const Refusal& refusal);
@@ -64,15 +64,15 @@ class PodPlacer {
   [[nodiscard]] std::string group_key(const PodSpec& pod, bool by_neighbours);
 
   [[nodiscard]] std::optional<VictimPlan> plan_preemption(const Attempt& attempt);
-  // Carries a plan out: evicts pods, or takes room from others. As refuse().
+  // Executes a plan: evicts pods, or ends nominations of other pods. Returns the same as refuse().
   bool make_way(Attempt& attempt, Refusal& refusal);
 
   EngineState& state_;
   ClusterState& cluster_;
   Ledger& ledger_;
-  // No pod could be evicted for pods of this group while the cluster was like that.
+  // The last group key and cluster version for which no victims were found.
   std::pair<std::string, std::uint64_t> fruitless_;
-  std::uint64_t generations_ = 0;  // of questions to the picker
+  std::uint64_t generations_ = 0;  // number of requests to the picker
 };
 
 }  // namespace stowage::core

@@ -1,4 +1,4 @@
-// Preemption: a plan is carried out, and what the victims leave is kept for the pod.
+// Preemption: executes a plan and keeps the freed capacity for the pod.
 #include <utility>
 
 #include "core/engine/pod_placer.h"
@@ -12,23 +12,24 @@ std::optional<VictimPlan> PodPlacer::plan_preemption(const Attempt& attempt) {
   if (!anybody && !state_.nominations.any_below(pod.priority)) return std::nullopt;
   const Nomination* own = state_.nominations.find(pod.uid);
   if (own != nullptr && own->preempts && state_.nominations.victims_pending(*own)) {
-    return std::nullopt;  // they are on their way
+    return std::nullopt;  // the victims are terminating
   }
-  const std::string key =
-      group_key(attempt.asked, attempt.beyond.any()) + '!' + std::to_string(pod.priority);
+  const std::string key = group_key(attempt.asked, attempt.constraint_filter.any()) + '!' +
+                          std::to_string(pod.priority);
   if (fruitless_ == std::pair(key, cluster_.version())) return std::nullopt;
   const Ranking& ranking = attempt.entry.ranking;
   std::vector<NodeIndex> nodes;
   for (std::size_t n = 0; n < ranking.slots(); ++n) {
     const NodeIndex node(n);
-    if (!ledger_.present(node)) continue;
+    if (!ledger_.nodes().present(node)) continue;
     const ReasonCode code =
         ranking.feasible(node) ? check(attempt, node) : ranking.reason(node).code;
-    if (curable(code)) nodes.push_back(node);
+    if (resolvable(code)) nodes.push_back(node);
   }
   PreemptionPlanner victims = state_.preemption_planner();
-  auto plan =
-      victims.cheapest({.pod = pod, .shape = attempt.entry.shape, .beyond = attempt.beyond}, nodes);
+  auto plan = victims.cheapest(
+      {.pod = pod, .shape = attempt.entry.shape, .constraint_filter = attempt.constraint_filter},
+      nodes);
   cluster_.touch(victims.taken());
   if (!plan) fruitless_ = {key, cluster_.version()};
   return plan;
@@ -36,18 +37,18 @@ std::optional<VictimPlan> PodPlacer::plan_preemption(const Attempt& attempt) {
 
 bool PodPlacer::make_way(Attempt& attempt, Refusal& refusal) {
   const PodSpec& pod = attempt.pod;
-  if (!attempt.beyond.trouble().empty()) return false;
+  if (!attempt.constraint_filter.trouble().empty()) return false;
   const auto plan = plan_preemption(attempt);
   if (!plan) return false;
   ++state_.counters.preemptions;
   Nomination made{.pod = attempt.asked,
-                  .node = ledger_.name(plan->node),
+                  .node = ledger_.nodes().name(plan->node),
                   .target = plan->cards,
-                  .until = {state_.now.ns + state_.options.preempt_room_ns},
+                  .until = {state_.now.ns + state_.options.preemption_nomination_ns},
                   .preempts = true};
   std::vector<std::string> nominations_taken;
   for (const PodIndex victim : plan->victims) {
-    const PodRecord& record = ledger_.pod(victim);
+    const PodRecord& record = ledger_.pods().record(victim);
     const Nomination* other = state_.nominations.of_record(record);
     if (other != nullptr) {
       nominations_taken.push_back(other->pod.uid);
@@ -56,16 +57,17 @@ bool PodPlacer::make_way(Attempt& attempt, Refusal& refusal) {
     }
   }
   for (const auto& uid : nominations_taken) state_.nominations.close(uid, state_.out);
-  if (made.victims.empty() && !plan->others_leave) {  // only what was kept for others
+  if (made.victims.empty() &&
+      !plan->others_leave) {  // only capacity that was nominated for other pods
     attempt.prefer = made.node;
-    attempt.beyond = cluster_.beyond(pod);
+    attempt.constraint_filter = cluster_.constraint_filter(pod);
     const Planner::Choice choice = choose(attempt);
     if (!choice.node.valid()) return false;
-    settle(attempt, choice.node);
+    resolve(attempt, choice.node);
     return true;
   }
   for (const auto& uid : made.victims) {
-    ledger_.set_leaving(ledger_.find_pod(uid), true);
+    ledger_.set_leaving(ledger_.pods().find(uid), true);
     state_.out.emplace_back(Evict{.uid = uid, .by = pod.uid, .node = made.node});
   }
   state_.counters.evicted += made.victims.size();
@@ -76,30 +78,30 @@ bool PodPlacer::make_way(Attempt& attempt, Refusal& refusal) {
 }
 
 void PodPlacer::honour_nomination(const PodSpec& pod, const std::string& node_name) {
-  const NodeIndex node = ledger_.find_node(node_name);
-  if (!node.valid() || !ledger_.present(node)) return;
-  // Its scheduler has judged the rest: only its cards and resources are looked at.
+  const NodeIndex node = ledger_.nodes().find(node_name);
+  if (!node.valid() || !ledger_.nodes().present(node)) return;
+  // The other scheduler judges the rest; only cards and resources matter here.
   PodSpec bare = pod;
   bare.rules = {};
-  bare.around = {};
+  bare.constraints = {};
   Assignment target;
   target.containers.resize(pod.containers.size());
-  // Where a device plugin picks the cards, any card that falls free may become its: which ones its
-  // scheduler means to free is not known.
+  // If a device plugin picks the cards, the pod may get any card that becomes free. Which cards its
+  // scheduler wants to free is unknown.
   const bool by_number = pod.naming != Naming::always && unnamed_use(unnamed_asks(pod)).shared == 0;
   if (!by_number) {
     const Shape shape = make_shape(bare, ledger_);
-    const Beyond more = cluster_.beyond(bare);
+    const ConstraintFilter more = cluster_.constraint_filter(bare);
     PreemptionPlanner victims = state_.preemption_planner();
-    const auto plan = victims.on_node({.pod = bare, .shape = shape, .beyond = more}, node,
-                                      victims.less_important(bare, node));
+    const auto plan = victims.on_node({.pod = bare, .shape = shape, .constraint_filter = more},
+                                      node, victims.less_important(bare, node));
     cluster_.touch(victims.taken());
     if (plan) target = plan->cards;
   }
   state_.nominations.open({.pod = pod,
                            .node = node_name,
                            .target = std::move(target),
-                           .until = {state_.now.ns + state_.options.preempt_room_ns},
+                           .until = {state_.now.ns + state_.options.preemption_nomination_ns},
                            .preempts = true,
                            .from_api = true},
                           state_.out);

@@ -13,9 +13,9 @@ namespace stowage::core {
 namespace {
 
 constexpr std::size_t kNodesToTry = 48;
-constexpr std::size_t kOthersPerLook = 32;  // terms of others
+constexpr std::size_t kOthersPerLook = 32;  // anti-affinity terms of other pods
 constexpr std::size_t kPartsPerLook = 4;    // containers with cards
-constexpr int kBudgetsPerNamespace = 32;    // that are heeded
+constexpr int kBudgetsPerNamespace = 32;    // most disruption budgets that are considered
 
 std::int64_t footprint_of(const PodRecord& pod) {
   std::int64_t milli = std::int64_t{pod.unnamed.whole} * kMilliPerCard + pod.unnamed.shared_milli;
@@ -25,9 +25,9 @@ std::int64_t footprint_of(const PodRecord& pod) {
 
 }  // namespace
 
-// A node that may do, by a quick look: what would have to go at the least.
+// A candidate node, by a quick estimate of the least that must be evicted.
 struct PreemptionPlanner::Candidate {
-  std::int32_t top = 0;  // priority of the most important pod that has to go
+  std::int32_t top = 0;  // highest priority among the pods that must be evicted
   std::int32_t pods = 0;
   std::uint32_t rank = 0;
   NodeIndex node;
@@ -44,8 +44,8 @@ std::vector<std::uint8_t> PreemptionPlanner::breaks_budget(const std::vector<Pod
   std::vector<std::uint8_t> breaks(pods.size(), 0);
   std::map<const Budget*, std::int64_t> left;
   for (std::size_t i = 0; i < pods.size(); ++i) {
-    const PodRecord& record = view_.ledger.pod(pods[i]);
-    const Labels* labels = view_.peers.labels_of(pods[i]);
+    const PodRecord& record = view_.ledger.pods().record(pods[i]);
+    const Labels* labels = view_.affinity.labels_of(pods[i]);
     if (labels == nullptr || labels->empty()) continue;
     const std::string_view ns = namespace_of(record.name);
     const std::string_view name = std::string_view(record.name).substr(ns.size() + 1);
@@ -56,7 +56,7 @@ std::vector<std::uint8_t> PreemptionPlanner::breaks_budget(const std::vector<Pod
       if (budget.selector.all.empty() || !selects(budget, *labels)) continue;
       if (std::find(budget.disrupted.begin(), budget.disrupted.end(), name) !=
           budget.disrupted.end()) {
-        continue;  // its going is counted already
+        continue;  // its disruption is already counted
       }
       if (--left.try_emplace(&budget, budget.allowed).first->second < 0) breaks[i] = 1;
     }
@@ -64,16 +64,16 @@ std::vector<std::uint8_t> PreemptionPlanner::breaks_budget(const std::vector<Pod
   return breaks;
 }
 
-// A nomination of a less important pod always gives way; pods only if that is wanted.
+// A nomination of a less important pod can always be taken; pods are evicted only if enabled.
 bool PreemptionPlanner::may_evict(const PodSpec& pod, const PodRecord& other) const {
-  if (other.state == PodState::room) return true;
+  if (other.state == PodState::nomination) return true;
   return view_.evicts && !pod.never_preempts && !other.stays && other.state != PodState::reserved;
 }
 
 PotentialVictims PreemptionPlanner::less_important(const PodSpec& pod, NodeIndex node) {
   PotentialVictims found;
-  for (const PodIndex there : view_.ledger.pods_on(node)) {
-    const PodRecord& record = view_.ledger.pod(there);
+  for (const PodIndex there : view_.ledger.nodes().pods_on(node)) {
+    const PodRecord& record = view_.ledger.pods().record(there);
     if (record.uid == pod.uid) continue;
     if (record.leaving) {
       found.leaving.push_back(there);
@@ -81,12 +81,12 @@ PotentialVictims PreemptionPlanner::less_important(const PodSpec& pod, NodeIndex
       found.pods.push_back(there);
     }
   }
-  // Who had better stay comes first: more important, then smaller (so that few have to go), then
+  // Pods to keep come first: more important, then smaller (so that few must be evicted), then
   // older.
   std::sort(found.pods.begin(), found.pods.end(), [&](PodIndex a, PodIndex b) {
     const auto key = [&](PodIndex p) {
-      const PodRecord& r = view_.ledger.pod(p);
-      return std::tuple(r.state == PodState::room, -std::int64_t{r.priority}, footprint_of(r),
+      const PodRecord& r = view_.ledger.pods().record(p);
+      return std::tuple(r.state == PodState::nomination, -std::int64_t{r.priority}, footprint_of(r),
                         r.since, std::string_view(r.uid));
     };
     return key(a) < key(b);
@@ -103,7 +103,7 @@ PotentialVictims PreemptionPlanner::less_important(const PodSpec& pod, NodeIndex
 }
 
 PodRecord PreemptionPlanner::as_it_will_be(PodIndex pod) const {
-  PodRecord record = view_.ledger.pod(pod);
+  PodRecord record = view_.ledger.pods().record(pod);
   const Nomination* made = view_.nominations.of_record(record);
   if (made == nullptr) return record;
   record.resources = effective_resources(made->pod);
@@ -115,7 +115,7 @@ PodRecord PreemptionPlanner::as_it_will_be(PodIndex pod) const {
   record.unnamed = {};
   record.charges = footprint(made->pod, made->target);
   std::erase_if(record.charges, [&](const CardCharge& charge) {
-    return charge.card >= view_.ledger.state(record.node).cards;
+    return charge.card >= view_.ledger.nodes().state(record.node).cards;
   });
   return record;
 }
@@ -126,22 +126,22 @@ std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor,
   const Shape& shape = preemptor.shape;
   std::vector<PodIndex> gone = potential.pods;
   gone.insert(gone.end(), potential.leaving.begin(), potential.leaving.end());
-  std::vector<PodIndex> kept;  // nominations that stay: they count with all that they are to become
-  for (const PodIndex other : view_.ledger.pods_on(node)) {
-    if (view_.ledger.pod(other).state != PodState::room) continue;
+  std::vector<PodIndex> kept;  // nominations that stay: they count with their full target
+  for (const PodIndex other : view_.ledger.nodes().pods_on(node)) {
+    if (view_.ledger.pods().record(other).state != PodState::nomination) continue;
     if (std::find(gone.begin(), gone.end(), other) == gone.end()) kept.push_back(other);
   }
   gone.insert(gone.end(), kept.begin(), kept.end());
   Ledger alone = view_.ledger.without(node, gone);
-  const NodeIndex there = alone.find_node(view_.ledger.name(node));
+  const NodeIndex there = alone.nodes().find(view_.ledger.nodes().name(node));
   for (const PodIndex room : kept) alone.put(as_it_will_be(room), there);
   Placement placement;
   const auto has_room = [&] {
     const JudgeContext context{.ledger = &alone, .options = &any, .search = &view_.search};
     return judge(context, shape, there, &placement).reason.code == ReasonCode::none;
   };
-  if (!has_room() || !preemptor.beyond.trouble().empty()) return std::nullopt;
-  Beyond::Removed removed(preemptor.beyond);
+  if (!has_room() || !preemptor.constraint_filter.trouble().empty()) return std::nullopt;
+  ConstraintFilter::Removed removed(preemptor.constraint_filter);
   const auto take = [&](PodIndex pod) {
     removed.take(pod);
     taken_.push_back(pod);
@@ -149,13 +149,14 @@ std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor,
   for (const PodIndex pod : gone) take(pod);
   const auto allowed = [&] { return removed.check(node) == ReasonCode::none; };
   if (!allowed()) return std::nullopt;
-  VictimPlan plan{
-      .node = node, .others_leave = !potential.leaving.empty(), .rank = view_.ledger.rank(node)};
+  VictimPlan plan{.node = node,
+                  .others_leave = !potential.leaving.empty(),
+                  .rank = view_.ledger.nodes().order().rank(node)};
   for (const PodIndex spared : potential.pods) {
     const PodIndex back = alone.put(as_it_will_be(spared), there);
     removed.put_back(spared);
     if (has_room() && allowed()) continue;
-    if (view_.search.cut) return std::nullopt;  // it may not have to go
+    if (view_.search.cut) return std::nullopt;  // it may not have to be evicted
     alone.release(back);
     take(spared);
     plan.victims.push_back(spared);
@@ -175,8 +176,8 @@ void PreemptionPlanner::weigh(VictimPlan& plan) {
   plan.newest = kNever;
   const std::vector<std::uint8_t> breaks = breaks_budget(plan.victims);
   for (std::size_t i = 0; i < plan.victims.size(); ++i) {
-    const PodRecord& record = view_.ledger.pod(plan.victims[i]);
-    if (record.state == PodState::room) continue;
+    const PodRecord& record = view_.ledger.pods().record(plan.victims[i]);
+    if (record.state == PodState::nomination) continue;
     ++plan.evictions;
     plan.violations += breaks[i];
     plan.sum += std::int64_t{record.priority} - std::numeric_limits<std::int32_t>::min();
@@ -186,7 +187,7 @@ void PreemptionPlanner::weigh(VictimPlan& plan) {
   }
 }
 
-// Nodes on which something less important stands in the way, the most promising first.
+// Nodes with less important pods that could be evicted, the most promising first.
 std::vector<PreemptionPlanner::Candidate> PreemptionPlanner::candidates(
     const Preemptor& preemptor, const std::vector<NodeIndex>& nodes) const {
   std::vector<Candidate> all;
@@ -194,8 +195,8 @@ std::vector<PreemptionPlanner::Candidate> PreemptionPlanner::candidates(
   for (const NodeIndex node : nodes) {
     lower.clear();
     std::int64_t leaving = 0;
-    for (const PodIndex pod : view_.ledger.pods_on(node)) {
-      const PodRecord& record = view_.ledger.pod(pod);
+    for (const PodIndex pod : view_.ledger.nodes().pods_on(node)) {
+      const PodRecord& record = view_.ledger.pods().record(pod);
       if (record.leaving) {
         leaving += footprint_of(record);
       } else if (record.priority < preemptor.pod.priority && may_evict(preemptor.pod, record)) {
@@ -207,9 +208,11 @@ std::vector<PreemptionPlanner::Candidate> PreemptionPlanner::candidates(
       return a.first != b.first ? a.first < b.first : a.second > b.second;
     });
     std::int64_t free = leaving;
-    for (const CardState& card : view_.ledger.cards(node)) free += card.milli_free;
-    Candidate candidate{
-        .top = lower.front().first, .pods = 1, .rank = view_.ledger.rank(node), .node = node};
+    for (const CardState& card : view_.ledger.nodes().cards(node)) free += card.milli_free;
+    Candidate candidate{.top = lower.front().first,
+                        .pods = 1,
+                        .rank = view_.ledger.nodes().order().rank(node),
+                        .node = node};
     free += lower.front().second;
     for (std::size_t i = 1; i < lower.size() && free < preemptor.shape.gpu_milli; ++i) {
       free += lower[i].second;
@@ -228,14 +231,14 @@ std::optional<VictimPlan> PreemptionPlanner::cheapest(const Preemptor& preemptor
                                                       const std::vector<NodeIndex>& nodes) {
   std::optional<VictimPlan> best;
   std::size_t tried = 0;
-  // A pod with long rules or many containers costs more to look at: it gets fewer looks.
+  // A pod with long rules or many containers costs more per node, so fewer nodes are tried.
   const std::size_t cost = static_cast<std::size_t>(Waiting::try_cost(preemptor.pod)) +
-                           preemptor.beyond.others() / kOthersPerLook +
+                           preemptor.constraint_filter.others() / kOthersPerLook +
                            preemptor.shape.parts.size() / kPartsPerLook;
   const std::size_t nodes_to_try = std::max<std::size_t>(kNodesToTry / cost, 1);
   const std::size_t nodes_in_vain = (cost > 1 ? 2 : 8) * nodes_to_try;
   for (const Candidate& candidate : candidates(preemptor, nodes)) {
-    // Beyond the most promising ones, only until one is found.
+    // After the most promising ones, only until a plan is found.
     if (++tried > nodes_to_try && best) break;
     if (tried > nodes_in_vain) break;
     auto plan = on_node(preemptor, candidate.node, less_important(preemptor.pod, candidate.node));

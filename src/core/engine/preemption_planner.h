@@ -1,8 +1,8 @@
-// Plans preemption: the fewest, least important pods whose going really makes a pod fit. Decided by
-// a dry run on a copy of the node's state. Reads the cluster and changes nothing, except for the
-// steps that the search for cards has left.
+// Plans preemption: the fewest, least important pods whose eviction makes a pod fit. Verifies this
+// by a dry run on a copy of the node's state. Reads the cluster and changes nothing except the
+// remaining steps of the search for cards.
 //
-// Made for one decision: the cluster must stay as it is while the planner is used.
+// Made for one decision: the cluster must not change while the planner is used.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/beyond.h"
+#include "core/affinity/affinity_index.h"
+#include "core/engine/constraint_filter.h"
 #include "core/engine/nominations.h"
 #include "core/engine/victim_plan.h"
 #include "core/ledger/ledger.h"
 #include "core/model/storage.h"
-#include "core/peers/peers.h"
 #include "core/place/judge.h"
 
 namespace stowage::core {
@@ -26,30 +26,30 @@ class PreemptionPlanner {
  public:
   struct View {
     const Ledger& ledger;
-    const Peers& peers;
+    const AffinityIndex& affinity;
     const std::map<std::string, Budget>& budgets;
     const Nominations& nominations;
     SearchSteps& search;
-    bool evicts = true;  // false: only nominations of less important pods give way
+    bool evicts = true;  // false: only nominations of less important pods can be taken
   };
   explicit PreemptionPlanner(const View& view) : view_(view) {}
 
-  // The pod that needs room. Its demands must be those of the cluster as it is.
+  // The preempting pod. Its constraint filter must match the current cluster.
   struct Preemptor {
     const PodSpec& pod;
     const Shape& shape;
-    const Beyond& beyond;
+    const ConstraintFilter& constraint_filter;
   };
-  // The cheapest plan on these nodes, which refuse the pod for reasons that preemption can help
-  // against. Looks closely at the most promising ones only.
+  // The cheapest plan on these nodes. They must refuse the pod for reasons that preemption can
+  // resolve. Only the most promising nodes are tried with a dry run.
   [[nodiscard]] std::optional<VictimPlan> cheapest(const Preemptor& preemptor,
                                                    const std::vector<NodeIndex>& nodes);
-  // As few of the potential victims as will do. Unset: it does not help if all of them go.
+  // Chooses as few of the potential victims as possible. Unset: evicting all of them does not help.
   [[nodiscard]] std::optional<VictimPlan> on_node(const Preemptor& preemptor, NodeIndex node,
                                                   const PotentialVictims& potential);
-  // Pods that dry runs have taken away so far, each as often as it was.
+  // Pods that dry runs have removed so far, each as often as it was removed.
   [[nodiscard]] const std::vector<PodIndex>& taken() const { return taken_; }
-  // The less important pods of the node, in the order in which they are spared.
+  // The less important pods of the node, those to keep longest first.
   [[nodiscard]] PotentialVictims less_important(const PodSpec& pod, NodeIndex node);
 
  private:
@@ -57,7 +57,7 @@ class PreemptionPlanner {
   [[nodiscard]] std::vector<Candidate> candidates(const Preemptor& preemptor,
                                                   const std::vector<NodeIndex>& nodes) const;
   [[nodiscard]] bool may_evict(const PodSpec& pod, const PodRecord& other) const;
-  // The pod as it counts in a dry run: of a nomination all that it is to become.
+  // The pod as it counts in a dry run; a nomination counts with its full target.
   [[nodiscard]] PodRecord as_it_will_be(PodIndex pod) const;
   void weigh(VictimPlan& plan);
   [[nodiscard]] bool selects(const Budget& budget, const Labels& labels);
@@ -65,7 +65,7 @@ class PreemptionPlanner {
 
   View view_;
   std::vector<PodIndex> taken_;
-  // Which budgets select pods with these labels (of Peers): asked again and again.
+  // Cache: whether a budget selects pods with these labels (owned by AffinityIndex).
   std::map<std::pair<const Labels*, const Budget*>, bool> selected_;
 };
 

@@ -1,5 +1,5 @@
-// Plans of preemption, and that planning changes nothing. Their effect is tested with the engine
-// (preemption_test.cc).
+// Preemption plans, and that planning changes nothing. preemption_test.cc tests their effect with
+// the engine.
 #include "core/engine/preemption_planner.h"
 
 #include <gtest/gtest.h>
@@ -23,46 +23,48 @@ class PreemptionPlannerTest : public ::testing::Test {
  protected:
   NodeIndex add_node(const std::string& name, std::size_t cards) {
     const NodeIndex at = ledger_.upsert_node(node(name).cards(cards));
-    peers_.nodes_changed();
+    affinity_.nodes_changed();
     return at;
   }
   PodIndex add(NodeIndex at, const OnCard& on, const Labels& labels = {}) {
     PodSpec spec = pod(on.uid).gpus(1).priority(on.priority);
-    spec.around.labels = labels;
+    spec.constraints.labels = labels;
     const PodIndex placed =
         ledger_.reserve(spec, at, {.containers = {{{.card = on.card, .milli = kMilliPerCard}}}});
     ledger_.confirm(placed);
-    peers_.add(placed, at, spec);
+    affinity_.add(placed, at, spec);
     return placed;
   }
-  // Uids of the victims of the cheapest plan; "none" without a plan.
+  // Uids of the victims of the cheapest plan; "none" if there is no plan.
   std::string plan(const PodSpec& preemptor, bool evicts = true) {
-    const std::uint64_t changes = ledger_.change_count() + peers_.changes();
+    const std::uint64_t changes = ledger_.changes().count() + affinity_.changes();
     const Shape shape = make_shape(preemptor, ledger_);
-    const Beyond beyond(preemptor, {.ledger = &ledger_, .peers = &peers_, .volumes = &volumes_});
+    const ConstraintFilter constraint_filter(
+        preemptor, {.ledger = &ledger_, .affinity = &affinity_, .volumes = &volumes_});
     std::vector<NodeIndex> nodes;
-    for (std::size_t n = 0; n < ledger_.node_slots(); ++n) nodes.emplace_back(n);
+    for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) nodes.emplace_back(n);
     PreemptionPlanner planner({.ledger = ledger_,
-                               .peers = peers_,
+                               .affinity = affinity_,
                                .budgets = budgets_,
                                .nominations = nominations_,
                                .search = search_,
                                .evicts = evicts});
-    found_ = planner.cheapest({.pod = preemptor, .shape = shape, .beyond = beyond}, nodes);
-    EXPECT_EQ(ledger_.change_count() + peers_.changes(), changes);
+    found_ = planner.cheapest(
+        {.pod = preemptor, .shape = shape, .constraint_filter = constraint_filter}, nodes);
+    EXPECT_EQ(ledger_.changes().count() + affinity_.changes(), changes);
     if (!found_) return "none";
     std::string uids;
     for (const PodIndex victim : found_->victims) {
-      uids += (uids.empty() ? "" : " ") + ledger_.pod(victim).uid;
+      uids += (uids.empty() ? "" : " ") + ledger_.pods().record(victim).uid;
     }
     return uids;
   }
 
   Ledger ledger_;
-  Peers peers_{ledger_};
-  VolumeBook volumes_;
+  AffinityIndex affinity_{ledger_};
+  VolumeTracker volumes_;
   std::map<std::string, Budget> budgets_;
-  QuotaBook quotas_;
+  QuotaTracker quotas_;
   Nominations nominations_{ledger_, quotas_};
   SearchSteps search_{.left = 100'000};
   std::optional<VictimPlan> found_;
@@ -94,7 +96,7 @@ TEST_F(PreemptionPlannerTest, ChoosesTheNodeThatLosesLeast) {
   EXPECT_EQ(found_->violations, 0);
 }
 
-TEST_F(PreemptionPlannerTest, PodsThatGoAnywayAreNotToldAgain) {
+TEST_F(PreemptionPlannerTest, TerminatingPodsAreNotEvictedAgain) {
   const NodeIndex a = add_node("a", 2);
   const PodIndex leaving = add(a, {.uid = "ns/leaving", .priority = 20, .card = 0});
   add(a, {.uid = "ns/low", .priority = 1, .card = 1});
@@ -123,16 +125,16 @@ TEST_F(PreemptionPlannerTest, PodsThatKeepItAwayGoWithoutBeingTakenOutOfTheIndex
   const NodeIndex a = add_node("a", 2);
   add(a, {.uid = "ns/hostile", .priority = 1, .card = 0}, {{"app", "x"}});
   PodSpec vip = pod("ns/vip").gpus(1).priority(10);
-  vip.around.anti_affinity = {{.selector = {.all = {{.key = "app", .values = {"x"}}}},
-                               .namespaces = {"ns"},
-                               .topology_key = "host"}};
+  vip.constraints.anti_affinity = {{.selector = {.all = {{.key = "app", .values = {"x"}}}},
+                                    .namespaces = {"ns"},
+                                    .topology_key = "host"}};
   NodeSpec labelled = node("a").cards(2);
   labelled.labels = {{"host", "a"}};
   ledger_.upsert_node(labelled);
-  peers_.nodes_changed();
+  affinity_.nodes_changed();
   EXPECT_EQ(plan(vip), "ns/hostile");
-  EXPECT_EQ(peers_.test(vip).check(a), ReasonCode::pod_anti_affinity);
-  EXPECT_TRUE(peers_.audit().empty());
+  EXPECT_EQ(affinity_.filter(vip).check(a), ReasonCode::pod_anti_affinity);
+  EXPECT_TRUE(affinity_.audit().empty());
 }
 
 }  // namespace

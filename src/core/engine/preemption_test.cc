@@ -1,4 +1,4 @@
-// Preemption, rooms for pods that wait, and the outside picker.
+// Preemption, nominations for waiting pods, and the outside picker.
 #include <gtest/gtest.h>
 
 #include "core/engine/engine.h"
@@ -9,6 +9,7 @@ namespace stowage::core {
 namespace {
 
 using testing::add;
+using testing::at;
 using testing::end;
 using testing::engine_with;
 using testing::node;
@@ -17,8 +18,6 @@ using testing::pod;
 using testing::policy;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-
-base::Instant at(std::int64_t seconds) { return {seconds * kSecond}; }
 
 template <typename Kind>
 std::vector<Kind> all(const Commands& commands) {
@@ -35,14 +34,14 @@ std::string evicted(const Commands& commands) {
   return names;
 }
 
-// Places pods of these priorities, one card each.
+// Places pods with these priorities, one card each.
 void fill(Engine& engine, const std::vector<std::pair<std::string, std::int32_t>>& pods) {
   for (const auto& [name, priority] : pods) {
     ASSERT_TRUE(place(engine, pod("ns/" + name).gpus(1).priority(priority)).placed());
   }
 }
 
-TEST(Preemption, TheLeastImportantPodsGoAndTheRoomIsKept) {
+TEST(Preemption, TheLeastImportantPodsAreEvictedAndTheCapacityIsKept) {
   Engine engine = engine_with("first", {node("a").cards(2)});
   fill(engine, {{"low", 1}, {"mid", 5}});
   const Commands commands = engine.handle(PodPending{pod("ns/vip").gpus(1).priority(10)}, at(0));
@@ -52,16 +51,34 @@ TEST(Preemption, TheLeastImportantPodsGoAndTheRoomIsKept) {
   ASSERT_EQ(all<Refuse>(commands).size(), 1U);
   EXPECT_NE(sentence(all<Refuse>(commands)[0].refusal).find("Evicting 1 less important pod from a"),
             std::string::npos);
-  // Nobody takes the card that falls free, not even a pod that came in between.
+  // No pod takes the freed card, not even one that arrived in between.
   EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(1))).empty());
   const auto binds = all<Bind>(engine.handle(PodGone{"ns/low"}, at(2)));
   ASSERT_EQ(binds.size(), 1U);
   EXPECT_EQ(binds[0].uid, "ns/vip");
   EXPECT_TRUE(engine.audit().empty());
-  EXPECT_EQ(engine.counters().rooms, 0U);
+  EXPECT_EQ(engine.counters().nominations, 0U);
 }
 
-TEST(Preemption, NobodyGoesForAPodThatNeverPreempts) {
+// A device plugin picks the card, so any card may become the whole card that the pod waits for.
+TEST(Preemption, SharesDoNotTakeWhatFallsFreeForACardByNumber) {
+  Engine engine = engine_with("first", {node("a").cards(1)});
+  for (const char* name : {"ns/x", "ns/y"}) {
+    ASSERT_TRUE(place(engine, pod(name).gpus(1).milli(500)).placed());
+  }
+  PodSpec vip = pod("ns/vip").gpus(1).priority(10);
+  vip.naming = Naming::never;
+  EXPECT_EQ(evicted(engine.handle(PodPending{vip}, at(0))), "ns/x ns/y");
+  EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/s").gpus(1).milli(100)}, at(1))).empty());
+  EXPECT_TRUE(all<Bind>(engine.handle(PodGone{"ns/x"}, at(2))).empty()) << "half a card is kept";
+  EXPECT_TRUE(engine.audit().empty());
+  const auto binds = all<Bind>(engine.handle(PodGone{"ns/y"}, at(3)));
+  ASSERT_EQ(binds.size(), 1U);
+  EXPECT_EQ(binds[0].uid, "ns/vip");
+  EXPECT_TRUE(engine.audit().empty());
+}
+
+TEST(Preemption, NoPodIsEvictedForAPodThatNeverPreempts) {
   Engine engine = engine_with("first", {node("a").cards(1)});
   fill(engine, {{"low", 1}});
   PodSpec polite = pod("ns/polite").gpus(1).priority(10);
@@ -69,7 +86,7 @@ TEST(Preemption, NobodyGoesForAPodThatNeverPreempts) {
   EXPECT_EQ(evicted(engine.handle(PodPending{polite}, at(0))), "");
 }
 
-TEST(Preemption, NobodyGoesInVain) {
+TEST(Preemption, NoPodIsEvictedInVain) {
   Engine engine = engine_with("first", {node("a").cards(2), node("b").cards(1)});
   fill(engine, {{"low", 1}, {"high", 20}});
   EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/two").gpus(2).priority(10)}, at(0))), "")
@@ -94,11 +111,12 @@ TEST(Preemption, TheNodeWithTheLeastImportantVictimsIsChosen) {
 TEST(Preemption, ABudgetIsBrokenOnlyIfThereIsNoOtherWay) {
   Engine engine = engine_with("first", {node("a").cards(1), node("b").cards(1)});
   PodSpec guarded = pod("ns/guarded").gpus(1).priority(1);
-  guarded.around.labels = {{"app", "db"}};
+  guarded.constraints.labels = {{"app", "db"}};
   ASSERT_TRUE(place(engine, guarded).placed());
   fill(engine, {{"plain", 2}});
   const LabelSelector db{.all = {{.key = "app", .values = {"db"}}}};
-  (void)engine.handle(ThingChanged{Budget{.name = "ns/pdb", .selector = db, .allowed = 0}}, at(0));
+  (void)engine.handle(AuxObjectChanged{Budget{.name = "ns/pdb", .selector = db, .allowed = 0}},
+                      at(0));
   EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/vip").gpus(1).priority(10)}, at(0))),
             "ns/plain");
   EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/vip2").gpus(1).priority(10)}, at(0))),
@@ -116,7 +134,7 @@ TEST(Preemption, SharesOfCardsAreFreedOnTheCardWhereItHelps) {
   EXPECT_TRUE(names == "ns/a1 ns/a2" || names == "ns/b1 ns/b2") << names;
 }
 
-TEST(Preemption, TwoPreemptorsDoNotCountOnTheSameRoom) {
+TEST(Preemption, TwoPreemptorsDoNotUseTheSameCapacity) {
   Engine engine = engine_with("first", {node("a").cards(2)});
   fill(engine, {{"x", 1}, {"y", 1}});
   const std::string first =
@@ -129,7 +147,7 @@ TEST(Preemption, TwoPreemptorsDoNotCountOnTheSameRoom) {
   EXPECT_EQ(evicted(engine.handle(PodPending{pod("ns/r").gpus(1).priority(9)}, at(0))), "");
 }
 
-TEST(Preemption, AMoreImportantPodTakesRoomThatIsKeptForALessImportantOne) {
+TEST(Preemption, AMoreImportantPodTakesCapacityNominatedForALessImportantOne) {
   Engine engine = engine_with("first", {node("a").cards(1)});
   fill(engine, {{"low", 1}});
   ASSERT_EQ(evicted(engine.handle(PodPending{pod("ns/p").gpus(1).priority(5)}, at(0))), "ns/low");
@@ -140,7 +158,7 @@ TEST(Preemption, AMoreImportantPodTakesRoomThatIsKeptForALessImportantOne) {
   EXPECT_EQ(binds[0].uid, "ns/q");
 }
 
-TEST(Preemption, AVictimThatDoesNotGoGivesTheRoomBack) {
+TEST(Preemption, AFailedEvictionEndsTheNomination) {
   Engine engine = engine_with("first", {node("a").cards(1)});
   fill(engine, {{"low", 1}});
   ASSERT_EQ(evicted(engine.handle(PodPending{pod("ns/p").gpus(1).priority(5)}, at(0))), "ns/low");
@@ -154,12 +172,12 @@ TEST(Preemption, PodsInTheWayByAntiAffinityGoToo) {
   zone.labels = {{"zone", "1"}};
   Engine engine = engine_with("first", {zone});
   PodSpec loner = pod("ns/loner").gpus(1).priority(1);
-  loner.around.anti_affinity = {{.selector = {.all = {{.key = "app", .values = {"web"}}}},
-                                 .namespaces = {"ns"},
-                                 .topology_key = "zone"}};
+  loner.constraints.anti_affinity = {{.selector = {.all = {{.key = "app", .values = {"web"}}}},
+                                      .namespaces = {"ns"},
+                                      .topology_key = "zone"}};
   ASSERT_TRUE(place(engine, loner).placed());
   PodSpec web = pod("ns/web").gpus(1).priority(5);
-  web.around.labels = {{"app", "web"}};
+  web.constraints.labels = {{"app", "web"}};
   EXPECT_EQ(evicted(engine.handle(PodPending{web}, at(0))), "ns/loner");
   const auto binds = all<Bind>(engine.handle(PodGone{"ns/loner"}, at(1)));
   ASSERT_EQ(binds.size(), 1U);
@@ -177,7 +195,7 @@ TEST(Preemption, ANominatedPodOfAnotherSchedulerIsRespectedByItsEqualsAndLessers
   EXPECT_TRUE(engine.audit().empty());
 }
 
-// Its scheduler frees two cards, and a device plugin gives it any two: which ones is not known.
+// The other scheduler frees two cards, and a device plugin assigns any two; which ones is unknown.
 TEST(Preemption, APodDoesNotEvictForACardThatANominatedPodIsToGet) {
   Engine engine = engine_with("first", {node("a").cards(3)});
   fill(engine, {{"low", 1}, {"mid", 5}, {"mid-too", 5}});
@@ -201,7 +219,7 @@ Engine patient(const std::vector<NodeSpec>& nodes) {
   return engine;
 }
 
-TEST(Rooms, APodThatWaitsForSeveralCardsGetsThemAsTheyFallFree) {
+TEST(NominationTest, APodThatWaitsForSeveralCardsGetsThemAsTheyFallFree) {
   Engine engine = patient({node("a").cards(4), node("b").cards(2)});
   for (int i = 0; i < 6; ++i) {
     ASSERT_TRUE(place(engine, pod("ns/s" + std::to_string(i)).gpus(1)).placed());
@@ -212,23 +230,23 @@ TEST(Rooms, APodThatWaitsForSeveralCardsGetsThemAsTheyFallFree) {
   ASSERT_EQ(nominated.size(), 1U);
   EXPECT_EQ(nominated[0].node, "a");
   EXPECT_FALSE(nominated[0].preempts);
-  // Small pods keep coming and would take every card that falls free; those of a are kept.
+  // Small pods keep arriving and would take every freed card; those of node a are kept.
   for (int i = 0; i < 3; ++i) {
     (void)engine.handle(PodGone{"ns/s" + std::to_string(i)}, at(70));
     const auto late = pod("ns/late" + std::to_string(i)).gpus(1);
     EXPECT_TRUE(all<Bind>(engine.handle(PodPending{late}, at(70))).empty());
   }
-  // Around it, on b, life goes on.
-  const auto around = all<Bind>(engine.handle(PodGone{"ns/s4"}, at(71)));
-  ASSERT_EQ(around.size(), 1U);
-  EXPECT_EQ(around[0].node, "b");
+  // Meanwhile pods are still placed on node b.
+  const auto constraints = all<Bind>(engine.handle(PodGone{"ns/s4"}, at(71)));
+  ASSERT_EQ(constraints.size(), 1U);
+  EXPECT_EQ(constraints[0].node, "b");
   const auto binds = all<Bind>(engine.handle(PodGone{"ns/s3"}, at(72)));
   ASSERT_EQ(binds.size(), 1U);
   EXPECT_EQ(binds[0].uid, "ns/big");
   EXPECT_TRUE(engine.audit().empty());
 }
 
-TEST(Rooms, WhoIsRefusedForItIsToldSo) {
+TEST(NominationTest, ARefusalNamesTheNomination) {
   Engine engine = patient({node("a").cards(2)});
   ASSERT_TRUE(place(engine, pod("ns/s0").gpus(1)).placed());
   ASSERT_TRUE(place(engine, pod("ns/s1").gpus(1)).placed());
@@ -243,8 +261,8 @@ TEST(Rooms, WhoIsRefusedForItIsToldSo) {
   EXPECT_NE(sentence(refused[0].refusal).find("ns/big"), std::string::npos);
 }
 
-// Names of pods are for those who may read their namespace.
-TEST(Rooms, WhoIsRefusedIsNotToldOfPodsOfOtherNamespaces) {
+// Pod names are visible only within their namespace.
+TEST(NominationTest, ARefusalDoesNotNamePodsOfOtherNamespaces) {
   Engine engine = patient({node("a").cards(2)});
   ASSERT_TRUE(place(engine, pod("theirs/s0").gpus(1)).placed());
   ASSERT_TRUE(place(engine, pod("theirs/s1").gpus(1)).placed());
@@ -260,7 +278,7 @@ TEST(Rooms, WhoIsRefusedIsNotToldOfPodsOfOtherNamespaces) {
   EXPECT_EQ(refused[0].refusal.kept_for, "");
 }
 
-TEST(Rooms, ThereAreFewOfThemAndTheyEnd) {
+TEST(NominationTest, ThereAreFewOfThemAndTheyEnd) {
   Engine engine = patient({node("a").cards(2), node("b").cards(2)});
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(place(engine, pod("ns/s" + std::to_string(i)).gpus(1)).placed());
@@ -268,12 +286,12 @@ TEST(Rooms, ThereAreFewOfThemAndTheyEnd) {
   (void)engine.handle(PodPending{pod("ns/big1").gpus(2)}, at(0));
   (void)engine.handle(PodPending{pod("ns/big2").gpus(2).cpu_milli(5)}, at(1));
   for (int tick = 60; tick < 70; ++tick) (void)engine.handle(Tick{.parked = false}, at(tick));
-  EXPECT_EQ(engine.counters().rooms, 1U);
+  EXPECT_EQ(engine.counters().nominations, 1U);
   (void)engine.handle(Tick{.parked = false}, at(70 + 3600));
-  EXPECT_EQ(engine.counters().rooms_opened, 2U) << "the other one has its turn";
+  EXPECT_EQ(engine.counters().nominations_opened, 2U) << "the other one has its turn";
   (void)engine.handle(NodeGone{"a"}, at(3700));
   (void)engine.handle(NodeGone{"b"}, at(3700));
-  EXPECT_EQ(engine.counters().rooms, 0U);
+  EXPECT_EQ(engine.counters().nominations, 0U);
   EXPECT_TRUE(engine.audit().empty());
 }
 
@@ -303,7 +321,7 @@ TEST(Picker, ThePodGoesWhereItIsPicked) {
   EXPECT_TRUE(engine.audit().empty());
 }
 
-TEST(Picker, WithoutAnAnswerThePolicysOwnChoiceStands) {
+TEST(Picker, WithoutAnAnswerThePolicysOwnChoiceIsKept) {
   for (const char* node_name : {"", "c", "nowhere"}) {  // c was not offered
     Engine engine = picking();
     const AskPicker ask = ask_for(engine, "ns/p");
@@ -332,14 +350,14 @@ TEST(Picker, APickThatIsTakenByNowFallsBackToTheReservedPlace) {
   EXPECT_EQ(other[0].node, "c");
 }
 
-// Neither waits here, so neither has an arrival.
-TEST(Rooms, ThoseOfTwoPodsOfOnePriorityOnOneNodeAreBothServed) {
+// Neither pod waits in our queue, so neither has an arrival number.
+TEST(NominationTest, ThoseOfTwoPodsOfOnePriorityOnOneNodeAreBothServed) {
   Engine engine = engine_with("first", {node("a").cards(2)});
   fill(engine, {{"low", 1}, {"mid", 1}});
   for (const char* name : {"ns/one", "ns/two"}) {
     (void)engine.handle(PodNominated{.pod = pod(name).gpus(1).priority(10), .node = "a"}, at(0));
   }
-  EXPECT_EQ(engine.counters().rooms, 2U);
+  EXPECT_EQ(engine.counters().nominations, 2U);
   (void)engine.handle(PodGone{"ns/low"}, at(1));
   (void)engine.handle(PodGone{"ns/mid"}, at(1));
   // Both cards are kept, one for each.
@@ -347,7 +365,7 @@ TEST(Rooms, ThoseOfTwoPodsOfOnePriorityOnOneNodeAreBothServed) {
   EXPECT_TRUE(engine.audit().empty());
 }
 
-// ---- beside pods that are placed by number ------------------------------------------------------
+// ---- together with pods that are placed by number -----------------------------------------------
 
 struct UnnamedRow {
   const char* name;
@@ -356,8 +374,8 @@ struct UnnamedRow {
   Naming late_naming;
 };
 
-// A pod whose cards have to be named waits for the last pod of which nobody knows where it is.
-TEST(Rooms, PodsThatArePlacedByNumberDoNotTakeThem) {
+// A pod whose cards must be named waits for the last pod with unknown cards.
+TEST(NominationTest, PodsThatArePlacedByNumberDoNotTakeThem) {
   const PodSpec two = pod("ns/vip").gpus(2).priority(10);
   const PodSpec share = pod("ns/vip").milli(500).priority(10);
   for (const auto& row :
@@ -387,7 +405,7 @@ TEST(Rooms, PodsThatArePlacedByNumberDoNotTakeThem) {
   }
 }
 
-TEST(Rooms, WhoMattersMoreIsServedInSpiteOfThem) {
+TEST(NominationTest, MoreImportantPodsTakeThem) {
   for (const Naming naming : {Naming::always, Naming::if_known, Naming::never}) {
     Engine engine = engine_with("first", {node("a").cards(2)});
     const PodSpec there = pod("ns/low").gpus(1).priority(1);

@@ -1,4 +1,4 @@
-// What is told with a refusal besides the counts: whether any node could help, and names.
+// The details of a refusal besides the counts: whether a new node could help, and names.
 #include "core/engine/refusals.h"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace stowage::core {
 namespace {
 
-// In larger clusters cards are not named: a refusal must not cost a walk over all of them.
+// Larger clusters get no card names, because a refusal must not walk over all nodes.
 constexpr std::size_t kNodesSearched = 2048;
 
-// As models are compared in quotas: "NVIDIA-A100" is the label of "NVIDIA A100".
+// Normalizes model names as quotas do: "NVIDIA-A100" is the label form of "NVIDIA A100".
 std::string plain(std::string text) {
   for (char& c : text) {
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -28,7 +28,7 @@ bool spent(const QuotaBounds& bounds, const std::string& model) {
   });
 }
 
-// Is every model that the filter asks for one that the quota is used up of?
+// True if the quota is used up for every model that the filter asks for.
 bool asks_for_spent(const CardFilter& filter, const QuotaBounds& bounds) {
   const bool part = filter.model_match == CardFilter::Match::contains;
   return !filter.models_any.empty() &&
@@ -42,11 +42,11 @@ bool asks_for_spent(const CardFilter& filter, const QuotaBounds& bounds) {
                      });
 }
 
-// Is there a card that the filter accepts and the quota leaves?
+// True if there is a card that the filter accepts and the quota allows.
 bool accepts_unspent(const CardFilter& filter, const QuotaBounds& bounds, const Ledger& ledger) {
-  for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
-    if (!ledger.present(NodeIndex(n))) continue;
-    for (const Card& card : ledger.spec(NodeIndex(n)).cards) {
+  for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) {
+    if (!ledger.nodes().present(NodeIndex(n))) continue;
+    for (const Card& card : ledger.nodes().spec(NodeIndex(n)).cards) {
       if (accepts_model(filter, card.model) && !spent(bounds, card.model)) return true;
     }
   }
@@ -71,8 +71,8 @@ ReasonCount* find(Refusal& refusal, ReasonCode code) {
   return found == refusal.counts.end() ? nullptr : &*found;
 }
 
-// Do the counts leave it open whether there is a card of an accepted model? A node that fails for
-// anything about such a card has one.
+// True if the counts do not show whether a card of an accepted model exists. A later reason code
+// implies that the node has one.
 bool all_before_models(const Refusal& refusal) {
   return std::all_of(refusal.counts.begin(), refusal.counts.end(),
                      [](const ReasonCount& count) { return count.code <= ReasonCode::quota; });
@@ -80,10 +80,10 @@ bool all_before_models(const Refusal& refusal) {
 
 std::string models_there(const Ledger& ledger, const GpuPart& part) {
   if (part.filter.models_any.empty()) return {};
-  const std::vector<std::string>& models = ledger.models();
+  const std::vector<std::string>& models = ledger.names().models().names();
   std::vector<ModelCards> known;
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const auto cards = static_cast<std::int64_t>(ledger.cards_of_models()[i]);
+    const auto cards = static_cast<std::int64_t>(ledger.names().models().cards()[i]);
     if (cards == 0) continue;
     if (accepts_model(part.filter, models[i])) return {};
     if (!models[i].empty()) known.push_back({.model = models[i], .cards = cards});
@@ -94,16 +94,16 @@ std::string models_there(const Ledger& ledger, const GpuPart& part) {
 }
 
 std::string where_named(const Ledger& ledger, const GpuPart& part) {
-  if (ledger.node_slots() > kNodesSearched) return {};
+  if (ledger.nodes().slots() > kNodesSearched) return {};
   std::vector<CardPlace> places;
   for (const std::string& id : part.filter.ids_any) {
     if (!id.empty() && places.size() < kNamesShown) places.push_back({.id = id});
   }
-  for (std::size_t n = 0; n < ledger.node_slots() && !places.empty(); ++n) {
-    if (!ledger.present(NodeIndex(n))) continue;
-    for (const Card& card : ledger.spec(NodeIndex(n)).cards) {
+  for (std::size_t n = 0; n < ledger.nodes().slots() && !places.empty(); ++n) {
+    if (!ledger.nodes().present(NodeIndex(n))) continue;
+    for (const Card& card : ledger.nodes().spec(NodeIndex(n)).cards) {
       for (CardPlace& place : places) {
-        const std::string& name = ledger.spec(NodeIndex(n)).name;
+        const std::string& name = ledger.nodes().spec(NodeIndex(n)).name;
         if (place.id != card.id) continue;
         if (place.node.empty() || name < place.node) place.node = name;
       }
@@ -112,27 +112,27 @@ std::string where_named(const Ledger& ledger, const GpuPart& part) {
   return named_cards(places);
 }
 
-std::string which_are_sick(const Ledger& ledger, const GpuPart& part, const Ranking& ranking) {
-  if (ledger.node_slots() > kNodesSearched) return {};
+std::string which_are_unhealthy(const Ledger& ledger, const GpuPart& part, const Ranking& ranking) {
+  if (ledger.nodes().slots() > kNodesSearched) return {};
   std::vector<CardPlace> places;
-  std::map<std::string, bool> models;  // that the filter accepts
-  for (std::size_t n = 0; n < std::min(ledger.node_slots(), ranking.slots()); ++n) {
+  std::map<std::string, bool> models;  // accepted by the filter?
+  for (std::size_t n = 0; n < std::min(ledger.nodes().slots(), ranking.slots()); ++n) {
     const NodeIndex node(n);
-    if (!ledger.present(node) || ranking.feasible(node)) continue;
+    if (!ledger.nodes().present(node) || ranking.feasible(node)) continue;
     if (ranking.reason(node).code != ReasonCode::unhealthy) continue;
-    for (const Card& card : ledger.spec(node).cards) {
+    for (const Card& card : ledger.nodes().spec(node).cards) {
       if (card.healthy || !part.ids.accept(card.id)) continue;
       const auto [known, fresh] = models.try_emplace(card.model, false);
       if (fresh) known->second = accepts_model(part.filter, card.model);
-      if (known->second) places.push_back({.id = card.id, .node = ledger.name(node)});
+      if (known->second) places.push_back({.id = card.id, .node = ledger.nodes().name(node)});
     }
   }
-  // By name, not in the order in which the nodes came.
+  // Sorted by name, not in the order in which the nodes were added.
   const auto all = static_cast<std::int64_t>(places.size());
   std::stable_sort(places.begin(), places.end(),
                    [](const CardPlace& a, const CardPlace& b) { return a.node < b.node; });
   places.resize(std::min(places.size(), kNamesShown));
-  return sick_cards(places, all);
+  return unhealthy_cards(places, all);
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ void add_card_names(const Ledger& ledger, const Shape& shape, const Ranking& ran
   if (shape.parts.empty()) return;
   if (std::any_of(shape.parts.begin(), shape.parts.end(),
                   [](const GpuPart& part) { return !part.filter.ids_any.empty(); })) {
-    refusal.on_any_node = ReasonCode::id_mismatch;  // a new node has other cards
+    refusal.on_any_node = ReasonCode::id_mismatch;  // a new node would have other cards
   }
   const GpuPart& part = shape.parts.front();
   ReasonCount* const mismatch = find(refusal, ReasonCode::model_mismatch);
@@ -153,11 +153,11 @@ void add_card_names(const Ledger& ledger, const Shape& shape, const Ranking& ran
     count->what = where_named(ledger, part);
   }
   if (ReasonCount* count = find(refusal, ReasonCode::unhealthy)) {
-    count->what = which_are_sick(ledger, part, ranking);
+    count->what = which_are_unhealthy(ledger, part, ranking);
   }
 }
 
-void add_bounds(const ClusterState& cluster, const PodSpec& pod, const Beyond& more,
+void add_bounds(const ClusterState& cluster, const PodSpec& pod, const ConstraintFilter& more,
                 Refusal& refusal) {
   if (more.claim_taken()) refusal.on_any_node = ReasonCode::volume_in_use;
   if (quota_shuts_out(pod, cluster.ledger)) refusal.on_any_node = ReasonCode::quota;

@@ -1,8 +1,8 @@
-// What is told with a refusal besides the counts: names of models and cards, and whether any node
+// The details of a refusal besides the counts: names of models and cards, and whether a new node
 // could help.
 #pragma once
 
-#include "core/engine/beyond.h"
+#include "core/engine/constraint_filter.h"
 #include "core/index/ranking.h"
 #include "core/place/shape.h"
 
@@ -10,14 +10,14 @@ namespace stowage::core {
 
 struct ClusterState;
 
-// The names of models and cards, and whether the pod names its cards itself. From the ledger and
-// the shape alone, so that a replay says the same. Requires: the ranking is that of the shape, and
-// up to date.
+// Adds the names of models and cards, and whether the pod asks for cards by id. Uses only the
+// ledger and the shape, so that a replay gives the same result. Requires: the ranking belongs to
+// the shape and is up to date.
 void add_card_names(const Ledger& ledger, const Shape& shape, const Ranking& ranking,
                     Refusal& refusal);
-// What the quota has to say, and claims: with its numbers, and whether any node could help. The pod
+// Adds the limits by quota and claims, with their numbers, and whether a new node could help. `pod`
 // is bounded by its quota.
-void add_bounds(const ClusterState& cluster, const PodSpec& pod, const Beyond& more,
+void add_bounds(const ClusterState& cluster, const PodSpec& pod, const ConstraintFilter& more,
                 Refusal& refusal);
 
 }  // namespace stowage::core

@@ -1,6 +1,6 @@
-// A token bucket. Pods that wait for other pods or for volumes can cost a walk over all nodes each
-// time they are tried, so that is rationed: many of them must not hold up the rest. A few are tried
-// at once.
+// A token bucket. A try of a pod that waits for other pods or for volumes may cost a walk over all
+// nodes. The bucket limits such tries, so that many such pods do not delay the others. A small
+// burst is allowed.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class RetryBudget {
   static constexpr double kTriesPerSecond = 100;
   static constexpr double kTriesAtOnce = 64;
 
-  // Is there enough for a try of this cost?
+  // True if the bucket has enough tokens for a try of this cost.
   [[nodiscard]] bool has(std::int32_t cost, base::Instant now) {
     const auto passed = static_cast<double>(now.ns - filled_at_.ns) * 1e-9;
     filled_at_ = now;
@@ -30,7 +30,7 @@ class RetryBudget {
 
  private:
   double left_ = 0;
-  base::Instant filled_at_{-1'000'000'000};  // it is full at the start
+  base::Instant filled_at_{-1'000'000'000};  // full at the start
 };
 
 }  // namespace stowage::core

@@ -23,7 +23,7 @@ TEST(RetryBudget, ATryThatCostsMoreWaitsUntilThereIsEnough) {
   EXPECT_TRUE(budget.take(40, {0}));
   EXPECT_FALSE(budget.take(32, {0}));
   EXPECT_TRUE(budget.has(24, {0}));
-  EXPECT_TRUE(budget.has(24, {0}));  // asking takes nothing
+  EXPECT_TRUE(budget.has(24, {0}));  // has() takes nothing
   EXPECT_TRUE(budget.take(32, {kSecond / 10}));
 }
 

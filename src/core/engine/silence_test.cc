@@ -1,4 +1,4 @@
-// Nodes whose agent is not heard.
+// Nodes with a silent agent.
 #include <gtest/gtest.h>
 
 #include "core/engine/engine.h"
@@ -22,7 +22,7 @@ std::string node_for(Engine& engine, const PodSpec& spec) {
   return testing::place(engine, spec).node;
 }
 
-TEST(Silence, IsNothingToThoseWhoDoNotMind) {
+TEST(Silence, IsIgnoredWithUse) {
   Engine engine = engine_that(SilentNodes::use);
   (void)engine.handle(NodeSilent{"a", true}, {});
   EXPECT_EQ(node_for(engine, pod("p").gpus(1)), "a");
@@ -38,7 +38,7 @@ TEST(Silence, OthersArePreferred) {
   EXPECT_EQ(node_for(engine, pod("r").gpus(1)), "a");
 }
 
-TEST(Silence, NewPodsAreRefusedUntilTheAgentIsHeard) {
+TEST(Silence, NewPodsAreRefusedUntilTheAgentReportsAgain) {
   Engine engine = engine_that(SilentNodes::refuse);
   (void)engine.handle(NodeSilent{"a", true}, {});
   (void)engine.handle(NodeSilent{"b", true}, {});

@@ -1,5 +1,5 @@
-// A plan of preemption on one node: which pods have to go so that a pod fits there, and at what
-// price. A value: nothing has happened yet.
+// A preemption plan for one node: the pods to evict so that a pod fits there, and the cost. A plain
+// value; nothing has been executed yet.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,27 @@ namespace stowage::core {
 
 struct VictimPlan {
   NodeIndex node;
-  std::vector<PodIndex>
-      victims;                  // that have to be told to go; nominations of other pods among them
-  bool others_leave = false;    // pods that go anyway have to be waited for
-  Assignment cards;             // of the pod, once they are gone
-  std::int32_t violations = 0;  // of disruption budgets
-  std::int32_t top = 0;         // the highest priority among the victims
-  std::int64_t sum = 0;         // of their priorities, each above the least possible one
-  std::int64_t evictions = 0;   // victims that are pods
-  std::int64_t newest = 0;      // when the oldest of the most important victims was started
-  std::uint32_t rank = 0;       // of the node
+  std::vector<PodIndex> victims;  // to evict; nominations of other pods may be among them
+  bool others_leave = false;      // the pod must also wait for pods that are already terminating
+  Assignment cards;               // of the pod, once the victims are gone
+  std::int32_t violations = 0;    // violated disruption budgets
+  std::int32_t top = 0;           // highest priority among the victims
+  std::int64_t sum = 0;           // of their priorities, each relative to the lowest possible one
+  std::int64_t evictions = 0;     // victims that are pods
+  std::int64_t newest = 0;        // start time of the oldest among the most important victims
+  std::uint32_t rank = 0;         // rank of the node
 
-  // Lower is better: fewest budgets broken, least important victims, fewest of them, and among
-  // those of equal importance the ones that lose the least work.
+  // Lower is better: fewest violated budgets, least important victims, fewest victims, then the
+  // least lost work.
   [[nodiscard]] auto price() const {
     return std::tuple(violations, evictions == 0 ? 0 : 1, top, evictions, sum, -newest, rank);
   }
 };
 
-// Pods of a node that may have to give way.
+// Pods of a node that may be evicted.
 struct PotentialVictims {
-  std::vector<PodIndex> pods;     // those that had better stay come first
-  std::vector<PodIndex> leaving;  // that go anyway
+  std::vector<PodIndex> pods;     // those to keep longest first
+  std::vector<PodIndex> leaving;  // already terminating
 };
 
 }  // namespace stowage::core

@@ -8,11 +8,11 @@
 namespace stowage::core {
 namespace {
 
-Waiting::Place place_of(const PodSpec& pod, std::uint64_t arrival) {
+Waiting::Position place_of(const PodSpec& pod, std::uint64_t arrival) {
   return {.urgency = -std::int64_t{pod.priority}, .arrival = arrival};
 }
 
-// Whole cards that the pod holds at once, at the least.
+// The least number of whole cards that the pod holds at once.
 std::int32_t whole_cards(const Shape& shape) {
   if (shape.naming != Naming::always) return 0;
   std::int32_t cards = 0;
@@ -26,7 +26,7 @@ std::int32_t whole_cards(const Shape& shape) {
 
 std::int32_t Waiting::try_cost(const PodSpec& pod) {
   constexpr std::size_t kBytesPerTry = 1024;
-  const std::size_t cost = (rule_bytes(pod.rules) + rule_bytes(pod.around)) / kBytesPerTry;
+  const std::size_t cost = (rule_bytes(pod.rules) + rule_bytes(pod.constraints)) / kBytesPerTry;
   return std::clamp(static_cast<std::int32_t>(cost), 1, kMaxCost);
 }
 
@@ -44,7 +44,7 @@ void Waiting::open(std::unique_ptr<Group>& slot, const Parked& first, Shape shap
 }
 
 void Waiting::add(Group& group, Parked parked) {
-  const Place place = place_of(parked.pod, parked.arrival);
+  const Position place = place_of(parked.pod, parked.arrival);
   STOWAGE_CHECK(where_.emplace(parked.pod.uid, Where{.group = &group, .place = place}).second);
   group.pods.emplace(place, std::move(parked.pod));
 }
@@ -58,7 +58,7 @@ void Waiting::close(Group& group) {
 }
 
 void Waiting::rest(PodSpec pod, std::uint64_t arrival, base::Instant until) {
-  const Place place = place_of(pod, arrival);
+  const Position place = place_of(pod, arrival);
   STOWAGE_CHECK(where_.emplace(pod.uid, Where{.place = place, .until = until}).second);
   resting_.emplace(RestKey{until, place}, std::move(pod));
 }
@@ -102,10 +102,10 @@ Waiting::Group* Waiting::find(const std::string& key) {
 void Waiting::set_due(Group& group, base::Instant due) {
   due_.erase({group.due, group.key});
   if (group.unsearched) group.cost = std::max(group.cost, kSearchCost);
-  rows_[group.row].beyond = group.beyond;
+  rows_[group.row].constrained = group.constrained;
   rows_[group.row].heavy = group.heavy();
   group.due = due;
-  if (group.beyond || group.things || group.heavy()) due_.emplace(due, group.key);
+  if (group.constrained || group.aux_objects || group.heavy()) due_.emplace(due, group.key);
 }
 
 std::optional<Waiting::Rested> Waiting::take_rested(base::Instant now) {

@@ -1,6 +1,6 @@
-// Pods that are not placed: parked ones, which no node takes now, together with their twins in
-// order of priority and then of arrival; and resting ones, whose bind failed and who wait for a
-// moment. A refusal of one pod holds for all its twins, so a group is tried by its first pod alone.
+// Pods that are not placed. Parked pods fit on no node now; they are grouped with their twins, by
+// priority and then by arrival. Resting pods are in back-off after a failed bind. A refusal of one
+// pod holds for all its twins, so only the first pod of a group is tried.
 #pragma once
 
 #include <cstdint>
@@ -22,50 +22,51 @@ namespace stowage::core {
 
 class Waiting {
  public:
-  struct Place {               // lowest first
+  struct Position {            // lowest first
     std::int64_t urgency = 0;  // the priority, negated
     std::uint64_t arrival = 0;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Position&) const = default;
   };
-  // Twins, and what can help them.
+  // Twins, and which events can help them.
   struct Group {
     std::string key;
     Shape shape;
-    std::map<Place, PodSpec> pods;
-    // Rules about other pods, or volumes, stand in the way (too): events of that kind help. Tried
-    // not before `due`, which moves away with every try in vain.
-    bool beyond = false;
-    bool things = false;           // volumes, claims and the like can help
-    bool unsearched = false;       // searches for its cards were cut: another try goes on with them
-    std::uint64_t peers_seen = 0;  // changes among pods that the last try knew of
-    std::uint64_t epoch_seen = 0;  // and of nodes' labels, namespaces and volumes
+    std::map<Position, PodSpec> pods;
+    // Rules about other pods or volumes refuse the pods on some node, so changes of these may help.
+    // Not tried before `due`, which moves further away with every failed try.
+    bool constrained = false;
+    bool aux_objects = false;  // changes of volumes, claims and similar objects can help
+    bool unsearched = false;   // searches for its cards were cut; the next try continues them
+    std::uint64_t affinity_seen = 0;  // affinity changes before the last try
+    std::uint64_t epoch_seen =
+        0;  // changes of nodes' labels, namespaces and volumes before the last try
     base::Instant due;
     std::uint32_t tries = 0;
-    std::optional<Condition> told;  // where it can change while the pods wait
+    std::optional<Condition> told;  // last reported condition, if it can change while the pods wait
     std::size_t row = 0;
     std::int32_t cost = 1;  // of one try, see try_cost()
-    // Its rules are long: each look at them takes its time, so there are not many.
+    // The rules are long, so each check is expensive and few are made.
     [[nodiscard]] bool heavy() const { return cost > 1; }
 
     [[nodiscard]] const PodSpec& first() const { return pods.begin()->second; }
   };
-  // The least that a node must have free before it is worth a look: read for every waiting group
-  // whenever a node changes, so it is small and all of it lies together.
+  // The least free capacity that a node must have to be worth a judgement. It is read for every
+  // waiting group whenever a node changes, so rows are small and contiguous.
   struct Row {
     std::int64_t cpu_milli = 0;
     std::int64_t memory_bytes = 0;
-    std::int32_t whole_cards = 0;  // 0: shares, or cards by number; look closely
-    bool beyond = false;           // as in the group
+    std::int32_t whole_cards = 0;  // 0: shares, or cards by number; a judgement decides
+    bool constrained = false;      // as in Group
     bool heavy = false;
     Group* group = nullptr;
   };
-  // What it takes to try a pod, by how long its rules are: 1 for nearly all.
+  // The cost of trying a pod, by the length of its rules: 1 for nearly all pods.
   static constexpr std::int32_t kMaxCost = 32;
-  static constexpr std::int32_t kSearchCost = 8;  // at the least, once a search was cut
+  static constexpr std::int32_t kSearchCost = 8;  // minimum once a search was cut
   [[nodiscard]] static std::int32_t try_cost(const PodSpec& pod);
 
-  // Requires: not waiting already. `arrival` keeps its place across a failed bind. `make` is asked
-  // for the shape of a new group.
+  // Requires: the pod is not waiting. `arrival` is kept across failed binds. `make` builds the
+  // shape of a new group.
   struct Parked {
     std::string group;
     PodSpec pod;
@@ -79,16 +80,16 @@ class Waiting {
     return *slot;
   }
   void rest(PodSpec pod, std::uint64_t arrival, base::Instant until);
-  // False if no such pod waits.
+  // False if the pod is not waiting.
   bool remove(const std::string& uid);
-  // When the pod came; unset if no such pod waits.
+  // When the pod arrived; unset if it is not waiting.
   [[nodiscard]] std::optional<std::uint64_t> arrival_of(const std::string& uid) const;
-  // Until when the pod rests; unset if it does not.
+  // When the pod's back-off ends; unset if it is not resting.
   [[nodiscard]] std::optional<base::Instant> rests_until(const std::string& uid) const;
-  // A parked pod; null if it is not.
+  // The spec of a parked pod; null if it is not parked.
   [[nodiscard]] const PodSpec* parked(const std::string& uid) const;
 
-  // Takes out a pod that has rested enough; the most urgent of them.
+  // Removes and returns the most urgent pod whose back-off is over.
   struct Rested {
     PodSpec pod;
     std::uint64_t arrival = 0;
@@ -100,8 +101,8 @@ class Waiting {
     return groups_;
   }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
-  // Groups that events among pods or volumes can help, whose rules are long, or whose cards are
-  // being searched for, and that may be tried from then on.
+  // Groups with a time from which they may be tried: those that changes of pods or volumes can
+  // help, those with long rules, and those with an unfinished search for cards.
   using Due = std::pair<base::Instant, std::string>;
   [[nodiscard]] const std::set<Due>& due() const { return due_; }
   void set_due(Group& group, base::Instant due);
@@ -112,10 +113,10 @@ class Waiting {
  private:
   struct Where {
     Group* group = nullptr;
-    Place place;
-    std::optional<base::Instant> until;  // set: it rests
+    Position place;
+    std::optional<base::Instant> until;  // set: the pod is resting
   };
-  using RestKey = std::pair<base::Instant, Place>;
+  using RestKey = std::pair<base::Instant, Position>;
 
   void open(std::unique_ptr<Group>& slot, const Parked& first, Shape shape);
   void add(Group& group, Parked parked);

@@ -4,7 +4,7 @@
 
 namespace stowage::core {
 
-const char* to_word(Condition condition) {
+const char* to_string(Condition condition) {
   switch (condition) {
     case Condition::unschedulable: return "Unschedulable";
     case Condition::quota_exceeded: return "QuotaExceeded";
@@ -16,7 +16,7 @@ const char* to_word(Condition condition) {
   return "SchedulerError";
 }
 
-const char* to_word(Remedy remedy) {
+const char* to_string(Remedy remedy) {
   switch (remedy) {
     case Remedy::same_kind: return "same kind";
     case Remedy::other_kind: return "other kind";
@@ -25,7 +25,7 @@ const char* to_word(Remedy remedy) {
   return "none";
 }
 
-// Without a default: a new code does not compile until somebody has decided.
+// No default case: a new code does not compile until it is handled here.
 Remedy remedy(ReasonCode code) {
   switch (code) {
     case ReasonCode::unhealthy:
@@ -47,7 +47,7 @@ Remedy remedy(ReasonCode code) {
     case ReasonCode::volume_limit:
     case ReasonCode::volume_in_use: return Remedy::same_kind;
     case ReasonCode::none:
-    case ReasonCode::not_schedulable:  // nothing else was looked at there
+    case ReasonCode::not_schedulable:  // nothing else was checked on the node
     case ReasonCode::taint:
     case ReasonCode::node_affinity:
     case ReasonCode::no_cards:
@@ -68,7 +68,7 @@ Remedy remedy(ReasonCode code) {
 
 namespace {
 
-// The condition of a pod that no node helps, for this reason.
+// The condition of a pod that no new node helps, for this reason.
 Condition without_remedy(ReasonCode code) {
   switch (code) {
     case ReasonCode::quota: return Condition::quota_exceeded;

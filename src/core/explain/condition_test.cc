@@ -54,11 +54,11 @@ TEST(ConditionTest, EveryReasonHasItsRowInTheContract) {
   ASSERT_FALSE(rows.empty()) << "docs/contract.md has no table under \"## Conditions\"";
   for (std::size_t i = 1; i < kReasonCodes; ++i) {
     const auto code = static_cast<ReasonCode>(i);
-    SCOPED_TRACE(to_word(code));
-    const auto row = rows.find(to_word(code));
+    SCOPED_TRACE(to_string(code));
+    const auto row = rows.find(to_string(code));
     ASSERT_NE(row, rows.end());
-    EXPECT_EQ(row->second[1], to_word(condition(code)));
-    EXPECT_EQ(row->second[2], to_word(remedy(code)));
+    EXPECT_EQ(row->second[1], to_string(condition(code)));
+    EXPECT_EQ(row->second[2], to_string(remedy(code)));
   }
 }
 
@@ -67,8 +67,8 @@ TEST(ConditionTest, EveryConditionIsInTheContract) {
   std::stringstream text;
   text << file.rdbuf();
   for (const Condition entry : kConditions) {
-    EXPECT_NE(text.str().find("`" + std::string(to_word(entry)) + "`"), std::string::npos)
-        << to_word(entry);
+    EXPECT_NE(text.str().find("`" + std::string(to_string(entry)) + "`"), std::string::npos)
+        << to_string(entry);
   }
 }
 
@@ -99,11 +99,11 @@ TEST(ConditionTest, OfSeveralReasonsTheOneThatANodeLikeThoseThereWouldMend) {
       {{C::id_mismatch}, "Unschedulable", "cards were excluded by id: new ones have others"},
   };
   for (const Row& row : rows) {
-    EXPECT_STREQ(to_word(condition(refusal_for(row.codes))), row.condition) << row.why;
+    EXPECT_STREQ(to_string(condition(refusal_for(row.codes))), row.condition) << row.why;
   }
   Refusal refusal = refusal_for({C::cards, C::taint});
   refusal.on_any_node = C::quota;
-  EXPECT_STREQ(to_word(condition(refusal)), "QuotaExceeded") << "whatever the nodes said";
+  EXPECT_STREQ(to_string(condition(refusal)), "QuotaExceeded") << "whatever the nodes said";
 }
 
 // ---- from the engine ----------------------------------------------------------------------------
@@ -124,17 +124,17 @@ class ConditionFromEngine : public ::testing::Test {
     std::string text;
     for (const auto& command : last_) {
       if (const auto* refuse = std::get_if<Refuse>(&command)) {
-        text += refuse->uid + " " + to_word(condition(refuse->refusal)) + ";";
+        text += refuse->uid + " " + to_string(condition(refuse->refusal)) + ";";
       }
     }
     return text;
   }
-  // Who was told what by the last event.
+  // The refusals of the last event.
   [[nodiscard]] std::string told() const {
     std::string text;
     for (const auto& command : last_) {
       if (const auto* refuse = std::get_if<Refuse>(&command)) {
-        text += refuse->uid + " " + to_word(condition(refuse->refusal)) + ";";
+        text += refuse->uid + " " + to_string(condition(refuse->refusal)) + ";";
       }
     }
     return text;
@@ -151,7 +151,7 @@ TEST_F(ConditionFromEngine, QuotaOfAllModels) {
 }
 
 TEST_F(ConditionFromEngine, AQuotaThatIsUsedUpCountsWhateverElseNodesSay) {
-  // The nodes with A100 have gone, or were never there: every node says "model mismatch".
+  // No node has an A100 any more: every node reports "model mismatch".
   (void)engine_.handle(NodeGone{"a"}, {});
   limit({{.model = "A100", .cards = 0}});
   EXPECT_EQ(told(of_team(pod("p").gpus(1).model("A100"))), "p QuotaExceeded;");
@@ -172,8 +172,8 @@ TEST_F(ConditionFromEngine, CardsThatThePodNamesAreOnNoNewNode) {
   EXPECT_EQ(told(pod("q").gpus(1).card_id("a/0")), "q NamedCardUnavailable;") << "it is in use";
 }
 
-// The condition has to follow when quota is given up, or used up, while pods wait.
-TEST_F(ConditionFromEngine, AllTwinsAreToldWhenAnotherConditionHolds) {
+// The condition must change when quota is released or used up while pods wait.
+TEST_F(ConditionFromEngine, AChangedConditionIsReportedForAllTwins) {
   for (const char* name : {"a", "t"}) {
     for (const std::uint32_t card : {0U, 1U}) testing::occupy(engine_, name, card, {.milli = 500});
   }

@@ -10,7 +10,7 @@
 namespace stowage::core {
 namespace {
 
-constexpr std::size_t kNameShown = 64;  // of a name that somebody else wrote
+constexpr std::size_t kNameShown = 64;  // most characters shown of a name from outside
 
 std::string shown(std::string_view name) {
   if (name.empty()) return "(unnamed)";
@@ -26,7 +26,7 @@ std::string joined(const std::vector<std::string>& list, std::size_t most) {
   return text;
 }
 
-// A model that has the word in its name, or is spelled nearly so.
+// A model whose name contains the word, or is spelled similarly.
 std::string meant(const std::vector<std::string>& asked, const std::vector<ModelCards>& known) {
   for (const std::string& word : asked) {
     std::vector<std::string> names;
@@ -94,7 +94,7 @@ std::string named_cards(const std::vector<CardPlace>& cards) {
   return text;
 }
 
-std::string sick_cards(const std::vector<CardPlace>& list, std::int64_t all) {
+std::string unhealthy_cards(const std::vector<CardPlace>& list, std::int64_t all) {
   std::string text;
   for (const auto& card : list) {
     text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", shown(card.id), shown(card.node));

@@ -1,5 +1,5 @@
-// The names that belong to a refusal: which models there are, which cards are sick, which node has
-// a card that was asked for. What there is comes from the engine; the words are made here.
+// Text about the names in a refusal: existing models, unhealthy cards, nodes with the requested
+// cards. The engine supplies the data; the wording is made here.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace stowage::core {
 
 // "asked 2 cards of A100, used 7 of 8"
 [[nodiscard]] std::string describe(const QuotaExcess& excess);
-// Of a quota that names the nodes by label: what it leaves. Empty if it names none.
+// The rest of a quota that labels nodes by model. Empty if it has no such models.
 [[nodiscard]] std::string describe(const QuotaBounds& bounds);
 
 struct ModelCards {
@@ -27,12 +27,12 @@ struct ModelCards {
 
 struct CardPlace {
   std::string id;
-  std::string node;  // empty: on none
+  std::string node;  // empty: on no node
 };
 // "no node has card GPU-1; card GPU-2 is on node n3"
 [[nodiscard]] std::string named_cards(const std::vector<CardPlace>& cards);
-// "GPU-1 on n1, GPU-2 on n1 and 3 more"; `all` is how many there are.
-[[nodiscard]] std::string sick_cards(const std::vector<CardPlace>& shown, std::int64_t all);
+// "GPU-1 on n1, GPU-2 on n1 and 3 more"; `all` is the total number.
+[[nodiscard]] std::string unhealthy_cards(const std::vector<CardPlace>& shown, std::int64_t all);
 
 inline constexpr std::size_t kNamesShown = 3;
 inline constexpr std::size_t kModelsShown = 8;

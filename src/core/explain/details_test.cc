@@ -18,7 +18,7 @@ std::string refusal_of(Engine& engine, const PodSpec& spec) {
   return placed.refusal ? render(*placed.refusal) : placed.text();
 }
 
-TEST(DetailsTest, AQuotaIsToldWithItsNumbers) {
+TEST(DetailsTest, AQuotaIsShownWithItsNumbers) {
   Engine engine = engine_with("first", {node("a").cards(4).model("A100").memory_mib(40960)});
   Quotas quotas;
   quotas.namespaces["team"].limits = {{.model = "A100", .cards = 3}};
@@ -57,7 +57,7 @@ TEST(DetailsTest, AQuotaByLabelSaysWhatItLeaves) {
   EXPECT_EQ(describe(bounds), "it leaves nodes with gpu-model=M40, P100");
 }
 
-TEST(DetailsTest, AnUnknownModelIsToldWithThoseThatThereAre) {
+TEST(DetailsTest, AnUnknownModelIsShownWithTheExistingOnes) {
   Engine engine = engine_with("first", {node("a").cards(2).model("NVIDIA A100-SXM4-80GB"),
                                         node("b").cards(4).model("Tesla T4")});
   EXPECT_EQ(refusal_of(engine, pod("p").gpus(1).model("V100")),
@@ -83,8 +83,9 @@ TEST(DetailsTest, OfManyModelsAFewAreNamed) {
   EXPECT_EQ(unknown_models({"V100"}, {}), "asked for V100; no node names the model of its cards");
 }
 
-TEST(DetailsTest, SickCardsAreNamed) {
-  Engine engine = engine_with("first", {node("a").cards(4).sick(), node("b").cards(1).sick()});
+TEST(DetailsTest, UnhealthyCardsAreNamed) {
+  Engine engine =
+      engine_with("first", {node("a").cards(4).unhealthy(), node("b").cards(1).unhealthy()});
   EXPECT_EQ(refusal_of(engine, pod("p").gpus(1)),
             "0/2 nodes are available: 2 GPU unhealthy (a/0 on a, a/1 on a, a/2 on a and 2 more).");
 }

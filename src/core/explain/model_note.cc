@@ -11,7 +11,7 @@ namespace {
 
 bool letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-// Does the word stand in the model, and only as a part of longer words?
+// True if the model contains the word, but only as a part of longer words.
 bool part_of_words(const std::string& word, const std::string& model) {
   bool found = false;
   for (std::size_t at = model.find(word); at != std::string::npos; at = model.find(word, at + 1)) {
@@ -25,7 +25,7 @@ bool part_of_words(const std::string& word, const std::string& model) {
   return found;
 }
 
-// The word of the filter that the card was accepted by; empty: by one that names it well.
+// The word of the filter that accepted the card; empty if a word matches a whole word of the model.
 std::string loose_word(const CardFilter& filter, const std::string& model) {
   std::string loose;
   const std::string name = base::ascii_lower(model);

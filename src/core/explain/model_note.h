@@ -1,4 +1,4 @@
-// Says where a pod got a card of a model that it may not have meant: "a10" is a part of "A100".
+// Warns if a pod got a card of a model that it may not have meant: "a10" is a part of "A100".
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace stowage::core {
 
-// Empty if every model was named whole, or as a word of its own. Requires: the assignment is for
-// the pod, its cards are the node's.
+// Empty if every requested model matches the full name or a whole word of it. Requires: the
+// assignment belongs to the pod, and its cards to the node.
 [[nodiscard]] std::string model_note(const PodSpec& pod, const NodeSpec& node,
                                      const Assignment& cards);
 

@@ -15,7 +15,7 @@ std::string note(const std::vector<std::string>& asked, const std::string& model
   return model_note(spec, on, {.containers = {{{.card = 0, .milli = 1000}}}});
 }
 
-TEST(ModelNoteTest, APartOfAWordIsToldAWholeWordIsNot) {
+TEST(ModelNoteTest, APartOfAWordIsNotedAWholeWordIsNot) {
   EXPECT_EQ(note({"a10"}, "NVIDIA A100-SXM4-80GB"),
             "the pod asked for a GPU of type \"a10\" and got \"NVIDIA A100-SXM4-80GB\", which has "
             "these letters in its name; write more of the name, or exclude that type");

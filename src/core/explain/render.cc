@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20U;
 
-// The numbers of a reason: how much the best node has, and how much was asked.
+// The numbers of a reason: how much the best node has, and how much the pod asks for.
 std::string numbers(ReasonCode code, std::int64_t best, std::int64_t asked) {
   switch (code) {
     case ReasonCode::cards: return fmt::format(" (most free on a node {}, asked {})", best, asked);
@@ -37,7 +37,7 @@ std::string numbers(ReasonCode code, std::int64_t best, std::int64_t asked) {
   }
 }
 
-// The reason with the names that belong to it.
+// The reason with its names.
 std::string with_names(const ReasonCount& count, const std::vector<QuotaExcess>& quota) {
   std::string names = count.what;
   switch (count.code) {

@@ -1,5 +1,5 @@
-// Turns refusals into words. The one place that does: the event, the condition, the command line,
-// the API and the web page all show these sentences.
+// Renders refusals as text. Nothing else does: the event, the condition, the command line, the API
+// and the web page all show these sentences.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace stowage::core {
 // model mismatch."
 [[nodiscard]] std::string render(const Refusal& refusal);
 
-// The nearest thing that would fit, e.g. "fits with memory <= 11264 MiB" or "needs 2 free cards on
-// one node; the best node has 1". Empty if no smaller request of the kind that fails would do.
+// The nearest request that would fit, e.g. "fits with memory <= 11264 MiB" or "needs 2 free cards
+// on one node; the best node has 1". Empty if no smaller request of the failing kind would fit.
 [[nodiscard]] std::string nearest_fit(const Refusal& refusal);
 
-// Both: why, and what would fit. What people read in events and conditions.
+// Both: the reason and the nearest fit, as shown in events and conditions.
 [[nodiscard]] std::string sentence(const Refusal& refusal);
 
-// The reason alone, without numbers: "insufficient GPU memory".
+// The reason only, without numbers: "insufficient GPU memory".
 [[nodiscard]] const char* phrase(ReasonCode code);
 
 // One node's reason, e.g. "insufficient GPU memory (largest hole 4096 MiB, asked 8192)".

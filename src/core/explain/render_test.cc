@@ -43,7 +43,7 @@ struct CodeRow {
   std::int64_t best;
   const char* word;
   const char* text;
-  const char* nearest;  // if nothing else stands in the way
+  const char* nearest;  // if there is no other reason
 };
 
 const std::vector<CodeRow>& code_rows() {
@@ -106,14 +106,14 @@ const std::vector<CodeRow>& code_rows() {
   return kRows;
 }
 
-TEST(Render, EveryCodeHasItsWordAndItsPhrase) {
+TEST(Render, EveryCodeHasANameAndAPhrase) {
   std::set<ReasonCode> seen;
   std::set<std::string> words;
   for (const auto& row : code_rows()) {
     SCOPED_TRACE(row.word);
     seen.insert(row.code);
-    words.insert(to_word(row.code));
-    EXPECT_STREQ(to_word(row.code), row.word);
+    words.insert(to_string(row.code));
+    EXPECT_STREQ(to_string(row.code), row.word);
     const Reason reason{.code = row.code, .only = true, .asked = row.asked, .found = row.best};
     EXPECT_EQ(render(reason), row.text);
     const Refusal refusal{.nodes = 3,
@@ -222,7 +222,8 @@ TEST(RenderFromEngine, EachReasonByItself) {
     SCOPED_TRACE(row.reason);
     std::string told = row.reason;
     const auto generic = told.find("extended resource");
-    if (generic != std::string::npos) told.replace(generic, 17, "nic");  // a refusal names it
+    if (generic != std::string::npos)
+      told.replace(generic, 17, "nic");  // a refusal names the resource
     if (told == "GPU id mismatch") told += " (no node has card elsewhere)";
     if (told == "GPU model mismatch") told += " (asked for A100; there are 3 T4)";
     EXPECT_EQ(refusal_of(engine, row.spec), "0/1 nodes are available: 1 " + told + ".");
@@ -235,8 +236,9 @@ TEST(RenderFromEngine, EachReasonByItself) {
   EXPECT_EQ(refusal_of(engine, pod("p").cpu_milli(1)), "0/1 nodes are available: 1 too many pods.");
 }
 
-TEST(RenderFromEngine, PromisesNothingThatWouldNotFit) {
-  // Card 0 has the most memory left, but no place; on card 1 there is little; both are in use.
+TEST(RenderFromEngine, SuggestsNothingThatWouldNotFit) {
+  // Card 0 has the most free memory but no free slot; card 1 has little free memory; both are in
+  // use.
   Engine engine = engine_with("binpack", {node("n").cards(1).slots(1).cards(1)});
   testing::occupy(engine, "n", 0, {.milli = 100, .memory_mib = 6384});
   testing::occupy(engine, "n", 1, {.milli = 600, .memory_mib = 13384});
@@ -253,8 +255,8 @@ TEST(RenderFromEngine, PromisesNothingThatWouldNotFit) {
 }
 
 TEST(RenderFromEngine, NodesThatTakeNothing) {
-  Engine engine = engine_with(
-      "binpack", {node("a").cards(1).cordoned(), node("b"), node("c").cards(1).sick(), node("d")});
+  Engine engine = engine_with("binpack", {node("a").cards(1).cordoned(), node("b"),
+                                          node("c").cards(1).unhealthy(), node("d")});
   EXPECT_EQ(refusal_of(engine, pod("p").gpus(1)),
             "0/4 nodes are available: 2 node has no GPU, 1 node is unschedulable, 1 GPU unhealthy "
             "(c/0 on c).");

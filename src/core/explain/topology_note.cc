@@ -39,7 +39,7 @@ std::string topology_note(const PodSpec& pod, const NodeSpec& node, const Assign
     const Topology wish = pod.containers[i].gpu.topology;
     CardMask mask = 0;
     for (const auto& share : cards.containers[i]) mask |= card_bit(share.card);
-    if (mask == 0 || (mask & (mask - 1)) == 0) continue;  // one card is always joined
+    if (mask == 0 || (mask & (mask - 1)) == 0) continue;  // a single card needs no link
     const bool by_link = wish == Topology::link || wish == Topology::link_strict;
     const bool by_numa = wish == Topology::numa || wish == Topology::numa_strict;
     const char* words = by_link   ? link_words(link_shortfall(node.links, numa, mask))

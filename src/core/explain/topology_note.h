@@ -1,4 +1,5 @@
-// Says where cards are worse connected than the pod wished. A strict wish is never answered so.
+// Warns if cards are connected worse than the pod asked for. This cannot happen with a strict
+// request.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace stowage::core {
 
-// Empty if all wishes are met, or nothing is known about the node's links. Requires: the assignment
-// is for the pod, its cards are the node's.
+// Empty if all requests are met, or if the node's links are unknown. Requires: the assignment
+// belongs to the pod, and its cards to the node.
 [[nodiscard]] std::string topology_note(const PodSpec& pod, const NodeSpec& node,
                                         const Assignment& cards);
 

@@ -7,8 +7,8 @@
 namespace stowage::core {
 namespace {
 
-// Keys: below kMaxCost a cost; kEmpty an empty slot; else a reason: bit 63, then code, `only` and
-// the number, so that the three can be read back.
+// Keys: below kMaxCost a cost; kEmpty an empty slot; otherwise a reason: bit 63, then code, `only`
+// and the number, so that all three can be decoded.
 constexpr std::uint64_t kReasonBit = std::uint64_t{1} << 63U;
 constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
 constexpr unsigned kNumberBits = 56;
@@ -101,7 +101,7 @@ void Ranking::store(std::size_t slot, std::uint64_t key) {
   const Winner& best = blocks_[block];
   if (best.slot == slot && old < key) {
     climb(block, winner_of_leaves(block));
-  } else if (is_cost(key) && key <= best.key) {  // ranks are looked up only if they can matter
+  } else if (is_cost(key) && key <= best.key) {  // ranks are looked up only for ties
     const Winner now{key, ranks_[slot], static_cast<std::uint32_t>(slot)};
     if (best.slot == slot || now.beats(best)) climb(block, now);
   }
@@ -187,8 +187,8 @@ NodeIndex Ranking::nth_feasible(std::uint64_t n) const {
   }
 }
 
-// The node with the largest hole has changed: find the next largest. Rare, because the largest hole
-// is that of the emptiest nodes, which are alike.
+// Recomputes the largest hole after the node with it has changed. Rare, because the emptiest nodes
+// usually have equally large holes.
 void Ranking::look_again() {
   std::array<bool, 2 * kReasonCodes> stale{};
   bool any = false;

@@ -1,9 +1,9 @@
-// All nodes as one shape of pod sees them: the best one at once, and why the others refuse.
+// All nodes as one shape of pod ranks them: the best node at once, and why the others refuse.
 //
-// One 64-bit key per node slot: a cost, or a packed reason. Keys sit in blocks of 16 (two cache
-// lines); each block knows its best, each group of 64 blocks too. Setting a key costs O(1)
-// typically and O(16 + 64) at worst; the best of all is read from the groups. Counts of reasons and
-// the largest holes are kept up to date with the keys, so that a refusal over 100,000 nodes costs
+// One 64-bit key per node slot: a cost or a packed reason. Keys are stored in blocks of 16 (two
+// cache lines). Each block caches its best key, and so does each group of 64 blocks. Setting a key
+// costs O(1) typically and O(16 + 64) at worst; the best key of all is read from the groups. Counts
+// of reasons and the largest holes are updated with the keys, so a refusal over 100,000 nodes needs
 // no walk either.
 #pragma once
 
@@ -21,13 +21,13 @@ namespace stowage::core {
 
 class Ranking {
  public:
-  // Forgets everything; `slots` keys, none set. `ranks` order equal costs, lowest first; the span
-  // must stay valid and unchanged until the next reset.
+  // Removes everything and makes `slots` empty slots. `ranks` order equal costs, lowest first; the
+  // span must stay valid and unchanged until the next reset.
   void reset(std::size_t slots, std::span<const std::uint32_t> ranks);
 
   void set(NodeIndex node, const Verdict& verdict);
-  void clear(NodeIndex node);  // no node in this slot
-  // Sets every slot at once, in order: `verdict` is null for an empty slot. Cheaper than set().
+  void clear(NodeIndex node);  // the slot has no node
+  // Sets all slots in order; `verdict` returns null for an empty slot. Cheaper than set().
   void assign(const std::function<const Verdict*(NodeIndex)>& verdict);
   void soon(NodeIndex node) const {
     __builtin_prefetch(&keys_[node.at()], 1);
@@ -36,7 +36,7 @@ class Ranking {
 
   // The feasible node with the least cost; invalid if there is none.
   [[nodiscard]] NodeIndex best() const;
-  // The same among those that `allowed` accepts. Walks blocks that could hold a better one only.
+  // The same among nodes that `allowed` accepts. Walks only blocks that could contain a better one.
   [[nodiscard]] NodeIndex best_if(const std::function<bool(NodeIndex)>& allowed) const;
   // All feasible nodes of this cost that `allowed` accepts (empty: all), by rank.
   [[nodiscard]] std::vector<NodeIndex> at_cost(std::uint64_t cost,
@@ -44,8 +44,8 @@ class Ranking {
   // The n-th feasible node in slot order. Requires n < feasible(). O(slots).
   [[nodiscard]] NodeIndex nth_feasible(std::uint64_t n) const;
   [[nodiscard]] std::uint64_t feasible() const { return feasible_; }
-  // One node. `cost` requires that it is feasible, `reason` that it is a node and is not; of the
-  // reason only `asked` is not kept.
+  // One node. cost() requires that it is feasible; reason() requires that it is a node and not
+  // feasible. The reason is complete except for `asked`.
   [[nodiscard]] bool feasible(NodeIndex node) const;
   [[nodiscard]] std::uint64_t cost(NodeIndex node) const { return keys_[node.at()]; }
   [[nodiscard]] Reason reason(NodeIndex node) const;
@@ -66,10 +66,10 @@ class Ranking {
       return key != other.key ? key < other.key : rank < other.rank;
     }
   };
-  struct HoleStat {  // of one code, apart for nodes where nothing else stands in the way
+  struct HoleStat {  // of one code, kept apart for nodes with no other reason
     std::int64_t nodes = 0;
     std::int64_t best = 0;
-    std::int64_t at_best = 0;  // nodes that have it; 0 with nodes > 0 means: look again
+    std::int64_t at_best = 0;  // nodes with the largest hole; 0 with nodes > 0: recompute
   };
 
   void store(std::size_t slot, std::uint64_t key);

@@ -1,4 +1,4 @@
-// The ranking against a list that is searched from end to end.
+// Compares the ranking with a list that is searched linearly.
 #include "core/index/ranking.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> shuffled_ranks(std::size_t count, std::uint64_t seed)
   return ranks;
 }
 
-// The trivial model.
+// The trivial implementation.
 class List {
  public:
   List(std::size_t slots, std::span<const std::uint32_t> ranks)
@@ -112,7 +112,7 @@ void expect_same(Ranking& ranking, const List& list) {
   ASSERT_EQ(ranking.refusal(asked), list.refusal());
 }
 
-// Few costs and few holes, so that there are ties and the largest hole comes and goes.
+// Few costs and few holes, so that there are ties and the largest hole changes often.
 std::optional<Verdict> draw_verdict(base::Rng& rng) {
   switch (rng.below(5)) {
     case 0: return std::nullopt;
@@ -159,7 +159,7 @@ TEST_P(RankingOfSize, AgreesWithAListWhenAssignedAtOnce) {
   base::Rng rng(slots + 1);
   Ranking ranking;
   ranking.reset(slots, ranks);
-  for (int round = 0; round < 3; ++round) {  // the second time over what was there
+  for (int round = 0; round < 3; ++round) {  // later rounds overwrite earlier keys
     List list(slots, ranks);
     for (std::size_t i = 0; i < slots; ++i) list.set(NodeIndex(i), draw_verdict(rng));
     ranking.assign([&](NodeIndex node) { return list.get(node); });

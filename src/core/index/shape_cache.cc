@@ -29,7 +29,7 @@ ShapeCache::Entry& ShapeCache::find(const std::string& key, const std::function<
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return *entries_[known->second];
   const std::size_t most =
-      std::clamp<std::size_t>(keys_ / std::max<std::size_t>(1, ledger_.node_slots()), 16, 1024);
+      std::clamp<std::size_t>(keys_ / std::max<std::size_t>(1, ledger_.nodes().slots()), 16, 1024);
   while (entries_.size() >= most || (bytes_ > kMaxBytes && !entries_.empty())) evict();
   bytes_ += key.size();
   by_key_.emplace(key, entries_.size());
@@ -58,7 +58,7 @@ void ShapeCache::count(const Entry& entry) {
 
 void ShapeCache::judge_into(Entry& entry, const PolicyModel& model, NodeIndex node,
                             Ranking& ranking) {
-  if (!ledger_.present(node)) {
+  if (!ledger_.nodes().present(node)) {
     ranking.clear(node);
     return;
   }
@@ -75,27 +75,27 @@ void ShapeCache::judge_into(Entry& entry, const PolicyModel& model, NodeIndex no
 void ShapeCache::rebuild(Entry& entry) {
   entry.next.reset();
   entry.shape.learn_names(ledger_);
-  entry.ranking.reset(ledger_.node_slots(), ledger_.ranks());
+  entry.ranking.reset(ledger_.nodes().slots(), ledger_.nodes().order().ranks());
   entry.unsearched.clear();
   JudgeContext context = make_context(ledger_, options_, *entry.model);
-  SearchSteps none;  // for nodes whose turn comes after others
+  SearchSteps none;  // no steps, for nodes that must wait for their turn
   Verdict verdict;
   entry.ranking.assign([&](NodeIndex node) -> const Verdict* {
-    if (!ledger_.present(node)) return nullptr;
+    if (!ledger_.nodes().present(node)) return nullptr;
     count(entry);
     context.search = node.at() < entry.search_from ? &none : search_;
     verdict = judge(context, entry.shape, node);
     if (verdict.reason.code == ReasonCode::search) entry.unsearched.insert(node);
     return &verdict;
   });
-  entry.layout = ledger_.layout_version();
-  entry.seen_changes = ledger_.change_count();
+  entry.layout = ledger_.nodes().order().version();
+  entry.seen_changes = ledger_.changes().count();
 }
 
-// In a large cluster nearly every row touched here is out of the processor's caches; which rows
-// come next is known, so they are asked for ahead of time: a node's row first, then its cards.
+// In a large cluster most rows read here are not in the CPU caches. The order of rows is known, so
+// they are prefetched: first a node's row, then its cards.
 void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
-  if (stamps_.size() < ledger_.node_slots()) stamps_.resize(ledger_.node_slots(), 0);
+  if (stamps_.size() < ledger_.nodes().slots()) stamps_.resize(ledger_.nodes().slots(), 0);
   if (++stamp_ == 0) {
     std::fill(stamps_.begin(), stamps_.end(), 0);
     stamp_ = 1;
@@ -114,21 +114,23 @@ void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
   constexpr std::size_t kCardsAhead = 6;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     if (i + kRowAhead < changed_.size()) {
-      ledger_.node_soon(changed_[i + kRowAhead]);
+      ledger_.nodes().prefetch_node(changed_[i + kRowAhead]);
       entry.ranking.soon(changed_[i + kRowAhead]);
     }
-    if (i + kCardsAhead < changed_.size()) ledger_.cards_soon(changed_[i + kCardsAhead]);
+    if (i + kCardsAhead < changed_.size()) {
+      ledger_.nodes().prefetch_cards(changed_[i + kCardsAhead]);
+    }
     const NodeIndex node = changed_[i];
     judge_into(entry, *entry.model, node, entry.ranking);
     if (entry.next && node.at() < entry.next->cursor) {
       judge_into(entry, *entry.next->model, node, entry.next->ranking);
     }
   }
-  entry.seen_changes = ledger_.change_count();
+  entry.seen_changes = ledger_.changes().count();
 }
 
-// Goes on where searches were cut, as far as the steps of this event go; all nodes in turn, also if
-// the ranking is made anew between.
+// Continues searches that were cut, as far as the steps of this event allow. Nodes take turns, even
+// if the ranking is rebuilt in between.
 void ShapeCache::search_on(Entry& entry) {
   auto& nodes = entry.unsearched;
   while (!nodes.empty() && search_->left > 0) {
@@ -137,7 +139,7 @@ void ShapeCache::search_on(Entry& entry) {
     const NodeIndex node = *at;
     nodes.erase(at);
     entry.search_from = node.at() + 1;
-    const bool open = ledger_.present(node) && !entry.ranking.feasible(node) &&
+    const bool open = ledger_.nodes().present(node) && !entry.ranking.feasible(node) &&
                       entry.ranking.reason(node).code == ReasonCode::search;
     if (open) judge_into(entry, *entry.model, node, entry.ranking);
   }
@@ -146,10 +148,10 @@ void ShapeCache::search_on(Entry& entry) {
 
 void ShapeCache::refresh(Entry& entry, const std::shared_ptr<const PolicyModel>& model) {
   entry.asked_at = ++clock_;
-  const auto changes = ledger_.changes_since(entry.seen_changes);
-  const bool small = ledger_.node_slots() <= kRebuildAtOnce;
-  if (!entry.model || entry.layout != ledger_.layout_version() || !changes ||
-      (entry.model != model && small) || changes->size() > 2 * ledger_.node_slots()) {
+  const auto changes = ledger_.changes().since(entry.seen_changes);
+  const bool small = ledger_.nodes().slots() <= kRebuildAtOnce;
+  if (!entry.model || entry.layout != ledger_.nodes().order().version() || !changes ||
+      (entry.model != model && small) || changes->size() > 2 * ledger_.nodes().slots()) {
     entry.model = model;
     rebuild(entry);
     return;
@@ -172,12 +174,12 @@ void ShapeCache::work(std::size_t slice) {
   while (budget > 0 && !queue_.empty()) {
     const auto found = by_key_.find(queue_.front());
     Entry* entry = found == by_key_.end() ? nullptr : entries_[found->second].get();
-    if (entry == nullptr || !entry->next || entry->layout != ledger_.layout_version()) {
-      if (entry != nullptr) entry->queued = false;  // evicted, or made anew since
+    if (entry == nullptr || !entry->next || entry->layout != ledger_.nodes().order().version()) {
+      if (entry != nullptr) entry->queued = false;  // evicted or rebuilt since
       queue_.pop_front();
       continue;
     }
-    const auto changes = ledger_.changes_since(entry->seen_changes);
+    const auto changes = ledger_.changes().since(entry->seen_changes);
     if (!changes) {
       entry->model = entry->next->model;
       entry->queued = false;
@@ -187,15 +189,17 @@ void ShapeCache::work(std::size_t slice) {
     }
     Entry::Successor& next = *entry->next;
     entry->shape.learn_names(ledger_);
-    if (next.cursor == 0) next.ranking.reset(ledger_.node_slots(), ledger_.ranks());
-    const std::size_t end = std::min(next.cursor + budget, ledger_.node_slots());
+    if (next.cursor == 0) {
+      next.ranking.reset(ledger_.nodes().slots(), ledger_.nodes().order().ranks());
+    }
+    const std::size_t end = std::min(next.cursor + budget, ledger_.nodes().slots());
     budget -= end - next.cursor;
-    // A slot that changed but was not caught up with yet is judged as it is now; catching up
-    // later judges it again, to the same verdict.
+    // A slot that changed but was not caught up with yet is judged in its current state. The later
+    // catch-up judges it again, with the same verdict.
     for (; next.cursor < end; ++next.cursor) {
       judge_into(*entry, *next.model, NodeIndex(next.cursor), next.ranking);
     }
-    if (next.cursor < ledger_.node_slots()) return;
+    if (next.cursor < ledger_.nodes().slots()) return;
     entry->model = next.model;
     entry->ranking = std::move(next.ranking);
     entry->unsearched.merge(next.unsearched);

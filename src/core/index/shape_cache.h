@@ -1,15 +1,15 @@
-// Rankings of all nodes for the shapes of pods seen lately, brought up to date lazily.
+// Rankings of all nodes for recently used shapes of pods, updated lazily.
 //
-// A decision about a known shape re-judges only the nodes that changed since that shape was last
-// asked for. Nothing is sampled: every node has a verdict. A new policy model does not stop the
-// world: in a small cluster a ranking is made anew when it is next asked for; in a large one it
-// goes on with the model it was made with, while its successor is built a slice per decision.
+// A decision about a cached shape judges only the nodes that changed since the shape was last used.
+// Nothing is sampled: every node has a verdict. A new policy model does not block decisions. In a
+// small cluster a ranking is rebuilt on its next use. In a large cluster the old ranking stays in
+// use with its old model while its successor is built, one slice per decision.
 //
-// A verdict whose search was cut (SearchSteps) is looked at again whenever its shape is asked for,
-// until it is final.
+// A verdict whose search was cut (SearchSteps) is judged again on every use of its shape until it
+// is final.
 //
-// Bounded: at most so many keys over all rankings, and kMaxBytes of rules over all shapes; the
-// shape asked for longest ago gives way.
+// Memory is bounded by a number of keys over all rankings and by kMaxBytes of rules over all
+// shapes. The least recently used shape is evicted.
 #pragma once
 
 #include <algorithm>
@@ -30,14 +30,14 @@
 
 namespace stowage::core {
 
-// What the policy has learned, as one immutable value.
+// The policy's learned state, as one immutable value.
 struct PolicyModel {
   std::shared_ptr<const PriceModel> price;
   std::shared_ptr<const FgdModel> fgd;
-  std::vector<TypicalPod> typical;  // that fgd was made of
+  std::vector<TypicalPod> typical;  // the input of fgd
 };
 
-// What it takes to judge a node for the shape, in judgements of one that is simple.
+// The cost of judging a node for the shape, in judgements of a simple shape.
 [[nodiscard]] inline std::uint64_t effort_of(const Shape& shape) {
   return std::max<std::size_t>(1, shape.parts.size());
 }
@@ -46,14 +46,14 @@ class ShapeCache {
  public:
   struct Entry {
     Shape shape;
-    std::shared_ptr<const PolicyModel> model;  // that the ranking was made with
+    std::shared_ptr<const PolicyModel> model;  // the model of the ranking
     Ranking ranking;
     std::uint64_t seen_changes = 0;
     std::uint64_t layout = 0;
     std::uint64_t asked_at = 0;
     bool queued = false;
-    std::set<NodeIndex> unsearched;  // nodes whose verdict is ReasonCode::search, and maybe others
-    std::size_t search_from = 0;     // with which of them to go on
+    std::set<NodeIndex> unsearched;  // nodes with verdict ReasonCode::search, and maybe others
+    std::size_t search_from = 0;     // where the next search continues
     // The ranking by a newer model, complete below `cursor`.
     struct Successor {
       std::shared_ptr<const PolicyModel> model;
@@ -71,12 +71,11 @@ class ShapeCache {
   ShapeCache(const Ledger& ledger, const PolicyOptions& options, std::size_t keys = kMaxKeys,
              SearchSteps* search = nullptr);
 
-  // The entry for pods of this shape; `make` is called if it is not there yet.
+  // The entry for this shape; `make` is called if there is none yet.
   [[nodiscard]] Entry& find(const std::string& key, const std::function<Shape()>& make);
-  // Brings the ranking up to date with the ledger, and with the model as far as the class comment
-  // promises.
+  // Updates the ranking to the ledger, and to the model as the class comment describes.
   void refresh(Entry& entry, const std::shared_ptr<const PolicyModel>& model);
-  // A slice of the work on successors: that many judgements. Call once per decision.
+  // Does this many judgements for successors. Call it once per decision.
   void work(std::size_t slice);
 
   [[nodiscard]] JudgeContext context(const Entry& entry) const;
@@ -98,7 +97,7 @@ class ShapeCache {
   const PolicyOptions& options_;
   std::size_t keys_;
   SearchSteps* search_;
-  std::size_t bytes_ = 0;  // of the keys of shapes, which have their rules in them
+  std::size_t bytes_ = 0;  // size of the shapes' keys, which contain their rules
   std::vector<std::unique_ptr<Entry>> entries_;
   std::unordered_map<std::string, std::size_t> by_key_;  // lookup only
   std::deque<std::string> queue_;                        // keys of entries with stale models

@@ -1,4 +1,4 @@
-// Rankings that are brought up to date lazily, against judging every node anew.
+// Compares lazily updated rankings with judgements of every node.
 #include "core/index/shape_cache.h"
 
 #include <memory>
@@ -19,7 +19,7 @@ using testing::pod;
 
 constexpr std::size_t kSlice = 64;
 
-// What is learned if only shares of this size come.
+// The model that is learned if only shares of this size arrive.
 std::shared_ptr<const PolicyModel> model_for(std::int32_t milli) {
   Packing packing;
   packing.start({{milli, 0, 1.0}}, false);
@@ -40,14 +40,14 @@ class ShapeCacheTest : public ::testing::Test {
     }
   }
 
-  // A pod comes or goes somewhere.
+  // A pod arrives or leaves somewhere.
   void change() {
-    const NodeIndex where(static_cast<std::size_t>(rng_.below(ledger_.node_slots())));
+    const NodeIndex where(static_cast<std::size_t>(rng_.below(ledger_.nodes().slots())));
     const std::string uid = "p" + std::to_string(rng_.below(500));
-    if (ledger_.find_pod(uid).valid()) return ledger_.release(ledger_.find_pod(uid));
+    if (ledger_.pods().find(uid).valid()) return ledger_.release(ledger_.pods().find(uid));
     const auto milli = static_cast<std::int32_t>(100 + 100 * rng_.below(5));
-    const auto cards = ledger_.cards(where);
-    if (!ledger_.present(where)) return;
+    const auto cards = ledger_.nodes().cards(where);
+    if (!ledger_.nodes().present(where)) return;
     const auto card = static_cast<std::uint32_t>(rng_.below(cards.size()));
     if (cards[card].milli_free < milli) return;
     ledger_.reserve(pod(uid).milli(milli), where,
@@ -60,18 +60,18 @@ class ShapeCacheTest : public ::testing::Test {
     return cache_.find(key, [&] { return make_shape(spec, ledger_); });
   }
 
-  // The ranking is what judging every node with the entry's model gives.
+  // Checks that the ranking equals judgements of every node with the entry's model.
   void expect_right(ShapeCache::Entry& entry) {
     std::uint64_t feasible = 0;
     NodeIndex best;
     std::pair<std::uint64_t, std::uint32_t> least;
-    for (std::size_t n = 0; n < ledger_.node_slots(); ++n) {
+    for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) {
       const NodeIndex index(n);
-      if (!ledger_.present(index)) continue;
+      if (!ledger_.nodes().present(index)) continue;
       const Verdict verdict = judge(cache_.context(entry), entry.shape, index);
       if (verdict.reason.code != ReasonCode::none) continue;
       ++feasible;
-      const std::pair key{verdict.cost, ledger_.rank(index)};
+      const std::pair key{verdict.cost, ledger_.nodes().order().rank(index)};
       if (best.valid() && least < key) continue;
       best = index;
       least = key;
@@ -129,21 +129,21 @@ TEST_F(ShapeCacheTest, CatchesUpAfterMoreChangesThanTheLogKeeps) {
   const auto model = model_for(300);
   ShapeCache::Entry& entry = entry_of(pod("q").milli(700));
   cache_.refresh(entry, model);
-  const std::uint64_t before = ledger_.change_count();
-  while (ledger_.changes_since(before)) change();
+  const std::uint64_t before = ledger_.changes().count();
+  while (ledger_.changes().since(before)) change();
   cache_.refresh(entry, model);
   expect_right(entry);
 }
 
-// In a large cluster the old ranking serves until its successor is complete.
-TEST_F(ShapeCacheTest, ANewModelDoesNotStopTheWorldInALargeCluster) {
+// In a large cluster the old ranking is used until its successor is complete.
+TEST_F(ShapeCacheTest, ANewModelDoesNotBlockDecisionsInALargeCluster) {
   constexpr std::size_t kNodes = 4200;
   add_nodes(kNodes);
   for (int i = 0; i < 2000; ++i) change();
   const auto old_model = model_for(300);
   const auto new_model = model_for(470);
   ShapeCache::Entry& entry = entry_of(pod("q").milli(300));
-  ShapeCache::Entry& other = entry_of(pod("q").gpus(2));  // every change of a node decides
+  ShapeCache::Entry& other = entry_of(pod("q").gpus(2));  // every change of a node matters to it
   cache_.refresh(entry, old_model);
   cache_.refresh(other, old_model);
   std::uint64_t most = 0;

@@ -1,46 +1,25 @@
-// The ledger's recount: everything that is kept incrementally is computed again from the pods.
+// The ledger's audit: recomputes from the pods everything that is kept incrementally.
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "core/ledger/ledger.h"
 
 namespace stowage::core {
+namespace {
 
-std::vector<Ledger::Debt> Ledger::debts() const {
-  std::vector<Debt> out;
-  for (const auto& [name, node] : nodes_by_name_) {
-    const auto& slot = nodes_[node.at()];
-    for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
-      const auto& card = slot.spec.cards[i];
-      const auto over = [](std::int64_t used, std::int64_t capacity) {
-        return static_cast<std::int32_t>(
-            std::clamp<std::int64_t>(used - capacity, 0, std::numeric_limits<std::int32_t>::max()));
-      };
-      CardCharge excess{.card = static_cast<std::uint32_t>(i),
-                        .milli = over(slot.card_use[i].milli, kMilliPerCard),
-                        .memory_mib = over(slot.card_use[i].memory_mib, card.memory_mib),
-                        .slots = card.slots == 0 ? 0 : over(slot.card_use[i].slots, card.slots)};
-      if (excess.milli != 0 || excess.memory_mib != 0 || excess.slots != 0) {
-        out.push_back({.node = node, .excess = excess});
-      }
-    }
-  }
-  return out;
-}
-
-void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
-  const auto& slot = nodes_[node.at()];
+void audit_node(const Ledger& ledger, NodeIndex node, std::vector<std::string>& out) {
+  const NodeTable& nodes = ledger.nodes();
+  const NodeRecord& slot = nodes.record(node);
   const auto complain = [&](const std::string& what) {
     out.push_back("node \"" + slot.spec.name + "\": " + what);
   };
   NodeUse use;
   std::vector<CardUse> cards(slot.spec.cards.size());
   for (const PodIndex pod : slot.pods) {
-    const auto& record = pods_[pod.at()];
+    const auto& record = ledger.pods().record(pod);
     if (record.node != node) complain("lists pod " + record.uid + " that is elsewhere");
     add_charges(record, 1, use, cards);
-    add_extended(record, 1, use);
+    add_extended(record, 1, ledger.names().resources(), use);
     if (record.unnamed != unnamed_use(record, slot.spec)) {
       complain("counts cards of pod " + record.uid + " wrongly that nobody has named");
     }
@@ -51,7 +30,7 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
   if (!(use == kept)) complain("use of the node differs from the sum of its pods");
   if (cards != slot.card_use) complain("use of a card differs from the sum of its pods");
 
-  const auto& state = states_[node.at()];
+  const auto& state = nodes.state(node);
   const auto& all = slot.spec.allocatable;
   const auto stale = [](std::int64_t row, std::int64_t capacity, std::int64_t used) {
     return row != std::max<std::int64_t>(0, capacity - used);
@@ -64,10 +43,10 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
       state.tainted != (untolerated({}, slot.spec.taints) != nullptr)) {
     complain("has a stale row");
   }
-  if (state.cards != slot.spec.cards.size()) complain("wrong number of cards");
+  if (state.cards != slot.spec.cards.size()) return complain("wrong number of cards");
   for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
-    CardState fresh = effective(slot, i, overdrawn(slot));
-    const CardState& row = cards_[state.first_card + i];
+    CardState fresh = card_row(slot, i, slot.overdrawn());
+    const CardState& row = nodes.cards(node)[i];
     fresh.model = row.model;
     fresh.memory_class = row.memory_class;
     if (!(fresh == row)) complain("card " + slot.spec.cards[i].id + " has a stale row");
@@ -75,33 +54,35 @@ void Ledger::audit_node(NodeIndex node, std::vector<std::string>& out) const {
     const bool whole = ((state.whole >> i) & 1U) != 0;
     if (whole && !nobody) complain("a used card counts as whole");
     if (!whole && nobody && slot.spec.cards[i].healthy) complain("a free card is not whole");
-    if (models()[row.model] != slot.spec.cards[i].model) complain("wrong model on a card");
+    if (ledger.names().models().names()[row.model] != slot.spec.cards[i].model) {
+      complain("wrong model on a card");
+    }
   }
 }
+
+}  // namespace
 
 std::vector<std::string> Ledger::audit() const {
   std::vector<std::string> out;
   std::size_t present = 0;
   std::size_t pods = 0;
-  std::vector<std::size_t> in_class(classes_.size());
-  for (const auto& [name, node] : nodes_by_name_) {
-    const auto& slot = nodes_[node.at()];
+  std::vector<std::size_t> in_class(classes_.all().size());
+  for (const auto& [name, node] : nodes_.order().by_name()) {
+    const auto& slot = nodes_.record(node);
     if (slot.spec.name != name) out.push_back("node \"" + name + "\" is filed under another name");
     if (slot.present) {
       ++present;
-      ++in_class[states_[node.at()].node_class];
+      ++in_class[nodes_.state(node).node_class];
     } else if (slot.pods.empty()) {
       out.push_back("node \"" + name + "\" is gone and holds no pod, but keeps its slot");
     }
     pods += slot.pods.size();
-    audit_node(node, out);
+    audit_node(*this, node, out);
   }
-  if (present != present_) out.emplace_back("wrong number of nodes");
-  if (pods != pods_by_uid_.size()) out.emplace_back("pods on nodes differ from pods by uid");
-  if (in_class != class_nodes_) out.emplace_back("wrong number of nodes in a class");
-  if (pods_by_uid_.size() + free_pods_.size() != pods_.size()) {
-    out.emplace_back("a pod record is lost");
-  }
+  if (present != nodes_.count()) out.emplace_back("wrong number of nodes");
+  if (pods != pods_.count()) out.emplace_back("pods on nodes differ from pods by uid");
+  if (in_class != classes_.nodes()) out.emplace_back("wrong number of nodes in a class");
+  if (!pods_.complete()) out.emplace_back("a pod record is lost");
   return out;
 }
 

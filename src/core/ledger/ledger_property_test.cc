@@ -1,5 +1,5 @@
-// Random sequences of everything that can be done to a ledger, hostile things included, compared
-// after every step with a naive model that adds up the pods from scratch.
+// Random sequences of all ledger operations, including hostile ones, compared after every step with
+// a naive model that adds up the pods from scratch.
 #include <map>
 #include <optional>
 #include <string>
@@ -19,11 +19,11 @@
 namespace stowage::core {
 namespace {
 
+using testing::CardAmounts;
 using testing::Dice;
-using testing::Room;
 using testing::Shadow;
 
-// One step: what to do, and the seed of how.
+// One step: the operation and its seed.
 using Step = std::pair<std::uint8_t, std::uint16_t>;
 
 class World {
@@ -48,15 +48,15 @@ class World {
   void check() const {
     const auto complaints = ledger_.audit();
     if (!complaints.empty()) RC_FAIL(complaints.front());
-    RC_ASSERT(ledger_.node_count() == shadow_.nodes().size());
-    RC_ASSERT(ledger_.pod_count() == shadow_.pods().size());
+    RC_ASSERT(ledger_.nodes().count() == shadow_.nodes().size());
+    RC_ASSERT(ledger_.pods().count() == shadow_.pods().size());
     for (const auto& [name, spec] : shadow_.nodes()) check_node(spec);
     for (const auto& [uid, held] : shadow_.pods()) {
-      const PodIndex pod = ledger_.find_pod(uid);
+      const PodIndex pod = ledger_.pods().find(uid);
       RC_ASSERT(pod.valid());
-      RC_ASSERT(ledger_.spec(ledger_.pod(pod).node).name == held.node);
+      RC_ASSERT(ledger_.nodes().spec(ledger_.pods().record(pod).node).name == held.node);
     }
-    (void)ledger_.debts();
+    (void)ledger_.nodes().debts();
   }
 
   // Where a random pod fits, with the cards.
@@ -73,7 +73,7 @@ class World {
     const Shape shape = make_shape(fit.pod, ledger_);
     const JudgeContext context{.ledger = &ledger_, .options = &options};
     for (const auto& [name, spec] : shadow_.nodes()) {
-      const NodeIndex node = ledger_.find_node(name);
+      const NodeIndex node = ledger_.nodes().find(name);
       Placement placement;
       if (judge(context, shape, node, &placement).reason.code != ReasonCode::none) continue;
       fit.node = node;
@@ -122,19 +122,19 @@ class World {
     const auto fit = find_fit(dice, who);
     if (!fit) return;
     ledger_.reserve(fit->pod, fit->node, fit->cards);
-    const NodeSpec& spec = ledger_.spec(fit->node);
+    const NodeSpec& spec = ledger_.nodes().spec(fit->node);
     shadow_.hold(fit->pod, spec.name, by_id(fit->cards, spec));
   }
 
   void confirm(const std::string& uid) {
-    if (shadow_.holds(uid)) ledger_.confirm(ledger_.find_pod(uid));
+    if (shadow_.holds(uid)) ledger_.confirm(ledger_.pods().find(uid));
   }
 
   void release(const std::string& uid) {
-    if (shadow_.drop(uid)) ledger_.release(ledger_.find_pod(uid));
+    if (shadow_.drop(uid)) ledger_.release(ledger_.pods().find(uid));
   }
 
-  // Somebody else's pod, or a known uid with another spec, elsewhere, on cards that are full.
+  // A pod of another scheduler, or a known uid with another spec, on another node or on full cards.
   void see(Dice& dice, bool with_cards) {
     const std::string who = uid(dice);
     const std::string where = dice.one_in(6) ? "elsewhere" : name(dice);
@@ -144,18 +144,19 @@ class World {
       return shadow_.see(pod, where, std::nullopt);
     }
     const NamedAssignment cards = testing::named(where, testing::random_cards(dice, pod));
-    const NodeIndex node = ledger_.find_node(where);
-    const Positions at = find_positions(cards, node.valid() ? ledger_.spec(node) : NodeSpec{});
+    const NodeIndex node = ledger_.nodes().find(where);
+    const Positions at =
+        find_positions(cards, node.valid() ? ledger_.nodes().spec(node) : NodeSpec{});
     ledger_.seen_bound(pod, where, at.cards, at.absent);
     shadow_.see(pod, where, cards);
   }
 
   void check_node(const NodeSpec& spec) const {
-    const NodeIndex node = ledger_.find_node(spec.name);
+    const NodeIndex node = ledger_.nodes().find(spec.name);
     RC_ASSERT(node.valid());
-    RC_ASSERT(ledger_.spec(node) == spec);
+    RC_ASSERT(ledger_.nodes().spec(node) == spec);
     const Shadow::Sum sum = shadow_.add_up(spec.name);
-    const NodeState& state = ledger_.state(node);
+    const NodeState& state = ledger_.nodes().state(node);
     const auto left = [](std::int64_t capacity, std::int64_t used) {
       return std::max<std::int64_t>(0, capacity - used);
     };
@@ -166,33 +167,33 @@ class World {
               left(spec.allocatable.ephemeral_bytes, sum.used.ephemeral_bytes));
     RC_ASSERT(state.pods_free == left(spec.allocatable.pods, sum.used.pods));
     RC_ASSERT(state.schedulable == spec.schedulable);
-    RC_ASSERT(ledger_.pods_on(node).size() == static_cast<std::size_t>(sum.used.pods));
-    RC_ASSERT(ledger_.cards(node).size() == spec.cards.size());
+    RC_ASSERT(ledger_.nodes().pods_on(node).size() == static_cast<std::size_t>(sum.used.pods));
+    RC_ASSERT(ledger_.nodes().cards(node).size() == spec.cards.size());
     for (std::size_t i = 0; i < spec.cards.size(); ++i) check_card(spec, node, sum, i);
   }
 
   void check_card(const NodeSpec& spec, NodeIndex node, const Shadow::Sum& sum,
                   std::size_t i) const {
     const Card& card = spec.cards[i];
-    const CardState& row = ledger_.cards(node)[i];
+    const CardState& row = ledger_.nodes().cards(node)[i];
     const auto found = sum.cards.find(card.id);
-    const Room used = found == sum.cards.end() ? Room{} : found->second;
+    const CardAmounts used = found == sum.cards.end() ? CardAmounts{} : found->second;
     const auto left = [](std::int64_t all, std::int64_t a, std::int64_t b) {
       return static_cast<std::int32_t>(std::max<std::int64_t>(0, all - a - b));
     };
     const bool closed = sum.closed(spec, used);
-    const Room& any = sum.anywhere;
+    const CardAmounts& any = sum.anywhere;
     RC_ASSERT(row.milli_free == (closed ? 0 : left(kMilliPerCard, used.milli, any.milli)));
     RC_ASSERT(row.memory_free_mib ==
               (closed ? 0 : left(card.memory_mib, used.memory_mib, any.memory_mib)));
     const std::int32_t slots =
         card.slots == 0 ? kNoSlotLimit : left(card.slots, used.slots, any.slots);
     RC_ASSERT(row.slots_free == (closed ? 0 : slots));
-    RC_ASSERT(ledger_.models()[row.model] == card.model);
-    RC_ASSERT(ledger_.memory_sizes()[row.memory_class] == card.memory_mib);
-    const NodeState& state = ledger_.state(node);
+    RC_ASSERT(ledger_.names().models().names()[row.model] == card.model);
+    RC_ASSERT(ledger_.names().memory().sizes()[row.memory_class] == card.memory_mib);
+    const NodeState& state = ledger_.nodes().state(node);
     RC_ASSERT(has_card(state.healthy, i) == card.healthy);
-    const bool nobody = used == Room{} && any == Room{} && sum.whole_somewhere == 0;
+    const bool nobody = used == CardAmounts{} && any == CardAmounts{} && sum.whole_somewhere == 0;
     RC_ASSERT(has_card(state.whole, i) == (card.healthy && nobody));
   }
 
@@ -209,11 +210,12 @@ struct Rows {  // everything that a judgement reads
 
 Rows rows_of(Ledger& ledger) {
   Rows rows;
-  for (std::size_t i = 0; i < ledger.node_slots(); ++i) {
+  for (std::size_t i = 0; i < ledger.nodes().slots(); ++i) {
     const NodeIndex node(i);
-    rows.nodes.push_back(ledger.state(node));
-    rows.cards.emplace_back(ledger.cards(node).begin(), ledger.cards(node).end());
-    rows.extended.push_back(ledger.extended_free(node, ledger.resource_number("example.com/nic")));
+    rows.nodes.push_back(ledger.nodes().state(node));
+    rows.cards.emplace_back(ledger.nodes().cards(node).begin(), ledger.nodes().cards(node).end());
+    rows.extended.push_back(ledger.nodes().record(node).extended_free(
+        ledger.names().resources().find("example.com/nic")));
   }
   return rows;
 }

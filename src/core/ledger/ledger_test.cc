@@ -27,10 +27,10 @@ Assignment whole_cards(std::initializer_list<std::uint32_t> cards, std::int32_t 
   return assignment;
 }
 
-// What is left of the node's cards, "milli/MiB" each, or "milli/MiB/slots" where slots are limited.
+// Free capacity of the node's cards, "milli/MiB" each, or "milli/MiB/slots" if slots are limited.
 std::string free_cards(const Ledger& ledger, std::string_view name) {
   std::string text;
-  for (const CardState& card : ledger.cards(ledger.find_node(name))) {
+  for (const CardState& card : ledger.nodes().cards(ledger.nodes().find(name))) {
     text += text.empty() ? "" : " ";
     text += std::to_string(card.milli_free) + "/" + std::to_string(card.memory_free_mib);
     if (card.slots_free != kNoSlotLimit) text += "/" + std::to_string(card.slots_free);
@@ -39,14 +39,14 @@ std::string free_cards(const Ledger& ledger, std::string_view name) {
 }
 
 std::uint64_t whole(const Ledger& ledger, std::string_view name) {
-  return ledger.state(ledger.find_node(name)).whole;
+  return ledger.nodes().state(ledger.nodes().find(name)).whole;
 }
 
 std::string debts_of(const Ledger& ledger) {
   std::string text;
-  for (const auto& debt : ledger.debts()) {
+  for (const auto& debt : ledger.nodes().debts()) {
     text += text.empty() ? "" : ", ";
-    text += ledger.spec(debt.node).name + "/" + std::to_string(debt.excess.card) + " " +
+    text += ledger.nodes().spec(debt.node).name + "/" + std::to_string(debt.excess.card) + " " +
             std::to_string(debt.excess.milli) + "/" + std::to_string(debt.excess.memory_mib) + "/" +
             std::to_string(debt.excess.slots);
   }
@@ -57,7 +57,7 @@ void expect_sound(const Ledger& ledger) { EXPECT_EQ(ledger.audit(), std::vector<
 
 NodeSpec two_cards(const std::string& name) { return node(name).cards(2).memory_mib(1000); }
 
-// ---- the road of a pod that we place ------------------------------------------------------------
+// ---- the life of a pod that we place ------------------------------------------------------------
 
 TEST(Ledger, ReserveTakesWhatReleaseGivesBack) {
   Ledger ledger;
@@ -67,24 +67,24 @@ TEST(Ledger, ReserveTakesWhatReleaseGivesBack) {
 
   const PodIndex p =
       ledger.reserve(pod("p").milli(400).memory_mib(300).cpu_milli(1000), n, on_card(1, 400, 300));
-  EXPECT_EQ(ledger.pod(p).state, PodState::reserved);
+  EXPECT_EQ(ledger.pods().record(p).state, PodState::reserved);
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000/3 600/700/2");
   EXPECT_EQ(whole(ledger, "n"), 0b01U);
-  EXPECT_EQ(ledger.state(n).cpu_free_milli, 127000);
-  EXPECT_EQ(ledger.state(n).pods_free, 109);
+  EXPECT_EQ(ledger.nodes().state(n).cpu_free_milli, 127000);
+  EXPECT_EQ(ledger.nodes().state(n).pods_free, 109);
   expect_sound(ledger);
 
   ledger.confirm(p);
-  EXPECT_EQ(ledger.pod(p).state, PodState::bound);
+  EXPECT_EQ(ledger.pods().record(p).state, PodState::bound);
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000/3 600/700/2");
   expect_sound(ledger);
 
   ledger.release(p);
-  EXPECT_FALSE(ledger.find_pod("p").valid());
+  EXPECT_FALSE(ledger.pods().find("p").valid());
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000/3 1000/1000/3");
   EXPECT_EQ(whole(ledger, "n"), 0b11U);
-  EXPECT_EQ(ledger.state(n).cpu_free_milli, 128000);
-  EXPECT_EQ(ledger.pod_count(), 0U);
+  EXPECT_EQ(ledger.nodes().state(n).cpu_free_milli, 128000);
+  EXPECT_EQ(ledger.pods().count(), 0U);
   expect_sound(ledger);
 }
 
@@ -93,23 +93,24 @@ TEST(Ledger, CountsEveryResourceOfTheNode) {
   NodeSpec spec = node("n").cpu_milli(4000).memory_bytes(100).pods(2).extended("nic", 3);
   spec.allocatable.ephemeral_bytes = 50;
   const NodeIndex n = ledger.upsert_node(spec);
-  const auto nic = ledger.resource_number("nic");
+  const auto nic = ledger.names().resources().find("nic");
 
   PodSpec p = pod("p").cpu_milli(1500).memory_bytes(30).extended("nic", 2);
   p.containers[0].resources.ephemeral_bytes = 20;
   p.overhead.cpu_milli = 100;
   const PodIndex index = ledger.reserve(p, n, Assignment{.containers = {{}}});
-  EXPECT_EQ(ledger.state(n).cpu_free_milli, 2400);
-  EXPECT_EQ(ledger.state(n).memory_free_bytes, 70);
-  EXPECT_EQ(ledger.state(n).ephemeral_free_bytes, 30);
-  EXPECT_EQ(ledger.state(n).pods_free, 1);
-  EXPECT_EQ(ledger.extended_free(n, nic), 1);
-  EXPECT_EQ(ledger.extended_free(n, ledger.resource_number("unheard-of")), 0);
+  EXPECT_EQ(ledger.nodes().state(n).cpu_free_milli, 2400);
+  EXPECT_EQ(ledger.nodes().state(n).memory_free_bytes, 70);
+  EXPECT_EQ(ledger.nodes().state(n).ephemeral_free_bytes, 30);
+  EXPECT_EQ(ledger.nodes().state(n).pods_free, 1);
+  EXPECT_EQ(ledger.nodes().record(n).extended_free(nic), 1);
+  EXPECT_EQ(ledger.nodes().record(n).extended_free(ledger.names().resources().find("unheard-of")),
+            0);
   expect_sound(ledger);
 
   ledger.release(index);
-  EXPECT_EQ(ledger.extended_free(n, nic), 3);
-  EXPECT_EQ(ledger.state(n).ephemeral_free_bytes, 50);
+  EXPECT_EQ(ledger.nodes().record(n).extended_free(nic), 3);
+  EXPECT_EQ(ledger.nodes().state(n).ephemeral_free_bytes, 50);
   expect_sound(ledger);
 }
 
@@ -118,12 +119,12 @@ TEST(Ledger, ShowsZeroWhereOthersUseMoreThanThereIs) {
   const NodeIndex n = ledger.upsert_node(node("n").cpu_milli(1000).pods(1).extended("nic", 1));
   ledger.seen_bound(pod("a").cpu_milli(800).extended("nic", 1), "n", std::nullopt);
   ledger.seen_bound(pod("b").cpu_milli(800).extended("nic", 1), "n", std::nullopt);
-  EXPECT_EQ(ledger.state(n).cpu_free_milli, 0);
-  EXPECT_EQ(ledger.state(n).pods_free, 0);
-  EXPECT_EQ(ledger.extended_free(n, ledger.resource_number("nic")), 0);
-  ledger.release(ledger.find_pod("a"));
-  EXPECT_EQ(ledger.state(n).cpu_free_milli, 200);
-  EXPECT_EQ(ledger.state(n).pods_free, 0);
+  EXPECT_EQ(ledger.nodes().state(n).cpu_free_milli, 0);
+  EXPECT_EQ(ledger.nodes().state(n).pods_free, 0);
+  EXPECT_EQ(ledger.nodes().record(n).extended_free(ledger.names().resources().find("nic")), 0);
+  ledger.release(ledger.pods().find("a"));
+  EXPECT_EQ(ledger.nodes().state(n).cpu_free_milli, 200);
+  EXPECT_EQ(ledger.nodes().state(n).pods_free, 0);
   expect_sound(ledger);
 }
 
@@ -153,7 +154,7 @@ TEST(LedgerDeathTest, RefusesAReservationThatDoesNotFit) {
   const NodeIndex n = ledger.upsert_node(two_cards("n"));
   ledger.reserve(pod("a").milli(600), n, on_card(0, 600, 0));
   EXPECT_DEATH(ledger.reserve(pod("b").milli(600), n, on_card(0, 600, 0)), "cards_free");
-  EXPECT_DEATH(ledger.reserve(pod("a").milli(100), n, on_card(1, 100, 0)), "pods_by_uid_");
+  EXPECT_DEATH(ledger.reserve(pod("a").milli(100), n, on_card(1, 100, 0)), "by_uid_");
 }
 
 // ---- pods placed by others ----------------------------------------------------------------------
@@ -164,11 +165,11 @@ TEST(Ledger, SeeingOurOwnPodBoundChangesNothing) {
   const PodSpec p = pod("p").milli(400);
   ledger.reserve(p, n, on_card(1, 400, 0));
   const PodIndex seen = ledger.seen_bound(p, "n", std::nullopt);
-  EXPECT_EQ(ledger.pod(seen).state, PodState::bound);
+  EXPECT_EQ(ledger.pods().record(seen).state, PodState::bound);
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 600/1000");
   ledger.seen_bound(p, "n", on_card(1, 400, 0));
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 600/1000");
-  EXPECT_EQ(ledger.pod_count(), 1U);
+  EXPECT_EQ(ledger.pods().count(), 1U);
   expect_sound(ledger);
 }
 
@@ -187,7 +188,8 @@ TEST(Ledger, APodSeenElsewhereMovesThere) {
 struct UnknownRow {
   const char* name;
   PodSpec pod;
-  const char* free;  // of a node with cards of 1000 MiB: 0 free, 1 half used; and of 2000 MiB: 2
+  const char*
+      free;  // of a node with three cards: 0 (1000 MiB) free, 1 (1000 MiB) half used, 2 (2000 MiB)
 };
 
 TEST(Ledger, ChargesUnknownCardsConservatively) {
@@ -218,7 +220,8 @@ TEST(Ledger, ChargesUnknownCardsConservatively) {
     const PodIndex u = ledger.seen_bound(row.pod, "n", std::nullopt);
     EXPECT_EQ(free_cards(ledger, "n"), row.free);
     const bool asks = row.pod.containers[0].gpu.count > 0;
-    EXPECT_EQ(ledger.pod(u).state, asks ? PodState::bound_cards_unknown : PodState::bound);
+    EXPECT_EQ(ledger.pods().record(u).state,
+              asks ? PodState::bound_cards_unknown : PodState::bound);
     EXPECT_EQ(whole(ledger, "n"), asks ? 0U : 0b101U);
     expect_sound(ledger);
     ledger.release(u);
@@ -237,7 +240,7 @@ TEST(Ledger, ChargesOnlyTheCardsOnceTheyAreNamed) {
   ledger.seen_bound(p, "n", whole_cards({1}, 1000));
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 0/0 1000/1000");
   EXPECT_EQ(whole(ledger, "n"), 0b101U);
-  ledger.seen_bound(p, "n", std::nullopt);  // said again without cards: they stay known
+  ledger.seen_bound(p, "n", std::nullopt);  // seen again without cards: they stay known
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 0/0 1000/1000");
   expect_sound(ledger);
 }
@@ -251,16 +254,16 @@ TEST(Ledger, ShowsDebtMadeByOthersAndDrainsIt) {
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000/2 0/0/0");
   EXPECT_EQ(debts_of(ledger), "n/1 800/200/1");
   expect_sound(ledger);
-  ledger.release(ledger.find_pod("b"));
+  ledger.release(ledger.pods().find("b"));
   EXPECT_EQ(debts_of(ledger), "n/1 200/0/0");
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000/2 0/200/0");
-  ledger.release(ledger.find_pod("a"));
+  ledger.release(ledger.pods().find("a"));
   EXPECT_EQ(debts_of(ledger), "");
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000/2 400/600/1");
   expect_sound(ledger);
 }
 
-// ---- nodes and cards that come and go -----------------------------------------------------------
+// ---- nodes and cards that are added and removed -------------------------------------------------
 
 TEST(Ledger, ANodeThatReturnsFindsItsPodsCharged) {
   Ledger ledger;
@@ -268,15 +271,15 @@ TEST(Ledger, ANodeThatReturnsFindsItsPodsCharged) {
   ledger.upsert_node(two_cards("other"));
   ledger.reserve(pod("p").milli(300), n, on_card(0, 300, 0));
   ledger.remove_node("n");
-  EXPECT_EQ(ledger.node_count(), 1U);
-  EXPECT_FALSE(ledger.present(ledger.find_node("n")));
-  EXPECT_FALSE(ledger.state(ledger.find_node("n")).schedulable);
-  EXPECT_EQ(ledger.pod_count(), 1U);
+  EXPECT_EQ(ledger.nodes().count(), 1U);
+  EXPECT_FALSE(ledger.nodes().present(ledger.nodes().find("n")));
+  EXPECT_FALSE(ledger.nodes().state(ledger.nodes().find("n")).schedulable);
+  EXPECT_EQ(ledger.pods().count(), 1U);
   expect_sound(ledger);
 
   ledger.upsert_node(two_cards("n"));
   EXPECT_EQ(free_cards(ledger, "n"), "700/1000 1000/1000");
-  EXPECT_EQ(ledger.node_count(), 2U);
+  EXPECT_EQ(ledger.nodes().count(), 2U);
   expect_sound(ledger);
 }
 
@@ -286,7 +289,7 @@ TEST(Ledger, AnAbsentNodeIsForgottenWithItsLastPod) {
   const PodIndex p = ledger.reserve(pod("p").milli(300), n, on_card(0, 300, 0));
   ledger.remove_node("n");
   ledger.release(p);
-  EXPECT_FALSE(ledger.find_node("n").valid());
+  EXPECT_FALSE(ledger.nodes().find("n").valid());
   expect_sound(ledger);
   EXPECT_EQ(ledger.upsert_node(two_cards("m")), n) << "the slot is used again";
   EXPECT_EQ(free_cards(ledger, "m"), "1000/1000 1000/1000");
@@ -297,12 +300,12 @@ TEST(Ledger, AnAbsentNodeIsForgottenWithItsLastPod) {
 TEST(Ledger, RowsOfCardsAreUsedAgainWhenANodeFlaps) {
   Ledger ledger;
   const NodeIndex n = ledger.upsert_node(two_cards("n"));
-  const auto first_card = ledger.state(n).first_card;
+  const auto first_card = ledger.nodes().state(n).first_card;
   for (int i = 0; i < 10; ++i) {
     ledger.remove_node("n");
     EXPECT_EQ(ledger.upsert_node(two_cards("n")), n);
   }
-  EXPECT_EQ(ledger.state(n).first_card, first_card);
+  EXPECT_EQ(ledger.nodes().state(n).first_card, first_card);
   expect_sound(ledger);
 }
 
@@ -328,17 +331,17 @@ TEST(Ledger, ACardThatVanishesKeepsItsChargesUntilItReturns) {
   less.cards.erase(less.cards.begin());
   ledger.upsert_node(less);
   EXPECT_EQ(free_cards(ledger, "n"), "0/0 1000/1000");
-  EXPECT_EQ(ledger.pod(ledger.find_pod("p")).orphans.size(), 1U);
+  EXPECT_EQ(ledger.pods().record(ledger.pods().find("p")).orphans.size(), 1U);
   expect_sound(ledger);
 
   NodeSpec turned = full;
   std::reverse(turned.cards.begin(), turned.cards.end());
   ledger.upsert_node(turned);
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 0/0 0/0");
-  EXPECT_EQ(ledger.pod(ledger.find_pod("p")).orphans.size(), 0U);
+  EXPECT_EQ(ledger.pods().record(ledger.pods().find("p")).orphans.size(), 0U);
   expect_sound(ledger);
   ledger.upsert_node(less);
-  ledger.release(ledger.find_pod("p"));  // while a card of it is gone
+  ledger.release(ledger.pods().find("p"));  // while one of its cards is absent
   ledger.upsert_node(full);
   EXPECT_EQ(free_cards(ledger, "n"), "1000/1000 1000/1000 1000/1000");
   expect_sound(ledger);
@@ -349,13 +352,13 @@ TEST(Ledger, APodOnAnUnknownNodeIsChargedWhenTheNodeComes) {
   const std::vector<std::string> absent{"n/1"};
   ledger.seen_bound(pod("known").milli(300), "n", on_card(0, 300, 0), absent);
   ledger.seen_bound(pod("unknown").milli(200).cpu_milli(1000), "n", std::nullopt);
-  EXPECT_EQ(ledger.node_count(), 0U);
-  EXPECT_EQ(ledger.pod_count(), 2U);
-  EXPECT_FALSE(ledger.present(ledger.find_node("n")));
+  EXPECT_EQ(ledger.nodes().count(), 0U);
+  EXPECT_EQ(ledger.pods().count(), 2U);
+  EXPECT_FALSE(ledger.nodes().present(ledger.nodes().find("n")));
   expect_sound(ledger);
   const NodeIndex n = ledger.upsert_node(two_cards("n"));
   EXPECT_EQ(free_cards(ledger, "n"), "800/1000 500/1000");
-  EXPECT_EQ(ledger.state(n).cpu_free_milli, 127000);
+  EXPECT_EQ(ledger.nodes().state(n).cpu_free_milli, 127000);
   expect_sound(ledger);
 }
 
@@ -370,14 +373,14 @@ TEST(Ledger, APodOnACardThatTheNodeDoesNotShowYetIsChargedWhenItDoes) {
   expect_sound(ledger);
 }
 
-TEST(Ledger, SickCardsAreShownButNotWhole) {
+TEST(Ledger, UnhealthyCardsAreShownButNotWhole) {
   Ledger ledger;
-  const NodeIndex n = ledger.upsert_node(node("n").cards(1).cards(1).sick().cards(1));
-  EXPECT_EQ(ledger.state(n).healthy, 0b101U);
-  EXPECT_EQ(ledger.state(n).whole, 0b101U);
+  const NodeIndex n = ledger.upsert_node(node("n").cards(1).cards(1).unhealthy().cards(1));
+  EXPECT_EQ(ledger.nodes().state(n).healthy, 0b101U);
+  EXPECT_EQ(ledger.nodes().state(n).whole, 0b101U);
   NodeSpec cured = node("n").cards(3);
   ledger.upsert_node(cured);
-  EXPECT_EQ(ledger.state(n).whole, 0b111U);
+  EXPECT_EQ(ledger.nodes().state(n).whole, 0b111U);
   expect_sound(ledger);
 }
 
@@ -385,9 +388,10 @@ TEST(Ledger, SickCardsAreShownButNotWhole) {
 
 std::vector<std::string> names_by_rank(const Ledger& ledger) {
   std::vector<std::pair<std::uint32_t, std::string>> ranked;
-  for (std::size_t i = 0; i < ledger.node_slots(); ++i) {
-    if (ledger.present(NodeIndex(i))) {
-      ranked.emplace_back(ledger.rank(NodeIndex(i)), ledger.spec(NodeIndex(i)).name);
+  for (std::size_t i = 0; i < ledger.nodes().slots(); ++i) {
+    if (ledger.nodes().present(NodeIndex(i))) {
+      ranked.emplace_back(ledger.nodes().order().rank(NodeIndex(i)),
+                          ledger.nodes().spec(NodeIndex(i)).name);
     }
   }
   std::sort(ranked.begin(), ranked.end());
@@ -403,7 +407,7 @@ TEST(Ledger, RanksNodesByNameInWhateverOrderTheyCome) {
   std::vector<std::string> names;
   base::Rng rng(7);
   for (int i = 0; i < 300; ++i) {
-    // Names that fall between the same two neighbours again and again use up the gap there.
+    // Names that always fall between the same two names use up the gap there.
     const std::string name = i % 2 == 0
                                  ? "m" + std::string(static_cast<std::size_t>(i), 'a')
                                  : "n" + std::to_string(rng.below(1000)) + "-" + std::to_string(i);
@@ -427,10 +431,10 @@ TEST(Ledger, AGivenRankGoesBeforeTheName) {
   ledger.upsert_node(node("b").rank(10));
   ledger.upsert_node(node("c").rank(20));
   EXPECT_EQ(names_by_rank(ledger), (std::vector<std::string>{"b", "c", "a"}));
-  const auto layout = ledger.layout_version();
+  const auto layout = ledger.nodes().order().version();
   ledger.upsert_node(node("b").rank(40));
   EXPECT_EQ(names_by_rank(ledger), (std::vector<std::string>{"c", "a", "b"}));
-  EXPECT_NE(ledger.layout_version(), layout);
+  EXPECT_NE(ledger.nodes().order().version(), layout);
 }
 
 TEST(Ledger, CountsNodesThatAreAlike) {
@@ -438,14 +442,14 @@ TEST(Ledger, CountsNodesThatAreAlike) {
   const NodeIndex a = ledger.upsert_node(node("a").cards(2).model("T4"));
   const NodeIndex b = ledger.upsert_node(node("b").cards(2).model("T4"));
   const NodeIndex c = ledger.upsert_node(node("c").cards(2).model("A100"));
-  EXPECT_EQ(ledger.state(a).node_class, ledger.state(b).node_class);
-  EXPECT_NE(ledger.state(a).node_class, ledger.state(c).node_class);
-  EXPECT_EQ(ledger.nodes_in_class(ledger.state(a).node_class), 2U);
+  EXPECT_EQ(ledger.nodes().state(a).node_class, ledger.nodes().state(b).node_class);
+  EXPECT_NE(ledger.nodes().state(a).node_class, ledger.nodes().state(c).node_class);
+  EXPECT_EQ(ledger.classes().nodes(ledger.nodes().state(a).node_class), 2U);
   ledger.upsert_node(node("b").cards(2).model("A100"));
-  EXPECT_EQ(ledger.nodes_in_class(ledger.state(a).node_class), 1U);
-  EXPECT_EQ(ledger.nodes_in_class(ledger.state(c).node_class), 2U);
+  EXPECT_EQ(ledger.classes().nodes(ledger.nodes().state(a).node_class), 1U);
+  EXPECT_EQ(ledger.classes().nodes(ledger.nodes().state(c).node_class), 2U);
   ledger.remove_node("c");
-  EXPECT_EQ(ledger.nodes_in_class(ledger.state(b).node_class), 1U);
+  EXPECT_EQ(ledger.classes().nodes(ledger.nodes().state(b).node_class), 1U);
   expect_sound(ledger);
 }
 
@@ -454,10 +458,10 @@ TEST(Ledger, TellsWhichNodesChanged) {
   const NodeIndex a = ledger.upsert_node(two_cards("a"));
   const NodeIndex b = ledger.upsert_node(two_cards("b"));
   const auto changes = [&](std::uint64_t from) {
-    const auto list = ledger.changes_since(from);
+    const auto list = ledger.changes().since(from);
     return list ? std::vector<NodeIndex>(list->begin(), list->end()) : std::vector<NodeIndex>{};
   };
-  std::uint64_t from = ledger.change_count();
+  std::uint64_t from = ledger.changes().count();
   EXPECT_TRUE(changes(from).empty());
   const PodIndex p = ledger.reserve(pod("p").milli(100), b, on_card(0, 100, 0));
   EXPECT_EQ(changes(from), std::vector<NodeIndex>{b});
@@ -465,24 +469,24 @@ TEST(Ledger, TellsWhichNodesChanged) {
   ledger.release(p);
   EXPECT_EQ(changes(from), (std::vector<NodeIndex>{b, a, b}));
 
-  from = ledger.change_count();
-  const auto layout = ledger.layout_version();
-  ledger.upsert_node(node("a").cards(3));  // a heartbeat: nothing is new
+  from = ledger.changes().count();
+  const auto layout = ledger.nodes().order().version();
+  ledger.upsert_node(node("a").cards(3));  // a heartbeat without changes
   EXPECT_TRUE(changes(from).empty());
-  EXPECT_EQ(ledger.layout_version(), layout);
+  EXPECT_EQ(ledger.nodes().order().version(), layout);
 }
 
 TEST(Ledger, ForgetsOldChangesAndSaysSo) {
   Ledger ledger;
   const NodeIndex n = ledger.upsert_node(two_cards("n"));
-  const std::uint64_t from = ledger.change_count();
+  const std::uint64_t from = ledger.changes().count();
   for (int i = 0; i < 5000; ++i) {
     ledger.release(ledger.reserve(pod("p").milli(100), n, on_card(0, 100, 0)));
   }
-  EXPECT_EQ(ledger.change_count(), from + 10000);
-  EXPECT_FALSE(ledger.changes_since(from).has_value());
-  ASSERT_TRUE(ledger.changes_since(ledger.change_count() - 100).has_value());
-  EXPECT_EQ(ledger.changes_since(ledger.change_count() - 100)->size(), 100U);
+  EXPECT_EQ(ledger.changes().count(), from + 10000);
+  EXPECT_FALSE(ledger.changes().since(from).has_value());
+  ASSERT_TRUE(ledger.changes().since(ledger.changes().count() - 100).has_value());
+  EXPECT_EQ(ledger.changes().since(ledger.changes().count() - 100)->size(), 100U);
 }
 
 }  // namespace

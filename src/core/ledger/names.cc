@@ -6,6 +6,11 @@
 #include "base/check.h"
 
 namespace stowage::core {
+namespace {
+
+constexpr std::uint32_t kLastBit = 31;
+
+}  // namespace
 
 ModelNames::ModelNames() : names_(1), cards_(1, 0) { numbers_.emplace("", 0); }
 
@@ -53,7 +58,8 @@ std::uint16_t MemorySizes::take(std::int32_t mib) {
   const auto known = std::find(sizes_.begin(), sizes_.end(), mib);
   auto number = static_cast<std::size_t>(known - sizes_.begin());
   if (known == sizes_.end()) {
-    if (sizes_.size() == kMost) {  // of a size that no card has any more; else the last one's
+    if (sizes_.size() ==
+        kMost) {  // reuse the number of an unused size; if there is none, the last number
       const auto unused = std::find(cards_.begin(), cards_.end(), 0U);
       number = std::min<std::size_t>(static_cast<std::size_t>(unused - cards_.begin()), kMost - 1);
       if (unused != cards_.end()) sizes_[number] = mib;
@@ -103,6 +109,21 @@ std::uint32_t ResourceNames::withdraw(const std::string& name) {
 std::uint32_t ResourceNames::find(std::string_view name) const {
   const auto found = numbers_.find(name);
   return found == numbers_.end() ? kNone : found->second;
+}
+
+std::uint32_t OfferBits::take(const std::string& name) {
+  std::uint32_t number = kLastBit;
+  if (numbers_.size() <= kLastBit || numbers_.contains(name)) {
+    const auto next = static_cast<std::uint32_t>(numbers_.size() + 1);
+    number = numbers_.emplace(name, next).first->second;
+  }
+  return std::uint32_t{1} << std::min(number, kLastBit);
+}
+
+std::uint32_t OfferBits::find(const std::string& name) const {
+  const auto found = numbers_.find(name);
+  const std::uint32_t number = found == numbers_.end() ? kLastBit : found->second;
+  return std::uint32_t{1} << std::min(number, kLastBit);
 }
 
 }  // namespace stowage::core

@@ -1,6 +1,6 @@
-// Numbers for names that nodes bring along: of card models, resources, ways to hand out cards.
-// Small and dense, since rows and rankings hold them. Only what a node has is numbered, and a name
-// that no node has any more gives its number back: pods can not make these tables grow.
+// Numbers for names that nodes use: card models, resources, and ways to allocate cards. Numbers are
+// small and dense, because rows and rankings store them. Only names of nodes are numbered, and a
+// name that no node has any more gives its number back, so pods cannot make these tables grow.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@
 
 namespace stowage::core {
 
-// Names of card models. Number 0 is the empty name. A number is given to another name only if
-// nobody uses it and there are more than kRoomy names: so few that hostile nodes do no harm, so
-// many that no cluster comes near.
+// Names of card models. Number 0 is the empty name. An unused number is given to another name only
+// if there are more than kRoomy names. That limit is too small for hostile nodes to do harm and too
+// large for any real cluster to reach.
 class ModelNames {
  public:
   static constexpr std::size_t kRoomy = 1024;
 
   ModelNames();
-  // Its number, with one more card that uses it. 0 beyond 65,535 models that are in use.
+  // Returns the number, and counts one more card that uses it. 0 beyond 65,535 models in use.
   std::uint16_t take(const std::string& name);
   void give_back(std::uint16_t number);
-  // Its number, if it has one; else 0.
+  // The number of the name; 0 if it has none.
   [[nodiscard]] std::uint16_t find(const std::string& name) const;
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  // By number: how many cards are of the model.
+  // By number: cards of the model.
   [[nodiscard]] const std::vector<std::uint64_t>& cards() const { return cards_; }
   // Changes when a number gets another name.
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -37,11 +37,11 @@ class ModelNames {
   std::vector<std::string> names_;
   std::vector<std::uint64_t> cards_;  // by number: cards of the model
   std::map<std::string, std::uint16_t, std::less<>> numbers_;
-  std::uint16_t oldest_ = 1;  // where the search for an unused number goes on
+  std::uint16_t oldest_ = 1;  // where the search for an unused number continues
   std::uint64_t version_ = 0;
 };
 
-// Sizes of card memory, as ModelNames.
+// Sizes of card memory; works like ModelNames.
 class MemorySizes {
  public:
   static constexpr std::size_t kMost = 1024;
@@ -60,21 +60,35 @@ class ResourceNames {
  public:
   static constexpr std::uint32_t kNone = ~0U;
 
-  // One more node offers it. True: nobody did before, so no pod is charged by this number yet.
+  // One more node offers the resource. True: it is the first, so no pod is charged by this number
+  // yet.
   bool offer(const std::string& name);
-  // One node less. The number that is free now, kNone if others offer it still.
+  // One node fewer. Returns the freed number, or kNone if other nodes still offer the resource.
   std::uint32_t withdraw(const std::string& name);
 
   [[nodiscard]] std::uint32_t find(std::string_view name) const;  // kNone: no node offers it
   [[nodiscard]] std::size_t size() const { return numbers_.size(); }
-  // Changes whenever a number comes or goes.
+  // Changes whenever a number is assigned or freed.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
  private:
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
-  std::vector<std::uint64_t> nodes_;  // by number: that offer it
+  std::vector<std::uint64_t> nodes_;  // by number: nodes that offer it
   std::vector<std::uint32_t> free_;
   std::uint64_t version_ = 1;
+};
+
+// Names of ways to allocate cards, one bit each (NodeState::offers). The last bit stands for all
+// names without a bit of their own.
+class OfferBits {
+ public:
+  // The bit of the name; the name keeps it.
+  std::uint32_t take(const std::string& name);
+  // The bit of the name, if it has one; else the last bit.
+  [[nodiscard]] std::uint32_t find(const std::string& name) const;
+
+ private:
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;
 };
 
 }  // namespace stowage::core

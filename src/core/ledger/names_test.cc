@@ -1,4 +1,4 @@
-// Names that nodes and pods bring along: numbered while nodes have them, never made by pods.
+// Names that nodes and pods use. They are numbered only while nodes have them; pods never add any.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::pod;
 
 std::string name(int i) { return "example.com/r" + std::to_string(i); }
 
-// 70,000 names once made every further resource one and the same.
+// Regression: after 70,000 names, all further resources were treated as one.
 TEST(Names, ManyNamesOfPodsTakeNoNumbers) {
   Engine engine = engine_with("binpack", {node("a").cards(1)});
   for (int i = 0; i < 1100; ++i) {
@@ -26,7 +26,7 @@ TEST(Names, ManyNamesOfPodsTakeNoNumbers) {
     (void)engine.handle(PodPending{hostile}, {});
     (void)engine.handle(PodGone{hostile.uid}, {});
   }
-  EXPECT_EQ(engine.ledger().resource_names(), 0U);
+  EXPECT_EQ(engine.ledger().names().resources().size(), 0U);
   (void)engine.handle(NodeChanged{node("b").cards(1).extended("example.com/x", 1)}, {});
   (void)engine.handle(NodeChanged{node("c").cards(1).extended("example.com/y", 50)}, {});
   const auto refused = engine.handle(PodPending{pod("p").extended("example.com/x", 50)}, {});
@@ -37,7 +37,7 @@ TEST(Names, ManyNamesOfPodsTakeNoNumbers) {
   EXPECT_EQ(std::get<Bind>(bound[0]).node, "c");
 }
 
-TEST(Names, RefusalNamesTheResourceThatNobodyOffers) {
+TEST(Names, RefusalNamesTheResourceThatNoNodeOffers) {
   Engine engine = engine_with("binpack", {node("a").extended("example.com/there", 4)});
   const auto commands = engine.handle(
       PodPending{pod("p").extended("example.com/there", 1).extended("example.com/nowhere", 1)}, {});
@@ -62,7 +62,7 @@ TEST(Names, AFreedNumberMeansNothingToPodsThatWereChargedByIt) {
   PodSpec user = pod("user").extended("example.com/x", 2);
   (void)engine.handle(PodSeenBound{user, "a", std::nullopt}, {});
   (void)engine.handle(NodeChanged{node("a")}, {});  // a device plugin restarts
-  EXPECT_EQ(engine.ledger().resource_names(), 0U);
+  EXPECT_EQ(engine.ledger().names().resources().size(), 0U);
   (void)engine.handle(NodeChanged{node("b").extended("example.com/y", 2)}, {});
   (void)engine.handle(NodeChanged{node("a").extended("example.com/y", 2)}, {});
   EXPECT_TRUE(engine.audit().empty());
@@ -77,19 +77,20 @@ TEST(Names, AFreedNumberMeansNothingToPodsThatWereChargedByIt) {
   EXPECT_TRUE(engine.audit().empty());
 }
 
-// A pod that others bound is charged for what nodes offer, however many names it has.
+// A pod that others bound is charged for all resources that nodes offer, however many names it has.
 TEST(Names, BoundPodsWithManyNamesAreCharged) {
   Engine engine = engine_with("binpack", {node("a").extended("example.com/x", 2)});
   PodSpec hostile = pod("h").extended("example.com/x", 1);
   for (int n = 0; n < 200; ++n) hostile.containers[0].resources.extended[name(n)] = 1;
   (void)engine.handle(PodSeenBound{hostile, "a", std::nullopt}, {});
-  const PodIndex there = engine.ledger().find_pod("h");
-  EXPECT_EQ(engine.ledger().pod(there).resources.extended.size(), 1U);
-  const std::uint32_t number = engine.ledger().resource_number("example.com/x");
-  EXPECT_EQ(engine.ledger().extended_free(engine.ledger().find_node("a"), number), 1);
-  const std::uint64_t changes = engine.ledger().change_count();
+  const PodIndex there = engine.ledger().pods().find("h");
+  EXPECT_EQ(engine.ledger().pods().record(there).resources.extended.size(), 1U);
+  const std::uint32_t number = engine.ledger().names().resources().find("example.com/x");
+  EXPECT_EQ(engine.ledger().nodes().record(engine.ledger().nodes().find("a")).extended_free(number),
+            1);
+  const std::uint64_t changes = engine.ledger().changes().count();
   (void)engine.handle(PodSeenBound{hostile, "a", std::nullopt}, {});
-  EXPECT_EQ(engine.ledger().change_count(), changes) << "nothing is new";
+  EXPECT_EQ(engine.ledger().changes().count(), changes) << "nothing is new";
   EXPECT_TRUE(engine.audit().empty());
 }
 
@@ -98,29 +99,30 @@ TEST(Names, ADryRunCopiesNoNames) {
   NodeSpec a = node("a").cards(2).model("T4").extended("example.com/x", 3);
   const NodeIndex index = ledger.upsert_node(a);
   const Ledger alone = ledger.without(index, {});
-  EXPECT_EQ(&alone.models(), &ledger.models());
-  EXPECT_EQ(alone.resource_number("example.com/x"), ledger.resource_number("example.com/x"));
+  EXPECT_EQ(&alone.names().models().names(), &ledger.names().models().names());
+  EXPECT_EQ(alone.names().resources().find("example.com/x"),
+            ledger.names().resources().find("example.com/x"));
   EXPECT_TRUE(alone.audit().empty());
   EXPECT_TRUE(ledger.audit().empty());
 }
 
-// A node that reports other models all the time, on and on.
+// A node that reports new models again and again.
 TEST(Names, ModelsThatNoCardHasGiveTheirNumbersBack) {
   Ledger ledger;
   (void)ledger.upsert_node(node("honest").cards(1).model("A100"));
-  const auto kept = ledger.cards(ledger.find_node("honest"))[0].model;
+  const auto kept = ledger.nodes().cards(ledger.nodes().find("honest"))[0].model;
   for (int i = 0; i < 70'000; ++i) {
     (void)ledger.upsert_node(node("a").cards(2).model("m" + std::to_string(i)).memory_mib(i));
   }
-  EXPECT_LE(ledger.models().size(), ModelNames::kRoomy + 2);
-  EXPECT_LE(ledger.memory_sizes().size(), MemorySizes::kMost);
-  EXPECT_EQ(ledger.models()[kept], "A100");
-  const NodeIndex a = ledger.find_node("a");
-  EXPECT_EQ(ledger.models()[ledger.cards(a)[1].model], "m69999");
-  EXPECT_EQ(ledger.memory_sizes()[ledger.cards(a)[1].memory_class], 69'999);
-  EXPECT_LE(ledger.classes().size(), 4096U);
-  EXPECT_EQ(ledger.classes()[ledger.state(a).node_class].models,
-            (std::vector<std::uint16_t>(2, ledger.cards(a)[1].model)));
+  EXPECT_LE(ledger.names().models().names().size(), ModelNames::kRoomy + 2);
+  EXPECT_LE(ledger.names().memory().sizes().size(), MemorySizes::kMost);
+  EXPECT_EQ(ledger.names().models().names()[kept], "A100");
+  const NodeIndex a = ledger.nodes().find("a");
+  EXPECT_EQ(ledger.names().models().names()[ledger.nodes().cards(a)[1].model], "m69999");
+  EXPECT_EQ(ledger.names().memory().sizes()[ledger.nodes().cards(a)[1].memory_class], 69'999);
+  EXPECT_LE(ledger.classes().all().size(), 4096U);
+  EXPECT_EQ(ledger.classes().all()[ledger.nodes().state(a).node_class].models,
+            (std::vector<std::uint16_t>(2, ledger.nodes().cards(a)[1].model)));
   EXPECT_TRUE(ledger.audit().empty());
 }
 
@@ -138,8 +140,8 @@ TEST(Names, AShapeForgetsWhatANumberMeantBefore) {
   PodSpec picky = pod("last").gpus(1);
   picky.containers[0].gpu.filter.models_any = {"m2999"};
   EXPECT_TRUE(engine.ledger().audit().empty());
-  const NodeIndex a = engine.ledger().find_node("a");
-  EXPECT_EQ(engine.ledger().pods_on(a).size(), 1U) << "the first that waited is placed";
+  const NodeIndex a = engine.ledger().nodes().find("a");
+  EXPECT_EQ(engine.ledger().nodes().pods_on(a).size(), 1U) << "the first that waited is placed";
 }
 
 }  // namespace

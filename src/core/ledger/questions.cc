@@ -1,4 +1,4 @@
-// What the ledger can be asked about a placement that has not been made.
+// Queries about a placement that has not been made, and capacity for nominations.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -9,11 +9,11 @@
 namespace stowage::core {
 
 bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& cards) const {
-  const auto& state = states_[node.at()];
+  const auto& state = nodes_.state(node);
   if (!names_cards(cards)) {
     if (!asks_for_cards(pod)) return true;
     const UnnamedUse asks = unnamed_use(unnamed_asks(pod));
-    const ByNumber free = by_number(node);
+    const ByNumber free = nodes_.record(node).by_number();
     return !free.closed && asks.shared == 0 &&
            std::popcount(free.idle) - free.unnamed >= asks.whole;
   }
@@ -21,51 +21,50 @@ bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& ca
   const auto charges = footprint(pod, cards);
   return std::all_of(charges.begin(), charges.end(), [&](const CardCharge& charge) {
     if (charge.card >= state.cards) return false;
-    const CardState& card = this->cards(node)[charge.card];
+    const CardState& card = nodes_.cards(node)[charge.card];
     return charge.milli <= card.milli_free && charge.memory_mib <= card.memory_free_mib &&
            charge.slots <= card.slots_free;
   });
 }
 
-Ledger::ByNumber Ledger::by_number(NodeIndex node) const {
-  const auto& slot = nodes_[node.at()];
-  ByNumber result{.idle = 0,
-                  .unnamed = slot.use.unknown_whole + slot.use.unknown_shared,
-                  .closed = slot.use.rooms_by_name > 0};
-  for (std::size_t i = 0; i < slot.card_limits.size(); ++i) {
-    const bool idle = slot.card_limits[i].healthy && slot.card_use[i] == CardUse{};
-    result.idle |= std::uint64_t{idle} << i;
-  }
-  return result;
-}
-
 Ledger Ledger::without(NodeIndex node, std::span<const PodIndex> pods) const {
   Ledger alone;
-  alone.borrowed_ = &tables();  // names keep their numbers, and are not copied
-  const NodeIndex copy = alone.upsert_node(nodes_[node.at()].spec);
-  alone.set_busy(copy, nodes_[node.at()].busy);
-  for (const PodIndex pod : pods_on(node)) {
-    if (std::find(pods.begin(), pods.end(), pod) == pods.end()) alone.put(this->pod(pod), copy);
+  alone.names_.borrow(names_);
+  const NodeIndex copy = alone.upsert_node(nodes_.record(node).spec);
+  alone.set_busy(copy, nodes_.record(node).busy);
+  for (const PodIndex pod : nodes_.pods_on(node)) {
+    if (std::find(pods.begin(), pods.end(), pod) == pods.end()) alone.put(pods_.record(pod), copy);
   }
   return alone;
 }
 
 PodIndex Ledger::put(const PodRecord& pod, NodeIndex node) {
-  const PodIndex index(pods_.size());
-  pods_.push_back(pod);
-  pods_.back().node = node;
-  STOWAGE_CHECK(pods_by_uid_.emplace(pod.uid, index).second);
-  nodes_[node.at()].pods.push_back(index);
-  charge(pods_.back(), 1);
+  const PodIndex index = pods_.append(pod);
+  PodRecord& record = pods_.record(index);
+  record.node = node;
+  nodes_.record(node).pods.push_back(index);
+  charge(record, 1);
   return index;
 }
 
-Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeIndex node,
-                               const Assignment& target) {
-  const NodeState& state = states_[node.at()];
-  Room room{.complete = state.pods_free >= 1};
+// The free parts of cards that are partly used.
+std::vector<CardCharge> Ledger::rest_of_shared(NodeIndex node, std::uint64_t idle) const {
+  std::vector<CardCharge> rest;
+  const auto all = nodes_.cards(node);
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    const bool shared = (idle >> i & 1U) == 0;
+    if (!shared || (all[i].milli_free == 0 && all[i].memory_free_mib == 0)) continue;
+    rest.push_back({.card = i, .milli = all[i].milli_free, .memory_mib = all[i].memory_free_mib});
+  }
+  return rest;
+}
+
+Ledger::KeptCapacity Ledger::keep_capacity(const PodSpec& pod, const std::string& uid,
+                                           NodeIndex node, const Assignment& target) {
+  const NodeState& state = nodes_.state(node);
+  KeptCapacity kept{.complete = state.pods_free >= 1};
   const auto part = [&](std::int64_t wanted, std::int64_t free) {
-    room.complete = room.complete && wanted <= free;
+    kept.complete = kept.complete && wanted <= free;
     return std::min(wanted, free);
   };
   Resources wanted = effective_resources(pod);
@@ -73,45 +72,47 @@ Ledger::Room Ledger::keep_room(const PodSpec& pod, const std::string& uid, NodeI
   wanted.memory_bytes = part(wanted.memory_bytes, state.memory_free_bytes);
   wanted.ephemeral_bytes = part(wanted.ephemeral_bytes, state.ephemeral_free_bytes);
   for (auto& [name, amount] : wanted.extended) {
-    amount = part(amount, extended_free(node, resource_number(name)));
+    amount = part(amount, nodes_.record(node).extended_free(names_.resources().find(name)));
   }
   const UnnamedUse asks = unnamed_use(unnamed_asks(pod));
   const bool must_name = pod.naming == Naming::always || asks.shared > 0;
-  // What could be named when it was chosen may have to be counted now, or the reverse.
+  // Cards that could be named when the target was chosen may have to be counted now, or the
+  // reverse.
   const bool named = names_cards(target) && (must_name || !state.unnamed);
   std::vector<CardCharge> charges;
   for (CardCharge charge : named ? footprint(pod, target) : std::vector<CardCharge>{}) {
     if (charge.card >= state.cards) {
-      room.complete = false;
+      kept.complete = false;
       continue;
     }
-    const CardState& card = cards(node)[charge.card];
+    const CardState& card = nodes_.cards(node)[charge.card];
     const CardCharge whole = charge;
     charge.milli = std::min(charge.milli, card.milli_free);
     charge.memory_mib = std::min(charge.memory_mib, card.memory_free_mib);
     charge.slots = std::min(charge.slots, card.slots_free);
-    room.complete = room.complete && charge == whole;
-    room.cards += charge == whole ? 1 : 0;
+    kept.complete = kept.complete && charge == whole;
+    kept.cards += charge == whole ? 1 : 0;
     if (charge.milli > 0 || charge.memory_mib > 0 || charge.slots > 0) charges.push_back(charge);
   }
   std::int32_t unnamed = 0;
   if (!named && asks_for_cards(pod)) {
-    const ByNumber free = by_number(node);
+    const ByNumber free = nodes_.record(node).by_number();
     const auto left = std::max<std::int64_t>(0, std::popcount(free.idle) - free.unnamed);
     unnamed = static_cast<std::int32_t>(part(asks.whole, left));
-    room.cards += unnamed;
+    kept.cards += unnamed;
+    if (unnamed < asks.whole) charges = rest_of_shared(node, free.idle);
   }
   PodSpec empty{.uid = uid, .name = pod.name, .priority = pod.priority};
-  room.index = new_record(empty, node);
-  PodRecord& record = pods_[room.index.at()];
-  record.state = PodState::room;
+  kept.index = new_record(empty, node);
+  PodRecord& record = pods_.record(kept.index);
+  record.state = PodState::nomination;
   record.resources = std::move(wanted);
   record.charges = std::move(charges);
   if (unnamed > 0) record.asks = {{.count = unnamed}};
   record.unnamed.whole = unnamed;
   record.by_name = named && must_name;
   charge(record, 1);
-  return room;
+  return kept;
 }
 
 }  // namespace stowage::core

@@ -1,5 +1,5 @@
-// What pods hold of a node's cards though nobody says of which ones: their cards were never named,
-// or were named and are no longer shown. And how charges follow their cards when these change.
+// Charges on cards with unknown positions: the cards were never named, or were named and are no
+// longer reported. Also moves charges when the cards of a node change.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -24,35 +24,29 @@ struct ByPhase {
   [[nodiscard]] std::int32_t total() const { return sidecars + std::max(apps, largest_init); }
 };
 
-// The id that a card has where only a number of cards is known.
+// True if this is the id of a card on a node that reports only a number of cards.
 bool counted(const std::string& node, const std::string& id, std::int32_t index) {
   return id.size() > node.size() && id.starts_with(node) &&
          id.compare(node.size(), std::string::npos, "/" + std::to_string(index)) == 0;
 }
 
-// Where cards are on a node, by all that a charge may know about its card.
+// Positions of a node's cards by id. A counted card ("node/index") never matches a card with an id
+// of its own, nor the reverse: indexes may have changed while the ids were not reported.
 class CardFinder {
  public:
-  explicit CardFinder(const NodeSpec& node) : name_(node.name) {
+  explicit CardFinder(const NodeSpec& node) {
     for (std::size_t i = 0; i < node.cards.size(); ++i) {
       by_id_[node.cards[i].id] = static_cast<std::uint32_t>(i);
-      by_index_[node.cards[i].index] = static_cast<std::uint32_t>(i);
     }
   }
 
-  [[nodiscard]] std::optional<std::uint32_t> of(const LostCharge& lost) const {
-    if (const auto found = by_id_.find(lost.id); found != by_id_.end()) return found->second;
-    // The node's cards were counted and have names now: their indexes stay. Not the reverse: a card
-    // whose name is known may have another index when the node's cards have names again.
-    if (!counted(name_, lost.id, lost.index)) return std::nullopt;
-    const auto found = by_index_.find(lost.index);
-    return found == by_index_.end() ? std::nullopt : std::optional(found->second);
+  [[nodiscard]] std::optional<std::uint32_t> find(const std::string& id) const {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? std::nullopt : std::optional(found->second);
   }
 
  private:
-  const std::string& name_;
   std::map<std::string_view, std::uint32_t> by_id_;
-  std::map<std::int32_t, std::uint32_t> by_index_;
 };
 
 void set_aside(LostCharge lost, std::vector<LostCharge>& orphans) {
@@ -63,7 +57,7 @@ void set_aside(LostCharge lost, std::vector<LostCharge>& orphans) {
   orphans.insert(at, std::move(lost));
 }
 
-// The index in the id of a counted card; -1 if it is not one.
+// The index in the id of a counted card; -1 for other ids.
 std::int32_t index_in(const std::string& node, const std::string& id) {
   for (std::int32_t index = 0; index < static_cast<std::int32_t>(kMaxCardsPerNode); ++index) {
     if (counted(node, id, index)) return index;
@@ -71,7 +65,8 @@ std::int32_t index_in(const std::string& node, const std::string& id) {
   return -1;
 }
 
-// Moves the charges of a pod to where its cards are now, and sets aside those on others.
+// Moves the charges of a pod to the new positions of its cards, and sets aside those whose cards
+// are not reported.
 void follow_cards(PodRecord& record, const std::vector<Card>& were, const CardFinder& positions) {
   std::vector<LostCharge> all = std::exchange(record.orphans, {});
   for (const auto& charge : record.charges) {
@@ -85,7 +80,7 @@ void follow_cards(PodRecord& record, const std::vector<Card>& were, const CardFi
   }
   record.charges.clear();
   for (LostCharge& lost : all) {
-    if (const auto at = positions.of(lost)) {
+    if (const auto at = positions.find(lost.id)) {
       lost.charge.card = *at;
       record.charges.push_back(lost.charge);
     } else {
@@ -110,7 +105,7 @@ SeenCards seen_cards(const std::vector<CardCharge>& all, const NodeSpec& node,
     const std::size_t behind = charge.card - node.cards.size();
     LostCharge lost{.id = behind < absent.size() ? absent[behind] : "", .charge = charge};
     lost.index = index_in(node.name, lost.id);
-    if (const auto at = positions.of(lost)) {
+    if (const auto at = positions.find(lost.id)) {
       charge.card = *at;
       seen.charges.push_back(charge);
     } else {
@@ -129,10 +124,10 @@ bool same_orphans(const PodRecord& record, const std::vector<LostCharge>& orphan
                     });
 }
 
-std::vector<UnnamedAsk> unnamed_asks(const PodSpec& pod) {
-  std::vector<UnnamedAsk> asks;
+std::vector<UnnamedRequest> unnamed_asks(const PodSpec& pod) {
+  std::vector<UnnamedRequest> asks;
   for (const auto& container : pod.containers) {
-    const GpuAsk& gpu = container.gpu;
+    const GpuRequest& gpu = container.gpu;
     if (gpu.count == 0) continue;
     asks.push_back({.phase = container.phase,
                     .count = gpu.count,
@@ -142,8 +137,8 @@ std::vector<UnnamedAsk> unnamed_asks(const PodSpec& pod) {
   return asks;
 }
 
-// A container has `count` different cards: of any one card it takes one share, and one place.
-UnnamedUse unnamed_use(const std::vector<UnnamedAsk>& asks) {
+// A container has `count` different cards: it takes one share and one slot of any single card.
+UnnamedUse unnamed_use(const std::vector<UnnamedRequest>& asks) {
   ByPhase milli;
   ByPhase memory_mib;
   ByPhase slots;
@@ -151,7 +146,7 @@ UnnamedUse unnamed_use(const std::vector<UnnamedAsk>& asks) {
   ByPhase shared;
   ByPhase shared_milli;
   ByPhase whole;
-  for (const UnnamedAsk& ask : asks) {
+  for (const UnnamedRequest& ask : asks) {
     if (ask.whole()) {
       whole.add(ask.phase, ask.count);
       continue;
@@ -176,13 +171,13 @@ UnnamedUse unnamed_use(const std::vector<UnnamedAsk>& asks) {
       .whole = whole.total()};
 }
 
-void Ledger::take_unnamed(const PodSpec& pod, PodRecord& record) {
+void take_unnamed(const PodSpec& pod, PodRecord& record) {
   record.asks = unnamed_asks(pod);
   record.unnamed = unnamed_use(record.asks);
 }
 
-// A card with a name of its own has left the node, and takes along what pods have of it. One of
-// which only the number is known may be any of those that are still shown.
+// A card with an id of its own has left the node, together with the charges on it. A counted card
+// may be any of those that are still reported.
 bool may_be_shown(const LostCharge& lost, const NodeSpec& node) {
   return lost.id.empty() || counted(node.name, lost.id, lost.index) ||
          std::any_of(node.cards.begin(), node.cards.end(),
@@ -199,7 +194,7 @@ UnnamedUse unnamed_use(const PodRecord& record, const NodeSpec& node) {
       ++use.whole;
       continue;
     }
-    // On any one card: all of them may be on it, for they may be shown as one.
+    // All of them may be on one card, so they are added up.
     use.most.milli += lost.charge.milli;
     use.most.memory_mib += lost.charge.memory_mib;
     use.most.slots += lost.charge.slots;
@@ -209,7 +204,7 @@ UnnamedUse unnamed_use(const PodRecord& record, const NodeSpec& node) {
   return use;
 }
 
-void Ledger::add_unnamed(const UnnamedUse& unnamed, std::int64_t sign, NodeUse& use) {
+void add_unnamed(const UnnamedUse& unnamed, std::int64_t sign, NodeUse& use) {
   use.unknown.milli += sign * unnamed.most.milli;
   use.unknown.memory_mib += sign * unnamed.most.memory_mib;
   use.unknown.slots += sign * unnamed.most.slots;
@@ -218,27 +213,21 @@ void Ledger::add_unnamed(const UnnamedUse& unnamed, std::int64_t sign, NodeUse& 
   use.unknown_whole += sign * unnamed.whole;
 }
 
-bool Ledger::overdrawn(const NodeSlot& slot) {
-  if (slot.use.unknown_whole == 0) return false;
-  const auto idle = std::count(slot.card_use.begin(), slot.card_use.end(), CardUse{});
-  return slot.use.unknown_whole > idle;
+bool NodeRecord::overdrawn() const {
+  if (use.unknown_whole == 0) return false;
+  const auto idle = std::count(card_use.begin(), card_use.end(), CardUse{});
+  return use.unknown_whole > idle;
 }
 
-// Gives the node room for its cards and moves the charges of its pods to the cards' new positions.
+// Allocates rows for the node's cards and moves the charges of its pods to the new positions.
 void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
-  auto& slot = nodes_[node.at()];
-  auto& state = states_[node.at()];
+  NodeRecord& slot = nodes_.record(node);
   if (slot.spec.cards == spec.cards) return;
   const auto count = spec.cards.size();
-  if (count > slot.card_room) {
-    state.first_card = static_cast<std::uint32_t>(cards_.size());
-    cards_.resize(cards_.size() + count);
-    slot.card_room = count;
-  }
-  state.cards = static_cast<std::uint8_t>(count);
+  nodes_.set_card_count(node, count);
   const CardFinder positions(spec);
   for (const PodIndex pod : slot.pods) {
-    PodRecord& record = pods_[pod.at()];
+    PodRecord& record = pods_.record(pod);
     add_unnamed(record.unnamed, -1, slot.use);
     follow_cards(record, slot.spec.cards, positions);
     record.unnamed = unnamed_use(record, spec);
@@ -257,7 +246,7 @@ void Ledger::place_cards(NodeIndex node, const NodeSpec& spec) {
         {.memory_mib = card.memory_mib, .slots = card.slots, .healthy = card.healthy});
   }
   NodeUse ignored;
-  for (const PodIndex pod : slot.pods) add_charges(pods_[pod.at()], 1, ignored, slot.card_use);
+  for (const PodIndex pod : slot.pods) add_charges(pods_.record(pod), 1, ignored, slot.card_use);
 }
 
 }  // namespace stowage::core

@@ -1,4 +1,4 @@
-// Cards that pods hold and nobody can name: by number, and when the cards of a node change.
+// Charges on cards with unknown positions: by number, and when the cards of a node change.
 #include <map>
 #include <optional>
 #include <string>
@@ -8,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/engine/engine.h"
+#include "core/ledger/survey.h"
 #include "core/testing/builders.h"
 #include "core/testing/random.h"
 
@@ -64,7 +65,7 @@ TEST(CountedCards, AFifthPodIsRefusedWhenFourCardsBecomeThreeAndOneOfFourPodsEnd
       end(engine, ends);
       EXPECT_FALSE(place(engine, by_number("fifth", row.naming)).placed());
       EXPECT_EQ(engine.audit(), std::vector<std::string>{});
-      add(engine, counted(4));  // and all is as it was
+      add(engine, counted(4));  // and everything is as before
       EXPECT_TRUE(place(engine, by_number("fifth", row.naming)).placed());
       EXPECT_FALSE(place(engine, by_number("sixth", row.naming)).placed());
       EXPECT_EQ(engine.audit(), std::vector<std::string>{});
@@ -129,17 +130,27 @@ TEST(NamedCards, ACardThatLeavesTakesItsChargesAlong) {
   EXPECT_EQ(engine.audit(), std::vector<std::string>{});
 }
 
-TEST(NamedCards, ChargesStayOnTheirIndexWhenCountedCardsAreNamed) {
+// A counted card may be any of those that the node reports by id later; their order is unknown.
+TEST(CountedCards, OneMayBeAnyOfThoseThatAreListedLater) {
   Engine engine = engine_with("first", {counted(3)});
   ASSERT_TRUE(place(engine, pod("p0").gpus(1)).placed());
-  ASSERT_TRUE(place(engine, pod("p1").gpus(1)).placed());
+  ASSERT_TRUE(place(engine, pod("p1").gpus(1).milli(400)).placed());
   end(engine, "p0");
   add(engine, named(3));  // the agent starts
-  EXPECT_EQ(place(engine, pod("p2").gpus(2)).cards_text(), "0,2");
+  EXPECT_FALSE(place(engine, pod("p2").gpus(1)).placed());
+  EXPECT_FALSE(place(engine, pod("p3").gpus(1).milli(700)).placed());
+  EXPECT_TRUE(place(engine, pod("p4").gpus(1).milli(600)).placed());
+  EXPECT_TRUE(place(engine, by_number("p5", Naming::if_known)).placed());
+  EXPECT_FALSE(place(engine, by_number("p6", Naming::if_known)).placed());
+  add(engine, counted(3));  // and stops: p1 is on the same card as before
+  EXPECT_EQ(engine.audit(), std::vector<std::string>{});
+  end(engine, "p4");
+  end(engine, "p5");
+  EXPECT_EQ(place(engine, pod("p7").gpus(2)).cards_text(), "0,2");
   EXPECT_EQ(engine.audit(), std::vector<std::string>{});
 }
 
-// A number may be that of another card by the time that the cards have names again.
+// When the cards have ids again, an index may belong to another card.
 TEST(NamedCards, OneMayBeAnyOfThoseThatAreOnlyCounted) {
   Engine engine = engine_with("first", {named(3)});
   ASSERT_TRUE(place(engine, pod("p0").gpus(1)).placed());
@@ -156,7 +167,7 @@ TEST(NamedCards, OneMayBeAnyOfThoseThatAreOnlyCounted) {
   EXPECT_EQ(engine.audit(), std::vector<std::string>{});
 }
 
-// The names of the cards are away for a while; then the cards have other numbers.
+// The ids of the cards are not reported for a while; afterwards the cards have other indexes.
 TEST(NamedCards, AChargeFollowsItsNameWhenTheCardsWereOnlyCountedForAWhile) {
   for (const bool gone : {false, true}) {
     SCOPED_TRACE(gone ? "the node was away" : "its inventory was away");
@@ -173,7 +184,7 @@ TEST(NamedCards, AChargeFollowsItsNameWhenTheCardsWereOnlyCountedForAWhile) {
   }
 }
 
-TEST(NamedCards, OneThatWasReplacedWhileTheCardsWereOnlyCountedIsGone) {
+TEST(NamedCards, OneThatWasReplacedWhileTheCardsWereOnlyCountedIsReleased) {
   Engine engine = engine_with("first", {named(2)});
   ASSERT_EQ(place(engine, pod("p").gpus(1)).text(), "n 0");
   add(engine, counted(2));
@@ -186,7 +197,7 @@ TEST(NamedCards, OneThatWasReplacedWhileTheCardsWereOnlyCountedIsGone) {
   EXPECT_EQ(engine.audit(), std::vector<std::string>{});
 }
 
-// As above, for guests: what was promised is a card by its name.
+// The same for external pods: a pre-allocated card is identified by its id.
 TEST(NamedCards, AHoldFollowsItsNameToo) {
   Engine engine = engine_with("first", {named(3)});
   Commands out;
@@ -194,16 +205,16 @@ TEST(NamedCards, AHoldFollowsItsNameToo) {
     return *engine.filter({.pod = pod(uid).gpus(1), .nodes = {"n"}, .until = {1}}, {}, out).held;
   };
   ASSERT_EQ(held("x").cards.containers[0][0].card, "GPU-0");
-  const Place promised = held("p");
-  ASSERT_EQ(promised.cards.containers[0][0].card, "GPU-1");
+  const CardPlacement pre_allocated = held("p");
+  ASSERT_EQ(pre_allocated.cards.containers[0][0].card, "GPU-1");
   (void)engine.handle(NodeGone{"n"}, {});
   add(engine, counted(2));
-  EXPECT_FALSE(engine.holds("p", promised)) << "nobody knows which one it is";
+  EXPECT_FALSE(engine.holds("p", pre_allocated)) << "nobody knows which one it is";
   NodeSpec left = named(3);
   left.cards.erase(left.cards.begin());
   for (Card& card : left.cards) --card.index;
   add(engine, left);
-  EXPECT_TRUE(engine.holds("p", promised));
+  EXPECT_TRUE(engine.holds("p", pre_allocated));
   EXPECT_EQ(held("r").cards.containers[0][0].card, "GPU-2");
   end(engine, "x");
   EXPECT_FALSE(place(engine, pod("s").gpus(1)).placed()) << "x had the one that has gone";
@@ -213,12 +224,12 @@ TEST(NamedCards, AHoldFollowsItsNameToo) {
 TEST(CountedCards, AHoldOfANumberIsNoneOnceTheCardsHaveNames) {
   Engine engine = engine_with("first", {counted(2)});
   Commands out;
-  const FilterAsk ask{.pod = pod("p").gpus(1), .nodes = {"n"}, .until = {1}};
-  const Place place = *engine.filter(ask, {}, out).held;
+  const FilterRequest ask{.pod = pod("p").gpus(1), .nodes = {"n"}, .until = {1}};
+  const CardPlacement place = *engine.filter(ask, {}, out).held;
   EXPECT_TRUE(engine.holds("p", place));
   add(engine, named(2));
   EXPECT_FALSE(engine.holds("p", place));
-  const ClaimAnswer claimed = engine.claim({.pod = ask.pod, .node = "n"}, {}, out);
+  const ReserveAnswer claimed = engine.reserve({.pod = ask.pod, .node = "n"}, {}, out);
   EXPECT_EQ(claimed.place->cards.containers[0][0].card, "GPU-0");
 }
 
@@ -257,7 +268,7 @@ TEST(ByNumber, EveryContainerCountsByItsPhase) {
                   .container("b")
                   .gpus(1)
                   .milli(500));
-  // The sidecar has one whole card; the init container or the other two have three cards at most.
+  // The sidecar has one whole card; the init container, or the other two, have at most three cards.
   EXPECT_FALSE(place(engine, by_number("p", Naming::never, 5)).placed());
   EXPECT_TRUE(place(engine, by_number("p", Naming::never, 4)).placed());
 }
@@ -271,16 +282,16 @@ TEST(ByNumber, AnInitContainerHasTheCardsThatItsPodHasLater) {
   EXPECT_FALSE(place(engine, by_number("r", Naming::never)).placed());
 }
 
-TEST(ByNumber, ASurveyCountsAllSharesThatNobodyHasNamed) {
+TEST(ByNumber, ASurveyCountsAllUnnamedShares) {
   Engine engine = engine_with("first", {counted(4)});
   see(engine, pod("u").gpus(3).milli(300));
-  EXPECT_EQ(engine.ledger().survey().models.at(0).given_milli, 900);
+  EXPECT_EQ(take_survey(engine.ledger()).models.at(0).given_milli, 900);
 }
 
-// ---- a model of it all --------------------------------------------------------------------------
+// ---- comparison with a model --------------------------------------------------------------------
 
-// One node. Pods have whole cards or a share of one; the model adds up what each of them has, as if
-// nobody knew anything of it but the cards that it names.
+// One node. Pods have whole cards or a share of one. The model adds up the charges of each pod and
+// uses only the cards that the pod names.
 class OneNode {
  public:
   using Step = std::pair<std::uint8_t, std::uint16_t>;
@@ -310,9 +321,9 @@ class OneNode {
 
  private:
   struct Has {
-    int milli = 0;                   // of each card
-    int cards = 0;                   // how many
-    std::vector<std::string> named;  // ids; empty: nobody has said
+    int milli = 0;                   // per card
+    int cards = 0;                   // number of cards
+    std::vector<std::string> named;  // ids; empty: unknown
   };
 
   void show(Dice& dice) {  // shrinks, grows, permutes, replaces
@@ -325,19 +336,6 @@ class OneNode {
     if (spec.cards.size() > 1 && dice.one_in(2)) std::swap(spec.cards.front(), spec.cards.back());
     add(engine_, spec);
     shown_ = spec;
-    for (auto& [uid, has] : pods_) follow_indexes(has);
-  }
-
-  // A card that was counted has the name that is shown at its index.
-  void follow_indexes(Has& has) const {
-    for (std::string& id : has.named) {
-      for (const Card& card : shown_->cards) {
-        if (id == "n/" + std::to_string(card.index)) {
-          id = card.id;
-          break;
-        }
-      }
-    }
   }
 
   void put(Dice& dice, const std::string& uid) {
@@ -365,7 +363,7 @@ class OneNode {
     pods_[uid] = {.milli = milli, .cards = cards};
   }
 
-  // Somebody says which cards they are.
+  // The cards of the pod become known.
   void named_later(Dice& dice, const std::string& uid) {
     const auto found = pods_.find(uid);
     if (found == pods_.end() || !shown_ || !found->second.named.empty()) return;
@@ -396,7 +394,7 @@ class OneNode {
     std::map<std::string, int> milli;  // by id
     int whole = 0;                     // unnamed
     int shares = 0;                    // unnamed: cards
-    int share_milli = 0;               // of any one card
+    int share_milli = 0;               // on any single card
   };
   [[nodiscard]] Sum add_up() const {
     Sum sum;
@@ -417,7 +415,7 @@ class OneNode {
     return sum;
   }
 
-  // Before the pod is added.
+  // Call it before the pod is added.
   void must_fit(const Has& has) const {
     const Sum sum = add_up();
     const int idle = static_cast<int>(shown_->cards.size() - sum.milli.size());
@@ -437,8 +435,8 @@ class OneNode {
   void check() const {
     if (!shown_) return;
     const Sum sum = add_up();
-    const NodeIndex at = engine_.ledger().find_node("n");
-    const Ledger::ByNumber free = engine_.ledger().by_number(at);
+    const NodeIndex at = engine_.ledger().nodes().find("n");
+    const ByNumber free = engine_.ledger().nodes().record(at).by_number();
     RC_ASSERT(static_cast<std::size_t>(std::popcount(free.idle)) ==
               shown_->cards.size() - sum.milli.size());
     RC_ASSERT(free.unnamed == sum.whole + sum.shares);
@@ -450,7 +448,7 @@ class OneNode {
       : names_(names == Names::always), names_come_(names == Names::come_and_go) {}
 
  private:
-  bool names_;  // cards have names of their own
+  bool names_;  // cards have ids of their own
   bool names_come_;
   Engine engine_ = engine_with("first", {});
   std::optional<NodeSpec> shown_;

@@ -1,5 +1,5 @@
-// What the engine is told (Event) and what it wants done (Command). Replies to commands come back
-// as events. All of it is plain data.
+// Input of the engine (Event) and its output (Command). Replies to commands come back as events.
+// All types are plain data.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@
 
 namespace stowage::core {
 
-struct NodeChanged {  // appeared, or is now like this
+struct NodeChanged {  // added or updated
   NodeSpec node;
 };
 struct NodeGone {
   std::string name;
 };
-struct PodPending {  // wants a place
+struct PodPending {  // waits to be placed
   PodSpec pod;
 };
-struct PodSeenBound {  // is on a node; `cards` unset: nobody has said which cards it uses
+struct PodSeenBound {  // is on a node; `cards` unset: its cards are unknown
   PodSpec pod;
   std::string node;
-  std::optional<NamedAssignment> cards;  // the node need not show them
-  // When its cards were chosen, in nanoseconds, if it carries our own answer; 0: somebody else
-  // placed it. No two of our decisions have one time.
+  std::optional<NamedAssignment> cards;  // the node need not report them
+  // When its cards were chosen, in nanoseconds, if it has our annotation; 0: placed by another
+  // scheduler. No two of our decisions have the same time.
   std::int64_t placed = 0;
-  bool placed_by_then = false;  // it was then or earlier: that is all that is known
+  bool placed_by_then = false;  // the time is only an upper bound
 };
-// The kubelet says which cards a pod on a node has, of which nobody else has said so.
+// The kubelet reports the cards of a pod on a node; no other source has named them.
 struct CardsNamed {
   std::string uid;
   std::string node;
-  std::vector<ContainerSpec> containers;  // of the pod: names, phases and cards that they ask for
+  std::vector<ContainerSpec> containers;  // of the pod: names, phases and requested cards
   NamedAssignment cards;
 };
 struct BindDone {
@@ -51,37 +51,35 @@ struct BindFailed {
 struct PodGone {  // finished or deleted: its containers no longer run
   std::string uid;
 };
-struct PodHeld {  // an unbound pod that was promised cards, by a hold that outlived our memory of
-                  // it
+struct PodHeld {  // an unbound pod with a pre-allocation from before this engine started
   PodSpec pod;
   std::string node;
   NamedAssignment cards;  // none named: their number is held
-  std::int64_t made = 0;  // when, in nanoseconds by the wall clock
+  std::int64_t made = 0;  // when, in wall-clock nanoseconds
   base::Instant until;
-  // By us, and its scheduler may bind the pod by it: it is held whatever others have done to the
-  // cards or to the quota since, and while the node lacks the cards.
+  // We signed it, and its scheduler may bind the pod by it. So it is held whatever others have done
+  // to the cards or the quota since, and even while the node lacks the cards.
   bool is_signed = false;
 };
-// Of a hold that ends when it is said to (HoldEnded), and not by itself.
+// For a hold that does not expire by itself, but ends with HoldEnded.
 inline constexpr base::Instant kUntilTold{std::numeric_limits<std::int64_t>::max()};
-// The pod of a hold was looked up, and is on no node although its time is over. Nothing if it has
-// been claimed since.
+// The hold's time is over, and a lookup found the pod on no node. Ignored if the pod has been
+// reserved since.
 struct HoldEnded {
   std::string uid;
 };
 struct QuotaChanged {
   Quotas quotas;
 };
-// Somebody says that an unbound pod is about to go to this node (status.nominatedNodeName); empty:
-// no longer.
+// An unbound pod is nominated to this node (status.nominatedNodeName); empty: no longer.
 struct PodNominated {
   PodSpec pod;
   std::string node;
 };
-// Things that scheduling rules speak of, besides nodes and pods.
-using Thing = std::variant<Namespace, Claim, Volume, StorageClass, StorageDriver, StorageCapacity,
-                           NodeVolumeLimits, Attachment, Budget>;
-enum class ThingKind : std::uint8_t {  // positions in Thing
+// Objects besides nodes and pods that scheduling rules refer to.
+using AuxObject = std::variant<Namespace, Claim, Volume, StorageClass, StorageDriver,
+                               StorageCapacity, NodeVolumeLimits, Attachment, Budget>;
+enum class AuxKind : std::uint8_t {  // positions in AuxObject
   name_space,
   claim,
   volume,
@@ -92,16 +90,16 @@ enum class ThingKind : std::uint8_t {  // positions in Thing
   attachment,
   budget,
 };
-inline constexpr std::size_t kThingKinds = std::variant_size_v<Thing>;
-struct ThingChanged {  // appeared, or is now like this
-  Thing now;
+inline constexpr std::size_t kAuxKinds = std::variant_size_v<AuxObject>;
+struct AuxObjectChanged {  // added or updated
+  AuxObject now;
 };
-struct ThingGone {
-  ThingKind kind = ThingKind::name_space;
-  std::string name;  // as in the thing; of NodeVolumeLimits the node
+struct AuxObjectGone {
+  AuxKind kind = AuxKind::name_space;
+  std::string name;  // as in the object; the node's name for NodeVolumeLimits
 };
-// How busy cards of a node are, in thousandths, as its agent has measured; it counts until then.
-// What was measured before does not count any more.
+// Load of a node's cards in thousandths, as its agent measured, valid until `until`. Replaces
+// earlier measurements.
 struct CardsMeasured {
   struct Busy {
     std::string card;  // its id
@@ -111,37 +109,37 @@ struct CardsMeasured {
   std::vector<Busy> busy;
   base::Instant until;
 };
-// The agent of the node has not been heard for a while, or is heard again.
+// The agent of the node has been silent for a while, or reports again.
 struct NodeSilent {
   std::string node;
   bool silent = false;
 };
-struct EvictFailed {  // the victim is still there, and will not go
+struct EvictFailed {  // the victim still exists and will not be evicted
   std::string uid;
 };
-struct Picked {  // the outside picker's answer; empty node: it has none, or did not answer in time
+struct Picked {  // the outside picker's answer; empty node: no choice, or no answer in time
   std::string uid;
   std::uint64_t generation = 0;
   std::string node;
 };
-struct Tick {  // time has passed: pods that rested are tried again, holds that ran out are dropped
-  bool parked = true;  // and parked pods are tried, come what may
+struct Tick {  // time has passed: pods are tried after their back-off, expired holds are dropped
+  bool parked = true;  // also try some parked pods
 };
-// Nothing has happened. The engine goes on with what it left undone (Engine::unfinished).
+// No event. The engine continues its deferred steps (Engine::unfinished).
 struct Continue {};
-// We decide nothing from now on: pods that wait, are being bound or hold something are forgotten
-// as if they had gone. Who is on a node stays.
+// This engine decides nothing from now on. Pods that wait, are being bound, or hold something are
+// dropped as if deleted. Pods on nodes stay.
 struct StandDown {};
-// We decide, and every pod that is on a node has been told of: from now on pods that were given the
-// same share of a card are told apart.
+// This engine decides from now on, and all pods on nodes have been announced. From now on it
+// resolves conflicts of pods that were given the same share of a card.
 struct Lead {};
 using Event = std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed,
-                           PodGone, PodHeld, QuotaChanged, Tick, PodNominated, ThingChanged,
-                           ThingGone, EvictFailed, Picked, StandDown, Lead, HoldEnded,
+                           PodGone, PodHeld, QuotaChanged, Tick, PodNominated, AuxObjectChanged,
+                           AuxObjectGone, EvictFailed, Picked, StandDown, Lead, HoldEnded,
                            CardsMeasured, CardsNamed, NodeSilent, Continue>;
 
-// A claim that has to be bound before the pod can be: to this volume, or, if that is empty, to one
-// that its provisioner makes for the node of the pod.
+// A claim that must be bound before the pod: to this volume, or, if empty, to one that its
+// provisioner creates for the pod's node.
 struct ClaimStep {
   std::string claim;  // "namespace/name"
   std::string volume;
@@ -150,7 +148,7 @@ struct ClaimStep {
 struct Bind {
   std::string uid;
   std::string node;
-  NamedAssignment cards;  // the node may have lost them by the time of the bind: BindFailed then
+  NamedAssignment cards;  // if the node has lost them by the time of the bind, the bind fails
   std::vector<ClaimStep> claims;
   friend bool operator==(const Bind&, const Bind&) = default;
 };
@@ -159,38 +157,38 @@ struct Refuse {  // the pod stays in the queue and is tried again when an event 
   Refusal refusal;
   friend bool operator==(const Refuse&, const Refuse&) = default;
 };
-struct Reject {  // the event made no sense (an absurd request, a malformed node); nothing changed
+struct Reject {  // the event was invalid (an absurd request, a malformed node); nothing changed
   std::string subject;
   std::string why;
   friend bool operator==(const Reject&, const Reject&) = default;
 };
-struct Evict {  // delete the victim: a more important pod needs its room
+struct Evict {  // delete the victim: a more important pod needs its capacity
   std::string uid;
   std::string by;  // uid of that pod
   std::string node;
   friend bool operator==(const Evict&, const Evict&) = default;
 };
-// Two pods that we placed share a card that cannot hold both: this one came later, as far as is
-// known.
+// Two pods that we placed share a card that cannot hold both. This one was placed later, as far as
+// is known.
 struct CardConflict {
   std::string uid;
-  std::string with;  // uid of a pod that was given it earlier, and stays
+  std::string with;  // uid of a pod that was placed earlier and stays
   std::string node;
   std::string card;       // its id
-  bool evict = false;     // delete it; else people are told, and that is all
-  bool in_doubt = false;  // nobody knows which of the two came first: never deleted
+  bool evict = false;     // delete the pod; otherwise only report the conflict
+  bool in_doubt = false;  // it is unknown which of the two was first: never deleted
   friend bool operator==(const CardConflict&, const CardConflict&) = default;
 };
-// The pod has room held for it on this node, which is not all free yet. Empty: no longer.
+// Capacity is kept for the pod on this node, but not all of it is free yet. Empty: no longer.
 struct Nominate {
   std::string uid;
   std::string node;
-  std::int32_t cards = 0;  // that are held for it by now, of the cards that it wants
+  std::int32_t cards = 0;  // kept so far, of the cards that it needs
   std::int32_t wanted = 0;
-  bool preempts = false;  // victims make the room; else it is kept as it falls free
+  bool preempts = false;  // victims free the capacity; otherwise it is kept as it becomes free
   friend bool operator==(const Nominate&, const Nominate&) = default;
 };
-// A candidate for the outside picker: what it may look at.
+// A candidate for the outside picker, with the data that it may use.
 struct Candidate {
   std::string node;
   std::uint64_t cost = 0;  // by the profile's own policy; lower is better
@@ -203,7 +201,7 @@ struct Candidate {
   std::int32_t pods = 0;
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
-// Where should the pod go? The first candidate is what happens without an answer: it is reserved.
+// Asks where the pod should go. The first candidate is reserved and is used without an answer.
 struct AskPicker {
   std::string uid;
   std::uint64_t generation = 0;

@@ -1,5 +1,5 @@
-// Indexes into the ledger's tables. They are internal and never leave the engine: people and the
-// API know nodes, cards and pods by name, UUID and UID.
+// Indexes into the ledger's tables. They never leave the engine: people and the API identify nodes,
+// cards and pods by name, UUID and UID.
 #pragma once
 
 #include "base/strong_id.h"

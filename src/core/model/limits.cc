@@ -55,9 +55,9 @@ tl::unexpected<Error> over(std::string_view pod, const Limit& limit) {
   return fail(std::move(words));
 }
 
-std::size_t pod_terms(const Around& around) {
-  return around.affinity.size() + around.anti_affinity.size() + around.preferred.size() +
-         around.preferred_anti.size();
+std::size_t pod_terms(const PodConstraints& constraints) {
+  return constraints.affinity.size() + constraints.anti_affinity.size() +
+         constraints.preferred.size() + constraints.preferred_anti.size();
 }
 
 std::size_t node_terms(const NodeRules& rules) {
@@ -88,7 +88,7 @@ std::size_t weight(const CardFilter& filter) {
 
 // ---- cutting ----------------------------------------------------------------------------------
 
-// Keeps entries from the beginning, as many as the limit and the budget allow.
+// Keeps the first entries, as many as the limit and the budget allow.
 template <class List, class Weigh>
 void cut(List& list, std::size_t most, std::size_t& budget, Weigh weigh) {
   auto end = list.begin();
@@ -102,24 +102,24 @@ void cut(List& list, std::size_t most, std::size_t& budget, Weigh weigh) {
 
 }  // namespace
 
-void cut_rules(NodeRules& rules, Around& around) {
+void cut_rules(NodeRules& rules, PodConstraints& constraints) {
   rules = {};
-  around.affinity.clear();
-  around.preferred.clear();
-  around.preferred_anti.clear();
-  around.spread.clear();
+  constraints.affinity.clear();
+  constraints.preferred.clear();
+  constraints.preferred_anti.clear();
+  constraints.spread.clear();
   std::size_t budget = kMaxRuleBytes / 2;
-  cut(around.labels, kMaxLabels, budget,
+  cut(constraints.labels, kMaxLabels, budget,
       [](const auto& label) { return weight(label.first) + weight(label.second); });
   budget = kMaxRuleBytes / 2;
-  cut(around.anti_affinity, kMaxPodTerms, budget,
+  cut(constraints.anti_affinity, kMaxPodTerms, budget,
       [](const PodTerm& term) { return rule_bytes(term); });
   const auto weigh = [](const auto& entry) { return weight(entry); };
   budget = kMaxRuleBytes / 4;
-  cut(around.ports, kMaxHostPorts, budget, weigh);
+  cut(constraints.ports, kMaxHostPorts, budget, weigh);
   budget = kMaxRuleBytes / 2;
-  cut(around.claims, kMaxVolumes, budget, weigh);
-  cut(around.disks, kMaxDisks, budget, weigh);
+  cut(constraints.claims, kMaxVolumes, budget, weigh);
+  cut(constraints.disks, kMaxDisks, budget, weigh);
 }
 
 namespace {
@@ -137,8 +137,8 @@ void cut_names(PodSpec& pod) {
   for (auto& container : pod.containers) cut_one(container.resources.extended);
 }
 
-// All that the pod asks for besides cards becomes overhead; its cards are asked for by containers
-// that nobody can have named.
+// Moves all resources except cards into the overhead, and keeps only containers with cards, up to
+// the limit. Container names of an annotation then no longer match, so the cards count as unnamed.
 void fold_containers(PodSpec& pod) {
   if (pod.containers.size() <= kMaxContainers) return;
   Resources all = effective_resources(pod);
@@ -182,18 +182,21 @@ std::size_t rule_bytes(const NodeRules& rules) {
                      [](const Toleration& t) { return weight(t.key) + weight(t.value); });
 }
 
-std::size_t rule_bytes(const Around& around) {
+std::size_t rule_bytes(const PodConstraints& constraints) {
   const auto weigh = [](const auto& entry) { return weight(entry); };
-  return rule_bytes(around.labels) + weight(around.affinity) + weight(around.anti_affinity) +
-         weight(around.preferred) + weight(around.preferred_anti) +
-         sum(around.spread,
+  return rule_bytes(constraints.labels) + weight(constraints.affinity) +
+         weight(constraints.anti_affinity) + weight(constraints.preferred) +
+         weight(constraints.preferred_anti) +
+         sum(constraints.spread,
              [](const SpreadRule& rule) {
                return weight(rule.topology_key) + rule_bytes(rule.selector);
              }) +
-         sum(around.ports, weigh) + sum(around.claims, weigh) + sum(around.disks, weigh);
+         sum(constraints.ports, weigh) + sum(constraints.claims, weigh) +
+         sum(constraints.disks, weigh);
 }
 
-Status within_limits(std::string_view pod, const NodeRules& rules, const Around& around) {
+Status within_limits(std::string_view pod, const NodeRules& rules,
+                     const PodConstraints& constraints) {
   static constexpr Limit kTerms{kMaxPodTerms, "terms of pod affinity and anti-affinity",
                                 "merge some of them into one with several values"};
   static constexpr Limit kSpread{kMaxSpreadRules, "topology spread constraints",
@@ -208,16 +211,16 @@ Status within_limits(std::string_view pod, const NodeRules& rules, const Around&
   static constexpr Limit kPorts{kMaxHostPorts, "host ports", "use a Service"};
   static constexpr Limit kVolumes{kMaxVolumes, "volume claims", "use fewer, larger ones"};
   static constexpr Limit kDisks{kMaxDisks, "disks named in it", "use volume claims"};
-  if (pod_terms(around) > kTerms.most) return over(pod, kTerms);
-  if (around.spread.size() > kSpread.most) return over(pod, kSpread);
+  if (pod_terms(constraints) > kTerms.most) return over(pod, kTerms);
+  if (constraints.spread.size() > kSpread.most) return over(pod, kSpread);
   if (node_terms(rules) > kNodes.most) return over(pod, kNodes);
   if (rules.tolerations.size() > kTolerations.most) return over(pod, kTolerations);
   if (rules.selector.size() > kSelector.most) return over(pod, kSelector);
-  if (around.labels.size() > kLabels.most) return over(pod, kLabels);
-  if (around.ports.size() > kPorts.most) return over(pod, kPorts);
-  if (around.claims.size() > kVolumes.most) return over(pod, kVolumes);
-  if (around.disks.size() > kDisks.most) return over(pod, kDisks);
-  if (rule_bytes(rules) + rule_bytes(around) > kMaxRuleBytes) {
+  if (constraints.labels.size() > kLabels.most) return over(pod, kLabels);
+  if (constraints.ports.size() > kPorts.most) return over(pod, kPorts);
+  if (constraints.claims.size() > kVolumes.most) return over(pod, kVolumes);
+  if (constraints.disks.size() > kDisks.most) return over(pod, kDisks);
+  if (rule_bytes(rules) + rule_bytes(constraints) > kMaxRuleBytes) {
     static constexpr Limit kBytes{
         kMaxRuleBytes >> 10U, "KiB of labels and scheduling rules",
         "put a label on the nodes or pods that are meant, and select that"};
@@ -244,7 +247,7 @@ Status within_limits(const PodSpec& pod) {
     return over(pod.name, {kMaxRuleBytes >> 10U, "KiB of models and card ids over its containers",
                            "name fewer of them"});
   }
-  return within_limits(pod.name, pod.rules, pod.around);
+  return within_limits(pod.name, pod.rules, pod.constraints);
 }
 
 void cut_to_limits(PodSpec& pod) {
@@ -254,7 +257,7 @@ void cut_to_limits(PodSpec& pod) {
   for (auto& container : pod.containers) {
     if (filters > kMaxRuleBytes) container.gpu.filter = {};
   }
-  if (!within_limits(pod.name, pod.rules, pod.around)) cut_rules(pod.rules, pod.around);
+  if (!within_limits(pod.name, pod.rules, pod.constraints)) cut_rules(pod.rules, pod.constraints);
   fold_containers(pod);
   cut_names(pod);
 }

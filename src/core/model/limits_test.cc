@@ -32,15 +32,17 @@ struct Kind {
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"terms of pod affinity", kMaxPodTerms,
-       [](PodSpec& p, std::size_t i) { p.around.affinity.push_back(term(i)); }},
+       [](PodSpec& p, std::size_t i) { p.constraints.affinity.push_back(term(i)); }},
       {"terms of pod affinity", kMaxPodTerms,
-       [](PodSpec& p, std::size_t i) { p.around.anti_affinity.push_back(term(i)); }},
+       [](PodSpec& p, std::size_t i) { p.constraints.anti_affinity.push_back(term(i)); }},
       {"terms of pod affinity", kMaxPodTerms,
-       [](PodSpec& p, std::size_t i) { p.around.preferred.push_back(term(i)); }},
+       [](PodSpec& p, std::size_t i) { p.constraints.preferred.push_back(term(i)); }},
       {"terms of pod affinity", kMaxPodTerms,
-       [](PodSpec& p, std::size_t i) { p.around.preferred_anti.push_back(term(i)); }},
+       [](PodSpec& p, std::size_t i) { p.constraints.preferred_anti.push_back(term(i)); }},
       {"topology spread constraints", kMaxSpreadRules,
-       [](PodSpec& p, std::size_t i) { p.around.spread.push_back({.topology_key = text(i)}); }},
+       [](PodSpec& p, std::size_t i) {
+         p.constraints.spread.push_back({.topology_key = text(i)});
+       }},
       {"terms of node affinity", kMaxNodeTerms,
        [](PodSpec& p, std::size_t i) {
          if (!p.rules.required) p.rules.required.emplace();
@@ -54,15 +56,17 @@ const std::vector<Kind>& kinds() {
        [](PodSpec& p, std::size_t i) { p.rules.tolerations.push_back({.key = text(i)}); }},
       {"labels in its nodeSelector", kMaxLabels,
        [](PodSpec& p, std::size_t i) { p.rules.selector[text(i)] = "x"; }},
-      {"labels", kMaxLabels, [](PodSpec& p, std::size_t i) { p.around.labels[text(i)] = "x"; }},
+      {"labels", kMaxLabels,
+       [](PodSpec& p, std::size_t i) { p.constraints.labels[text(i)] = "x"; }},
       {"host ports", kMaxHostPorts,
        [](PodSpec& p, std::size_t i) {
-         p.around.ports.push_back({.protocol = "TCP", .port = static_cast<std::int32_t>(i + 1)});
+         p.constraints.ports.push_back(
+             {.protocol = "TCP", .port = static_cast<std::int32_t>(i + 1)});
        }},
       {"volume claims", kMaxVolumes,
-       [](PodSpec& p, std::size_t i) { p.around.claims.push_back({.name = text(i)}); }},
+       [](PodSpec& p, std::size_t i) { p.constraints.claims.push_back({.name = text(i)}); }},
       {"disks", kMaxDisks,
-       [](PodSpec& p, std::size_t i) { p.around.disks.push_back({.id = text(i)}); }},
+       [](PodSpec& p, std::size_t i) { p.constraints.disks.push_back({.id = text(i)}); }},
       {"different resources", kMaxResourceNames,
        [](PodSpec& p, std::size_t i) { p.containers[0].resources.extended[text(i)] = 1; }},
       {"containers that ask for cards", kMaxCardContainers - 1,
@@ -119,18 +123,19 @@ TEST(PodLimits, PodsOnNodesAreChargedAndTheirRulesCut) {
     EXPECT_EQ(effective_resources(made).cpu_milli, cpu) << kind.name;
     EXPECT_TRUE(asks_for_cards(made)) << kind.name;
     EXPECT_LE(made.containers.size(), kMaxContainers);
-    EXPECT_LE(rule_bytes(made.around), 2 * kMaxRuleBytes);
-    EXPECT_LE(made.around.anti_affinity.size(), kMaxPodTerms);
+    EXPECT_LE(rule_bytes(made.constraints), 2 * kMaxRuleBytes);
+    EXPECT_LE(made.constraints.anti_affinity.size(), kMaxPodTerms);
     EXPECT_LE(effective_resources(made).extended.size(), kMaxBoundResourceNames);
   }
 }
 
 TEST(PodLimits, AntiAffinityOfAPodOnANodeCountsUpToTheLimit) {
   PodSpec made = pod("p").gpus(1);
-  for (std::size_t i = 0; i < 2 * kMaxPodTerms; ++i) made.around.anti_affinity.push_back(term(i));
+  for (std::size_t i = 0; i < 2 * kMaxPodTerms; ++i)
+    made.constraints.anti_affinity.push_back(term(i));
   cut_to_limits(made);
-  ASSERT_EQ(made.around.anti_affinity.size(), kMaxPodTerms);
-  EXPECT_EQ(made.around.anti_affinity[0], term(0));
+  ASSERT_EQ(made.constraints.anti_affinity.size(), kMaxPodTerms);
+  EXPECT_EQ(made.constraints.anti_affinity[0], term(0));
 }
 
 TEST(PodLimits, WithinThemNothingIsCut) {

@@ -12,7 +12,7 @@
 namespace stowage::core {
 namespace {
 
-// A thousand times what any machine has, and so little that sums over the pods of a node fit.
+// A thousand times what any machine has, and small enough that sums over the pods of a node fit.
 constexpr std::int64_t kMaxAmount = std::int64_t{1} << 50U;
 constexpr std::int32_t kMaxLinkScore = 1000000;
 constexpr std::size_t kShownOfId = 64;
@@ -34,8 +34,8 @@ Listed listed(const std::vector<std::string>& list, const std::string& value,
   return result;
 }
 
-// Whose request is being looked at. Put into words only when something is wrong with it: every pod
-// passes here, and nearly all are fine.
+// The object of an error message. The text is built only for an error, because every pod is
+// validated and nearly all are valid.
 struct Owner {
   const char* kind = "";
   const std::string* name = nullptr;
@@ -70,7 +70,7 @@ Status validate_resources(const Owner& owner, const Resources& r) {
   return {};
 }
 
-Status validate_gpu(const Owner& owner, const GpuAsk& gpu) {
+Status validate_gpu(const Owner& owner, const GpuRequest& gpu) {
   if (gpu.count < 0) return fail(owner.text() + ": card count is negative");
   if (gpu.count > static_cast<std::int32_t>(kMaxCardsPerNode)) {
     return fail(owner.text() + " asks for " + std::to_string(gpu.count) +
@@ -120,7 +120,7 @@ Status validate_cards(const PodSpec& pod, const std::optional<Cards>& cards) {
                 std::to_string(cards->containers.size()) + " containers, but it has " +
                 std::to_string(pod.containers.size()));
   }
-  // Sums over the pod stay within what a ledger row can count.
+  // Sums over the pod must fit into a ledger row.
   constexpr std::int64_t kMostMemoryMib = std::int64_t{kMaxCardMemoryMib} * kMaxContainers;
   constexpr std::int64_t kMostMilli =
       std::int64_t{kMilliPerCard} * kMaxCardsPerNode * kMaxContainers;
@@ -292,7 +292,7 @@ Resources effective_resources(const PodSpec& pod) {
     }
   }
   Resources total = largest(inits, plus(sidecars, apps));
-  // What is asked for the pod as a whole is the sum, whatever its containers say.
+  // Pod-level requests replace the sums over the containers.
   total.cpu_milli = pod.pod_cpu_milli.value_or(total.cpu_milli);
   total.memory_bytes = pod.pod_memory_bytes.value_or(total.memory_bytes);
   for (const auto& [name, amount] : pod.pod_hugepages) total.extended[name] = amount;

@@ -11,7 +11,7 @@ namespace {
 struct NodeName {
   std::string_view name;
   NodePolicy policy;
-  CardPolicy with;  // the card policy that belongs to it
+  CardPolicy with;  // its default card policy
 };
 
 constexpr std::array kNodePolicies{
@@ -32,8 +32,8 @@ constexpr std::array kNodePolicies{
     NodeName{"first", NodePolicy::first, CardPolicy::first},
 };
 
-// Other names for the same, which are understood but not listed: what vgpu-manager calls no policy,
-// and gpu-manager's choice of cards.
+// Aliases that are parsed but not listed: vgpu-manager's name for no policy, and gpu-manager's
+// choice of cards.
 constexpr std::array kOtherNodeNames{
     NodeName{"none", NodePolicy::first, CardPolicy::first},
     NodeName{"topology", NodePolicy::binpack, CardPolicy::fragment},
@@ -116,8 +116,7 @@ Result<PolicyChoice> parse_policy(std::string_view text) {
   if (node == nullptr) return fail(unknown("policy", node_text, kNodePolicies));
   PolicyChoice choice{.node = node->policy, .card = node->with};
   if (slash == std::string_view::npos) return choice;
-  STOWAGE_TRY(card, parse_card_policy(text.substr(slash + 1)));
-  choice.card = card;
+  STOWAGE_TRY_ASSIGN(choice.card, parse_card_policy(text.substr(slash + 1)));
   return choice;
 }
 

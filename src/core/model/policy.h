@@ -1,4 +1,4 @@
-// Names of the placement policies. Which node and which card are two choices, each with a policy of
+// Names of the placement policies. The node and the card are chosen separately, each by a policy of
 // its own.
 #pragma once
 
@@ -50,20 +50,20 @@ struct PolicyChoice {
   friend bool operator==(const PolicyChoice&, const PolicyChoice&) = default;
 };
 
-// "fgd" is the node policy with the card policy that belongs to it; "fgd/spread" names both.
+// "fgd" is the node policy with its default card policy; "fgd/spread" names both.
 [[nodiscard]] Result<PolicyChoice> parse_policy(std::string_view text);
 [[nodiscard]] std::string to_text(PolicyChoice choice);
 [[nodiscard]] std::vector<std::string> policy_names();  // of node policies, in a fixed order
 [[nodiscard]] std::vector<std::string> card_policy_names();
-// One half of a policy by its name. Errors name the nearest that is known.
+// One half of a policy by name. Errors suggest the nearest known name.
 [[nodiscard]] Result<NodePolicy> parse_node_policy(std::string_view text);
 [[nodiscard]] Result<CardPolicy> parse_card_policy(std::string_view text);
 
-// What a pod itself wants of the policy; the rest is its profile's.
+// The policy that the pod itself asks for; the rest is its profile's.
 struct PolicyWish {
   std::optional<NodePolicy> node;
   std::optional<CardPolicy> card;
-  bool weighted = false;  // weigh places, memory and compute by what the pod asks (vgpu-manager)
+  bool weighted = false;  // weight slots, memory and compute by the pod's request (vgpu-manager)
 
   [[nodiscard]] bool any() const { return node || card || weighted; }
   friend bool operator==(const PolicyWish&, const PolicyWish&) = default;

@@ -2,7 +2,7 @@
 
 namespace stowage::core {
 
-const char* to_word(ReasonCode code) {
+const char* to_string(ReasonCode code) {
   switch (code) {
     case ReasonCode::none: return "none";
     case ReasonCode::not_schedulable: return "not_schedulable";

@@ -1,5 +1,5 @@
-// What a node offers and a pod asks for besides cards: CPU, memory, ephemeral storage, places for
-// pods, and any extended resource by name. Exact integers.
+// Resources besides cards that a node offers and a pod requests: CPU, memory, ephemeral storage,
+// number of pods, and extended resources by name. Exact integers.
 #pragma once
 
 #include <cstdint>

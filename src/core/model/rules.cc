@@ -1,24 +1,17 @@
 #include "core/model/rules.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number.h"
 
 namespace stowage::core {
 namespace {
 
-std::optional<std::int64_t> to_number(const std::string& text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  return number;
-}
-
-// Gt and Lt compare integers; a label or a bound that is none matches nothing.
+// Gt and Lt compare integers; a label or bound that is not an integer matches nothing.
 bool compares(const Requirement& requirement, const std::string& value) {
   if (requirement.values.size() != 1) return false;
-  const auto number = to_number(value);
-  const auto bound = to_number(requirement.values.front());
+  const auto number = base::parse_number<std::int64_t>(value);
+  const auto bound = base::parse_number<std::int64_t>(requirement.values.front());
   if (!number || !bound) return false;
   return requirement.op == Requirement::Op::gt ? *number > *bound : *number < *bound;
 }

@@ -1,5 +1,5 @@
-// What a pod says about the nodes it accepts, and what a node says about the pods it takes:
-// selectors, node affinity, taints and tolerations, in the words of the Kubernetes API.
+// Rules of a pod about nodes, and of a node about pods: selectors, node affinity, taints and
+// tolerations, in the terms of the Kubernetes API.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct Requirement {
   friend bool operator==(const Requirement&, const Requirement&) = default;
 };
 
-// All requirements hold. `fields` speak of the node itself: metadata.name is the only key.
-// A term without any requirement matches no node.
+// All requirements must hold. `fields` refer to the node itself; metadata.name is the only key. A
+// term without requirements matches no node.
 struct NodeTerm {
   std::vector<Requirement> labels;
   std::vector<Requirement> fields;
@@ -53,24 +53,24 @@ struct PreferredNodes {
 };
 
 struct NodeRules {
-  Labels selector;                                // all of them
-  std::optional<std::vector<NodeTerm>> required;  // one of them; an empty list matches no node
+  Labels selector;                                // all must match
+  std::optional<std::vector<NodeTerm>> required;  // one must match; an empty list matches no node
   std::vector<PreferredNodes> preferred;
   std::vector<Toleration> tolerations;
   friend bool operator==(const NodeRules&, const NodeRules&) = default;
 };
 
-// The taint that keeps pods off a cordoned node unless they tolerate it.
+// The taint of a cordoned node.
 inline constexpr const char* kUnschedulableTaint = "node.kubernetes.io/unschedulable";
 
 [[nodiscard]] bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
-// The first taint of the node that keeps the pod off (no_schedule, no_execute); null if none.
+// The first taint of the node that excludes the pod (no_schedule, no_execute); null if none.
 [[nodiscard]] const Taint* untolerated(const std::vector<Toleration>& tolerations,
                                        const std::vector<Taint>& taints);
 // nodeSelector and required node affinity.
 [[nodiscard]] bool selects(const NodeRules& rules, const std::string& node, const Labels& labels);
 [[nodiscard]] bool matches(const NodeTerm& term, const std::string& node, const Labels& labels);
-// Equal text, equal rules about where a pod may go; preferences are not part of it. Appends.
+// Appends a key; equal keys mean equal hard rules. Preferences are not part of it.
 void append_key(const NodeRules& rules, std::string& out);
 
 }  // namespace stowage::core

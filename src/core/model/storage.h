@@ -1,5 +1,5 @@
-// What the API says about storage, as far as placing pods depends on it. Names of claims are
-// "namespace/name". Amounts are bytes.
+// Storage objects of the API, as far as the placement of pods depends on them. Names of claims are
+// "namespace/name". Amounts are in bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/around.h"
+#include "core/model/pod_constraints.h"
 #include "core/model/rules.h"
 
 namespace stowage::core {
@@ -20,10 +20,10 @@ using AccessModes = std::uint8_t;
 struct Claim {
   std::string name;
   std::string uid;
-  std::string owner_uid;  // of the pod that an ephemeral claim was made for; empty: none
+  std::string owner_uid;  // of the pod that an ephemeral claim was created for; empty: none
   std::string volume;     // spec.volumeName
   std::string storage_class;
-  bool has_class = false;  // storageClassName is there, even if it is empty
+  bool has_class = false;  // storageClassName is set, even if it is empty
   bool bound = false;      // volume is set, and the binding is complete
   bool lost = false;       // phase Lost
   bool deleting = false;
@@ -39,14 +39,14 @@ struct Volume {
   std::string name;
   std::string storage_class;
   std::string claim;      // "namespace/name" of claimRef; empty: free
-  std::string claim_uid;  // empty while it is only pre-bound
+  std::string claim_uid;  // empty while the volume is only pre-bound
   bool available = true;  // phase Available
   bool deleting = false;
   bool block = false;
   std::int64_t bytes = 0;
   AccessModes modes = 0;
-  Labels labels;                                  // zones among them
-  std::optional<std::vector<NodeTerm>> affinity;  // nodeAffinity.required; one of them
+  Labels labels;                                  // including zones
+  std::optional<std::vector<NodeTerm>> affinity;  // nodeAffinity.required; one must match
   std::string driver;                             // CSI driver; empty: not CSI
   std::string handle;
   friend bool operator==(const Volume&, const Volume&) = default;
@@ -56,13 +56,12 @@ struct StorageClass {
   std::string name;
   std::string provisioner;
   bool waits = false;  // volumeBindingMode: WaitForFirstConsumer
-  // allowedTopologies: one of the terms; each requirement is `in`. Empty: everywhere.
+  // allowedTopologies: one of the terms must match; each requirement is `in`. Empty: everywhere.
   std::vector<NodeTerm> topologies;
   friend bool operator==(const StorageClass&, const StorageClass&) = default;
 };
 
-// What a CSI driver says about itself (CSIDriver), and about a part of the cluster
-// (CSIStorageCapacity).
+// A CSI driver (CSIDriver), and the capacity of a part of the cluster (CSIStorageCapacity).
 struct StorageDriver {
   std::string name;
   bool tells_capacity = false;  // spec.storageCapacity
@@ -85,7 +84,7 @@ struct NodeVolumeLimits {
   friend bool operator==(const NodeVolumeLimits&, const NodeVolumeLimits&) = default;
 };
 
-// VolumeAttachment: this volume is attached to the node, whoever uses it.
+// VolumeAttachment: this volume is attached to the node, regardless of its users.
 struct Attachment {
   std::string name;
   std::string node;
@@ -94,7 +93,7 @@ struct Attachment {
   friend bool operator==(const Attachment&, const Attachment&) = default;
 };
 
-// PodDisruptionBudget: how many of the pods that it selects may be evicted now.
+// PodDisruptionBudget: how many of the selected pods may be evicted now.
 struct Budget {
   std::string name;  // "namespace/name"
   LabelSelector selector;

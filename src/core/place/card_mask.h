@@ -1,5 +1,5 @@
-// A set of cards of one node, one bit per position in NodeSpec::cards. Pure value; every operation
-// is O(1) but for_each, which visits the members in ascending order.
+// A set of cards of one node, one bit per position in NodeSpec::cards. A plain value. Every
+// operation is O(1) except for_each, which visits the members in ascending order.
 #pragma once
 
 #include <bit>
@@ -37,7 +37,8 @@ constexpr void for_each(CardMask mask, Visit visit) {
   for (; mask != 0; mask &= mask - 1) visit(lowest(mask));
 }
 
-// Which of two different sets of equal size comes first when both are written as ascending lists.
+// True if `a` comes before `b` when both are written as ascending lists. Requires different sets of
+// equal size.
 [[nodiscard]] constexpr bool earlier_cards(CardMask a, CardMask b) {
   const CardMask differ = a ^ b;
   return (differ & (~differ + 1) & a) != 0;

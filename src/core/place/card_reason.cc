@@ -14,7 +14,7 @@ bool strict(Topology wish) {
 
 Reason why_share_does_not_fit(const Ledger& ledger, const GpuPart& part, const NodeView& node,
                               CardMask accepted) {
-  const auto& cards_there = ledger.spec(node.index).cards;
+  const auto& cards_there = ledger.nodes().spec(node.index).cards;
   std::int32_t most_milli = 0;
   std::int32_t most_memory = 0;
   std::int32_t most_slots = 0;
@@ -31,7 +31,7 @@ Reason why_share_does_not_fit(const Ledger& ledger, const GpuPart& part, const N
     memory_ok = true;
     most_slots = std::max(most_slots, card.slots_free);
   }
-  // Would it fit if it asked for this much?
+  // True if a request of this size would fit.
   const auto holds = [&](std::int32_t milli, std::int32_t memory_mib) {
     int cards = 0;
     for_each(accepted, [&](std::size_t c) {
@@ -73,7 +73,9 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
   }
   if (part.ids.constrain()) {
     for_each(right, [&](std::size_t c) {
-      if (!part.ids.accept(ledger.spec(node.index).cards[c].id)) right &= ~(CardMask{1} << c);
+      if (!part.ids.accept(ledger.nodes().spec(node.index).cards[c].id)) {
+        right &= ~(CardMask{1} << c);
+      }
     });
     if (right == 0) return {.code = ReasonCode::id_mismatch};
   }
@@ -82,7 +84,7 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
   CardMask fitting = accepted & fitting_cards(ledger, part, node);
   if (part.whole_memory) {
     for_each(fitting, [&](std::size_t c) {
-      const auto size = ledger.spec(node.index).cards[c].memory_mib;
+      const auto size = ledger.nodes().spec(node.index).cards[c].memory_mib;
       if (node.cards[c].memory_free_mib < size) fitting &= ~(CardMask{1} << c);
     });
   }
@@ -91,7 +93,7 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
   if (part.whole) {
     std::int32_t largest = 0;
     for_each(accepted, [&](std::size_t c) {
-      largest = std::max(largest, ledger.memory_sizes()[node.cards[c].memory_class]);
+      largest = std::max(largest, ledger.names().memory().sizes()[node.cards[c].memory_class]);
     });
     if (largest < part.memory_mib) {
       int free = 0;

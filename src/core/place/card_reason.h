@@ -5,7 +5,8 @@
 
 namespace stowage::core {
 
-// Goes by room and kind of card, as if the container were alone; code none if the cards hold it.
+// Considers free capacity and kind of card as if the container were alone; code none if the cards
+// can hold it.
 [[nodiscard]] Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
                                            const NodeView& node);
 

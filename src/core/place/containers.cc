@@ -21,7 +21,7 @@ struct Claim {
   std::int32_t slots = 0;
 };
 
-// What the containers placed so far claim on one card (see footprint.h).
+// The claims of the containers placed so far on one card (see footprint.h).
 struct CardClaims {
   Claim apps, sidecars, largest_init;
 
@@ -37,7 +37,9 @@ CardMask accepted_cards(const Ledger& ledger, const GpuPart& part, const NodeVie
   CardMask mask = 0;
   for (std::size_t i = 0; i < node.state->cards; ++i) {
     if (part.model_ok[node.cards[i].model] == 0) continue;
-    if (part.ids.constrain() && !part.ids.accept(ledger.spec(node.index).cards[i].id)) continue;
+    if (part.ids.constrain() && !part.ids.accept(ledger.nodes().spec(node.index).cards[i].id)) {
+      continue;
+    }
     mask |= bit(i);
   }
   return mask & node.state->healthy;
@@ -67,7 +69,7 @@ class Search {
     while (!undo_.empty()) take_back();
   }
 
-  // Depth first over the parts; each part tries every set of cards, liked ones first.
+  // Depth-first search over the parts; each part tries every set of cards, preferred ones first.
   [[nodiscard]] bool exhaustive() {
     SearchSteps* left = context_.search;
     if (left != nullptr) limit_ = std::clamp(left->left, 0, limit_);
@@ -83,15 +85,15 @@ class Search {
     return subsets(depth, candidates(i), 0, 0);
   }
 
-  // Do the cards that some container accepts hold what all ask for together? If not, no way does.
+  // True if the accepted cards can hold the sum of all requests. If not, no assignment exists.
   [[nodiscard]] bool enough_in_all() const {
-    std::int64_t milli = 0;  // asked for, less what is free
+    std::int64_t milli = 0;  // requested minus free
     std::int64_t slots = 0;
     CardMask cards = 0;
     for (std::size_t i = 0; i < shape_.parts.size(); ++i) {
       const GpuPart& part = shape_.parts[i];
       cards |= part.whole ? accepted_[i] & node_.state->whole : accepted_[i];
-      if (part.phase == Phase::init) continue;  // it reuses what the others have
+      if (part.phase == Phase::init) continue;  // it reuses cards of the other containers
       milli += std::int64_t{part.milli} * part.count;
       slots += part.count;
     }
@@ -102,13 +104,13 @@ class Search {
     return milli <= 0 && slots <= 0;
   }
 
-  // Cards that fit part `i` now, liked ones first.
+  // Cards that fit part `i` now, preferred ones first.
   [[nodiscard]] std::vector<std::uint8_t> candidates(std::size_t i) const {
     const GpuPart& part = shape_.parts[i];
     const CardTrial trial{
         .context = &context_, .shape = &shape_, .part = &part, .node = node_, .cards = now_.data()};
     struct Scored {
-      bool extends;  // takes more of the card than the pod has claimed already
+      bool extends;  // takes more of the card than the pod has already claimed
       std::int64_t cost;
       int tie;
       std::uint8_t card;
@@ -146,7 +148,7 @@ class Search {
     if (context_.options->choice.card == CardPolicy::fragment && part.whole) {
       CardMask free = 0;
       for (const auto card : cards) free |= bit(card);
-      const auto& links = context_.ledger->spec(node_.index).links;
+      const auto& links = context_.ledger->nodes().spec(node_.index).links;
       const auto chosen =
           count == 1 ? choose_fragment(links, free, 1) : choose_linked_tree(links, free, count);
       if (chosen) return chosen;
@@ -186,7 +188,7 @@ class Search {
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       const bool init_a = parts[a].phase == Phase::init;
       const bool init_b = parts[b].phase == Phase::init;
-      if (init_a != init_b) return init_b;  // init containers reuse what the app got
+      if (init_a != init_b) return init_b;  // init containers reuse cards of the app containers
       if (!largest_first) return false;
       if (parts[a].milli != parts[b].milli) return parts[a].milli > parts[b].milli;
       return parts[a].memory_mib > parts[b].memory_mib;
@@ -194,7 +196,7 @@ class Search {
   }
 
   [[nodiscard]] std::int32_t memory_of(std::size_t card) const {
-    return context_.ledger->spec(node_.index).cards[card].memory_mib;
+    return context_.ledger->nodes().spec(node_.index).cards[card].memory_mib;
   }
 
   [[nodiscard]] CardClaims with(const GpuPart& part, std::size_t card) const {
@@ -262,7 +264,7 @@ class Search {
 
   [[nodiscard]] std::optional<CardMask> by_topology(const GpuPart& part,
                                                     std::span<const std::uint8_t> cards) const {
-    const NodeSpec& spec = context_.ledger->spec(node_.index);
+    const NodeSpec& spec = context_.ledger->nodes().spec(node_.index);
     std::vector<std::int32_t> numa;
     numa.reserve(spec.cards.size());
     for (const auto& card : spec.cards) numa.push_back(card.numa);
@@ -279,8 +281,8 @@ class Search {
     return choice->cards;
   }
 
-  // The NUMA nodes as binpack and spread want them, by the mean over their cards; other policies go
-  // by their most wanted card.
+  // For binpack and spread: the NUMA nodes ordered by the mean over their cards. Other policies go
+  // by the best card of each NUMA node.
   [[nodiscard]] std::vector<std::int32_t> wanted_numa(const GpuPart& part,
                                                       std::span<const std::int32_t> numa,
                                                       std::span<const std::uint8_t> cards) const {
@@ -337,7 +339,8 @@ class Search {
   int limit_ = kSearchLimit;
 };
 
-// Going through the containers one by one, twice if it fails, is free up to so many of them.
+// The greedy pass over the containers, repeated once if it fails, is free up to this many
+// containers.
 bool pay_for_greedy(const JudgeContext& context, const Shape& shape) {
   constexpr std::size_t kFreeParts = 8;
   SearchSteps* search = context.search;
@@ -371,7 +374,7 @@ CardMask fitting_cards(const Ledger& ledger, const GpuPart& part, const NodeView
   }
   mask &= node.state->healthy;
   if (part.memory_with_core) {
-    const NodeSpec& spec = ledger.spec(node.index);
+    const NodeSpec& spec = ledger.nodes().spec(node.index);
     for_each(mask, [&](std::size_t i) {
       if (cards[i].memory_free_mib < part.memory_of(spec.cards[i].memory_mib)) mask &= ~bit(i);
     });
@@ -389,7 +392,7 @@ std::optional<PlacedContainers> place_containers(const JudgeContext& context, co
   if (!alone && !search.enough_in_all()) return std::nullopt;
   if (!pay_for_greedy(context, shape)) return std::nullopt;
   if (search.greedy()) return search.result();
-  if (alone) return std::nullopt;  // greedy is complete
+  if (alone) return std::nullopt;  // the greedy pass is exact here
   search.clear();
   if (search.exhaustive()) return search.result();
   return std::nullopt;
@@ -400,7 +403,7 @@ Reason why_cards_do_not_fit(const JudgeContext& context, const Shape& shape, con
   for (const GpuPart& part : shape.parts) {
     Reason reason = why_part_does_not_fit(context, part, node);
     if (reason.code == ReasonCode::none) continue;
-    // Of several containers one that asks for less does not have to help.
+    // With several containers, a smaller request of one of them need not help.
     if (reason.code != ReasonCode::cards && shape.parts.size() > 1) reason.only = false;
     return reason;
   }

@@ -1,5 +1,5 @@
-// Which cards can hold a container, and the cards of pods with several GPU containers, card ids or
-// topology wishes.
+// Finds the cards that can hold a container, and places pods with several GPU containers, card ids
+// or topology requests.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace stowage::core {
 
-// Cards that could hold one container of the pod alone. A share that wants the whole memory of its
-// card is not checked for that.
+// Cards that could hold one container of the pod alone. If a share wants the whole memory of its
+// card, that is not checked.
 [[nodiscard]] CardMask fitting_cards(const Ledger& ledger, const GpuPart& part,
                                      const NodeView& node);
 
@@ -21,17 +21,17 @@ struct PlacedContainers {
   std::array<CardState, kMaxCardsPerNode> after;  // only the node's cards are set
 };
 
-// Places every container, or none. Containers go one by one in the policy's order, each on the
-// cards that the card policy likes best; if that gets stuck, a bounded search over all orders of
-// cards follows, so that a pod is not refused for a poor first choice.
-// Cost: O(parts * cards), and at most kSearchLimit steps of O(cards) when stuck. Where the context
-// limits the steps, these count, and so do containers beyond the first eight.
+// Places all containers or none. Greedy first: containers are placed one by one in the policy's
+// order, each on the best cards of the card policy. If that fails, a bounded search over all
+// choices of cards follows, so that a pod is not refused because of a poor first choice.
+// Cost: O(parts * cards), plus at most kSearchLimit steps of O(cards) if greedy fails. If the
+// context limits the steps, these steps count, and so do containers beyond the first eight.
 inline constexpr int kSearchLimit = 4096;
 [[nodiscard]] std::optional<PlacedContainers> place_containers(const JudgeContext& context,
                                                                const Shape& shape,
                                                                const NodeView& node);
 
-// Requires: the cards of the node do not hold the pod. `only` speaks of the cards alone.
+// Requires: the cards of the node do not hold the pod. `only` considers only the cards.
 [[nodiscard]] Reason why_cards_do_not_fit(const JudgeContext& context, const Shape& shape,
                                           const NodeView& node);
 

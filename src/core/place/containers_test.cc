@@ -1,4 +1,4 @@
-// Pods of several containers: which cards they get where the first choice leads nowhere.
+// Pods with several containers: the cards they get when the greedy choice fails.
 #include "core/place/containers.h"
 
 #include <string>
@@ -20,7 +20,7 @@ using testing::pod;
 TEST(Containers, APoorFirstChoiceIsTakenBack) {
   Engine engine = engine_with("first", {node("n").cards(2)});
   testing::occupy(engine, "n", 1, {.milli = 100});
-  // The share would go to card 0, which is the only whole one.
+  // Greedy would put the share on card 0, the only wholly free card.
   EXPECT_EQ(place(engine, pod("p").container("a").milli(500).container("b").gpus(1)).text(),
             "n 1|0");
 }
@@ -36,7 +36,7 @@ TEST(Containers, EveryContainerHasItsOwnCardsUnlessTheyFitTogether) {
   EXPECT_EQ(place(engine, pod("p").container("a").gpus(2).container("b").milli(1)).text(), "none");
 }
 
-// More than there is: found without a search. Init containers take what the others have.
+// Requests above the total are refused without a search. Init containers reuse cards of the others.
 TEST(Containers, MoreThanTheNodeHasIsRefused) {
   Engine engine = engine_with("first", {node("n").cards(2)});
   EXPECT_EQ(place(engine, pod("p").container("a").gpus(1).container("b").gpus(2)).text(), "none");
@@ -68,14 +68,15 @@ TEST(Containers, StrictWishesHoldInTheSearchToo) {
   EXPECT_EQ(place(engine, twice).text(), "none") << "nothing is known about links";
 }
 
-// The init container asks for more than the app leaves, and takes the app's card before it starts.
+// The init container asks for more than the app leaves, and uses the app's card before the app
+// starts.
 TEST(Containers, InitContainersReuseTheCardsOfTheApp) {
   for (const std::string& name : policy_names()) {
     SCOPED_TRACE(name);
     Engine engine = engine_with(name, {node("n").cards(1).memory_mib(1000)});
     const PodSpec spec =
         pod("p").init("i").milli(900).memory_mib(950).container("a").milli(800).memory_mib(900);
-    for (int i = 0; i < 20; ++i) {  // long enough to learn what memory is worth
+    for (int i = 0; i < 20; ++i) {  // long enough to learn the price of memory
       EXPECT_EQ(place(engine, spec).text(), "n 0|0");
       EXPECT_EQ(testing::use_of(engine, "n"), "90/950");
       testing::end(engine, "p");
@@ -98,8 +99,7 @@ TEST(Containers, TheSearchEndsWhereThereIsNoEndOfWaysToTry) {
   EXPECT_EQ(place(engine, many).text(), "none");
 }
 
-// ---- memory that goes with compute
-// ---------------------------------------------------------------
+// ---- memory that is proportional to compute -----------------------------------------------------
 
 PodSpec with_core(const std::string& name, std::int32_t milli, std::int32_t count = 1) {
   return testing::pod(name).gpus(count).milli(milli).memory_mib(kMemoryWithCore);
@@ -114,7 +114,8 @@ TEST(MemoryWithCore, SharesThatFillACardFitByTheirMemory) {
       ASSERT_TRUE(placed.placed());
       EXPECT_EQ(placed.assignment.containers[0][0].memory_mib, 333) << "rounded down";
     }
-    EXPECT_EQ(engine.ledger().cards(engine.ledger().find_node("n"))[0].memory_free_mib, 2);
+    EXPECT_EQ(engine.ledger().nodes().cards(engine.ledger().nodes().find("n"))[0].memory_free_mib,
+              2);
     EXPECT_TRUE(engine.audit().empty());
   }
 }
@@ -140,12 +141,12 @@ TEST(MemoryWithCore, IsNoneOnACardOfUnknownMemory) {
   EXPECT_EQ(placed.assignment.containers[0][1].memory_mib, 0);
 }
 
-TEST(MemoryWithCore, OfCardsThatNobodyNamesItCountsOnEachByItsSize) {
+TEST(MemoryWithCore, OnUnnamedCardsItCountsByTheSizeOfEach) {
   Engine engine = testing::engine_with(
       "first", {testing::node("n").cards(1).memory_mib(1000).cards(1).memory_mib(2000)});
   (void)engine.handle(PodSeenBound{.pod = with_core("u", 300), .node = "n", .cards = std::nullopt},
                       {});
-  const auto cards = engine.ledger().cards(engine.ledger().find_node("n"));
+  const auto cards = engine.ledger().nodes().cards(engine.ledger().nodes().find("n"));
   EXPECT_EQ(cards[0].memory_free_mib, 700);
   EXPECT_EQ(cards[1].memory_free_mib, 1400);
 }

@@ -1,7 +1,7 @@
-// What a pod as a whole reserves on each card, from what its containers claim.
+// What a pod as a whole reserves on each card, computed from its containers.
 //
-// Sidecars and app containers run together and add up; plain init containers run one after
-// another before the app and may reuse what the app will use. So on each card, per dimension:
+// Sidecars and app containers run together and add up. Plain init containers run one after another
+// before the app containers and may reuse their cards. So on each card, per dimension:
 //   sidecars + max(apps, largest single init container)
 // Example: init 20 milli / 8000 MiB and app 60 / 4000 on one card reserve 60 / 8000, one slot.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace stowage::core {
 
-// What is charged to one card. A whole card is 1000 milli and all its memory.
+// The charge on one card. A whole card is 1000 milli and all its memory.
 struct CardCharge {
   std::uint32_t card = 0;
   std::int32_t milli = 0;

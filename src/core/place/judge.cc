@@ -14,7 +14,7 @@ namespace {
 
 struct ResourceCheck {
   int failures = 0;
-  Reason first;  // of the failures
+  Reason first;  // the first failure
 
   void fail_if(bool fails, ReasonCode code, std::int64_t asked, std::int64_t found) {
     if (!fails) return;
@@ -30,7 +30,7 @@ bool resources_fit(const Ledger& ledger, const Shape& shape, const NodeView& nod
                       shape.ephemeral_bytes <= s.ephemeral_free_bytes;
   if (!common || shape.extended.empty()) return common;
   return std::all_of(shape.extended.begin(), shape.extended.end(), [&](const auto& ask) {
-    return ask.second <= ledger.extended_free(node.index, ask.first);
+    return ask.second <= ledger.nodes().record(node.index).extended_free(ask.first);
   });
 }
 
@@ -46,7 +46,7 @@ ResourceCheck check_resources(const Ledger& ledger, const Shape& shape, const No
                 shape.ephemeral_bytes, s.ephemeral_free_bytes);
   check.fail_if(s.pods_free < 1, ReasonCode::pods, 1, s.pods_free);
   for (const auto& [resource, amount] : shape.extended) {
-    const auto free = ledger.extended_free(node.index, resource);
+    const auto free = ledger.nodes().record(node.index).extended_free(resource);
     check.fail_if(amount > free, ReasonCode::extended, amount, free);
   }
   return check;
@@ -62,7 +62,7 @@ bool quota_allows(const QuotaBounds& bounds, const Labels& labels) {
          (bounds.pools.empty() || has(bounds.pool_label, bounds.pools));
 }
 
-// The rules of the pod about nodes: none if this one obeys.
+// Checks the pod's rules about nodes; none if the node satisfies them.
 ReasonCode ruled_out_by(const NodeSpec& spec, const NodeRules& rules, const NodeView& node) {
   if (!node.state->schedulable) {
     const Taint cordon{.key = kUnschedulableTaint, .value = ""};
@@ -75,9 +75,9 @@ ReasonCode ruled_out_by(const NodeSpec& spec, const NodeRules& rules, const Node
   return ReasonCode::none;
 }
 
-// Why the node takes no such pod whatever it has free: none if it does.
+// Why the node takes no such pod regardless of free capacity; none if it does.
 ReasonCode barred_by(const Ledger& ledger, const Shape& shape, const NodeView& node) {
-  const NodeSpec& spec = ledger.spec(node.index);
+  const NodeSpec& spec = ledger.nodes().spec(node.index);
   if (!shape.cards_only) {
     const ReasonCode ruled_out = ruled_out_by(spec, shape.rules, node);
     if (ruled_out != ReasonCode::none) return ruled_out;
@@ -94,7 +94,7 @@ bool admits(const Ledger& ledger, const Shape& shape, const NodeView& node) {
   return barred_by(ledger, shape, node) == ReasonCode::none;
 }
 
-// The cold path: the pod does not fit; says why, with the numbers a person needs.
+// The cold path: the pod does not fit. Returns the reason with its numbers.
 Reason why_not(const JudgeContext& context, const Shape& shape, const NodeView& node,
                bool cards_fit) {
   const ReasonCode barred = barred_by(*context.ledger, shape, node);
@@ -141,7 +141,7 @@ CardMask cheapest_cards(const CardTrial& trial, CardMask fitting, int count) {
   return mask;
 }
 
-// One part, no card ids, no topology: nearly every pod. No allocation, O(cards).
+// One part without card ids or topology, as in nearly every pod. No allocation, O(cards).
 CardMask place_simple(const JudgeContext& context, const Shape& shape, const NodeView& node) {
   const GpuPart& part = shape.parts[0];
   const CardMask fitting = fitting_cards(*context.ledger, part, node);
@@ -151,7 +151,7 @@ CardMask place_simple(const JudgeContext& context, const Shape& shape, const Nod
   return cheapest_cards(trial, fitting, part.count);
 }
 
-// Policies that look at all containers, or at the links of the cards, at once.
+// Policies that consider all containers, or the links of the cards, together.
 bool chooses_jointly(CardPolicy policy) {
   return policy == CardPolicy::elastic_binpack || policy == CardPolicy::fragment;
 }
@@ -165,12 +165,12 @@ void take(const Ledger& ledger, const GpuPart& part, CardMask cards, CardState* 
   }
 }
 
-// How far the placement falls short of the pod's topology wishes: the worst of its containers.
+// How far the placement is from the pod's topology request: the worst of its containers.
 unsigned shortfall_of(const Trial& trial) {
   const auto& parts = trial.shape->parts;
   const auto wishes = [](const GpuPart& part) { return part.topology != Topology::none; };
   if (std::none_of(parts.begin(), parts.end(), wishes)) return 0;
-  const NodeSpec& spec = trial.context->ledger->spec(trial.node.index);
+  const NodeSpec& spec = trial.context->ledger->nodes().spec(trial.node.index);
   std::vector<std::int32_t> numa;
   numa.reserve(spec.cards.size());
   for (const auto& card : spec.cards) numa.push_back(card.numa);
@@ -185,7 +185,7 @@ unsigned shortfall_of(const Trial& trial) {
   return worst;
 }
 
-// Nodes that meet the wishes of a pod go before others, whatever the policy thinks of them.
+// Nodes that meet the topology request of a pod rank before others, whatever their policy cost.
 std::uint64_t cost_of(const Trial& trial) {
   constexpr std::uint64_t kPerStep = kMaxCost / 16;  // more than any policy's cost
   const std::uint64_t cost = node_cost(trial);
@@ -193,7 +193,7 @@ std::uint64_t cost_of(const Trial& trial) {
   return std::min(cost, kPerStep - 1) + shortfall_of(trial) * kPerStep;
 }
 
-// Simple shapes under dual-price: the path that has to be fast.
+// Simple shapes under dual-price: the hot path.
 Verdict judge_priced(const JudgeContext& context, const Shape& shape, const NodeView& node,
                      Placement* placement) {
   CardMask fitting = 0;
@@ -207,9 +207,7 @@ Verdict judge_priced(const JudgeContext& context, const Shape& shape, const Node
     return {.reason = why_not(context, shape, node, cards_fit)};
   }
   const PricedPlacement placed = dual_price_place(context, shape, node, fitting);
-  if (placement != nullptr) {
-    placement->parts.assign(shape.parts.empty() ? 0 : 1, placed.used);
-  }
+  if (placement != nullptr) placement->parts.assign(shape.parts.empty() ? 0 : 1, placed.used);
   return {.reason = {}, .cost = placed.cost};
 }
 
@@ -256,16 +254,16 @@ Verdict judge_view(const JudgeContext& context, const Shape& shape, const NodeVi
   return {.reason = {}, .cost = cost_of(trial)};
 }
 
-// The node by the number of its cards: of the idle ones that the pod accepts, as many are taken, as
-// seen from the last, as pods hold that nobody has named. The others count as free, unless the node
-// is closed to such pods.
+// Judges the node by the number of its cards. Of the idle cards that the pod accepts, as many as
+// pods hold with unknown positions count as taken, counted from the last card. The others count as
+// free, unless the node is closed to such pods.
 Verdict judge_by_number(const JudgeContext& context, const Shape& shape, NodeIndex index,
                         Placement* placement) {
   const Ledger& ledger = *context.ledger;
-  NodeState state = ledger.state(index);
+  NodeState state = ledger.nodes().state(index);
   std::array<CardState, kMaxCardsPerNode> cards{};
-  std::copy_n(ledger.cards(index).data(), state.cards, cards.begin());
-  const Ledger::ByNumber free = ledger.by_number(index);
+  std::copy_n(ledger.nodes().cards(index).data(), state.cards, cards.begin());
+  const ByNumber free = ledger.nodes().record(index).by_number();
   const auto accepted = [&](std::size_t card) {
     return std::any_of(shape.parts.begin(), shape.parts.end(),
                        [&](const GpuPart& part) { return part.model_ok[cards[card].model] != 0; });
@@ -277,7 +275,7 @@ Verdict judge_by_number(const JudgeContext& context, const Shape& shape, NodeInd
     whole &= ~(CardMask{1} << c);
     --taken;
   }
-  const auto& specs = ledger.spec(index).cards;
+  const auto& specs = ledger.nodes().spec(index).cards;
   for (std::size_t c = 0; c < state.cards; ++c) {
     const bool is_free = (whole >> c & 1U) != 0;
     cards[c].milli_free = is_free ? kMilliPerCard : 0;
@@ -293,7 +291,7 @@ Verdict judge_by_number(const JudgeContext& context, const Shape& shape, NodeInd
 
 bool placed_by_number(const Ledger& ledger, const Shape& shape, NodeIndex node) {
   if (shape.naming == Naming::always) return false;
-  return shape.naming == Naming::never || ledger.state(node).unnamed;
+  return shape.naming == Naming::never || ledger.nodes().state(node).unnamed;
 }
 
 Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
@@ -303,10 +301,11 @@ Verdict judge(const JudgeContext& context, const Shape& shape, NodeIndex index,
   if (placed_by_number(ledger, shape, index)) {
     return judge_by_number(context, shape, index, placement);
   }
-  return judge_view(
-      context, shape,
-      {.index = index, .state = &ledger.state(index), .cards = ledger.cards(index).data()},
-      placement);
+  return judge_view(context, shape,
+                    {.index = index,
+                     .state = &ledger.nodes().state(index),
+                     .cards = ledger.nodes().cards(index).data()},
+                    placement);
 }
 
 Assignment to_assignment(const Ledger& ledger, const Shape& shape, NodeIndex node,
@@ -318,7 +317,7 @@ Assignment to_assignment(const Ledger& ledger, const Shape& shape, NodeIndex nod
     const GpuPart& part = shape.parts[i];
     for (CardMask rest = placement.parts[i]; rest != 0; rest &= rest - 1) {
       const auto card = static_cast<std::uint32_t>(std::countr_zero(rest));
-      const auto all = ledger.spec(node).cards[card].memory_mib;
+      const auto all = ledger.nodes().spec(node).cards[card].memory_mib;
       assignment.containers[part.container].push_back(
           {.card = card, .milli = part.milli, .memory_mib = part.memory_of(all)});
     }

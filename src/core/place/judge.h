@@ -1,12 +1,10 @@
-// Judges one node for one shape of pod: does it fit, why not, on which cards, and at what cost.
+// Judges one node for one shape of pod: whether it fits, why not, on which cards, and at what cost.
 //
-// Pure: reads the ledger and the policy's model, changes nothing but the steps that are left to
-// searches. Equal arguments, equal verdicts; except that one whose search was cut is
-// ReasonCode::search, whatever it would be otherwise.
+// Pure: reads the ledger and the policy's model, and changes only the remaining search steps. Equal
+// arguments give equal verdicts, except that a verdict whose search was cut is ReasonCode::search.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "core/ledger/ledger.h"
@@ -20,28 +18,29 @@ namespace stowage::core {
 struct PriceModel;
 struct FgdModel;
 
-// Steps of the search for cards (containers.h) that are left to one event of the engine, over all
-// nodes and shapes. A search that they end is `cut`: the verdict says so and is not final.
+// Steps of the search for cards (containers.h) that one event of the engine has left, over all
+// nodes and shapes. A search that runs out of steps is `cut`: its verdict is ReasonCode::search and
+// not final.
 struct SearchSteps {
   int left = 0;
   bool cut = false;  // the last search
 };
 
-// What a judgement may look at besides the node and the shape.
+// Input of a judgement besides the node and the shape.
 struct JudgeContext {
   const Ledger* ledger = nullptr;
   const PolicyOptions* options = nullptr;
   const PriceModel* price = nullptr;  // set for dual-price
   const FgdModel* fgd = nullptr;      // set for fgd
-  std::uint64_t draw = 0;             // of this decision, for `random`
-  SearchSteps* search = nullptr;      // null: each search has all the steps that it may take
+  std::uint64_t draw = 0;             // random number of this decision, for `random`
+  SearchSteps* search = nullptr;      // null: each search may take its maximum
 };
 
-// One node under judgement: its rows in the ledger.
+// The ledger rows of the node under judgement.
 struct NodeView {
   NodeIndex index;
   const NodeState* state = nullptr;
-  const CardState* cards = nullptr;  // state->cards of them
+  const CardState* cards = nullptr;  // state->cards rows
 };
 
 // The cards of each part of the shape, as masks over the node's cards.
@@ -62,11 +61,12 @@ inline constexpr std::uint64_t kMaxCost = std::uint64_t{1} << 62U;
 // True if such a pod gets no cards by name on this node: see Naming.
 [[nodiscard]] bool placed_by_number(const Ledger& ledger, const Shape& shape, NodeIndex node);
 
-// The placement in the words of the pod. Requires: made by judge() for a pod of this shape.
+// Converts the placement to an assignment of the pod. Requires: made by judge() for a pod of this
+// shape.
 [[nodiscard]] Assignment to_assignment(const Ledger& ledger, const Shape& shape, NodeIndex node,
                                        const Placement& placement, std::size_t containers);
 
-// What the shape asks of the resource or card dimension that a reason speaks of.
+// The shape's request for the resource or card dimension of a reason.
 [[nodiscard]] std::int64_t asked_of(const Shape& shape, ReasonCode code);
 
 }  // namespace stowage::core

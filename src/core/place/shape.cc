@@ -1,7 +1,6 @@
 #include "core/place/shape.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -48,7 +47,7 @@ std::vector<std::string> sorted_ids(const std::vector<std::string>& list) {
   return ids;
 }
 
-GpuPart make_part(const GpuAsk& ask, std::uint32_t container, Phase phase) {
+GpuPart make_part(const GpuRequest& ask, std::uint32_t container, Phase phase) {
   GpuPart part;
   part.container = container;
   part.phase = phase;
@@ -64,7 +63,7 @@ GpuPart make_part(const GpuAsk& ask, std::uint32_t container, Phase phase) {
   return part;
 }
 
-// Compute and cards held at once: sidecars + max(apps, each init container).
+// Compute and cards that are held at once: sidecars + max(apps, each init container).
 void derive(Shape& shape) {
   std::int64_t apps = 0;
   std::int64_t sidecars = 0;
@@ -123,7 +122,7 @@ void append_shape_key(const PodSpec& pod, std::string& out) {
   std::uint32_t position = 0;
   for (const auto& container : pod.containers) {
     const auto at = position++;
-    const GpuAsk& gpu = container.gpu;
+    const GpuRequest& gpu = container.gpu;
     if (gpu.count == 0) continue;
     put(out, at);
     put(out, static_cast<std::int64_t>(container.phase));
@@ -184,15 +183,15 @@ Shape make_shape(const PodSpec& pod, Ledger& ledger) {
 }
 
 void Shape::learn_names(const Ledger& ledger) {
-  if (resources_version_ != ledger.resources_version()) {
-    resources_version_ = ledger.resources_version();
+  if (resources_version_ != ledger.names().resources().version()) {
+    resources_version_ = ledger.names().resources().version();
     for (std::size_t i = 0; i < extended.size(); ++i) {
-      extended[i].first = ledger.resource_number(extended_names[i]);
+      extended[i].first = ledger.names().resources().find(extended_names[i]);
     }
   }
-  const bool renamed = models_version_ != ledger.models_version();
-  models_version_ = ledger.models_version();
-  const auto& models = ledger.models();
+  const bool renamed = models_version_ != ledger.names().models().version();
+  models_version_ = ledger.names().models().version();
+  const auto& models = ledger.names().models().names();
   for (auto& part : parts) {
     if (renamed) {
       part.model_ok.clear();

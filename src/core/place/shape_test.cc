@@ -82,7 +82,7 @@ std::string bytes_of(std::int64_t value) {
   return bytes;
 }
 
-// A list of card ids that is written so that its bytes look like two containers more.
+// A list of card ids whose bytes look like two more containers.
 TEST(Shape, NoFilterPassesForAContainer) {
   PodSpec many = pod("many").container("a").milli(500);
   many.containers.push_back({.gpu = {.count = 1, .milli = 16, .memory_mib = 77}});
@@ -124,7 +124,7 @@ TEST(Shape, LearnsModelsThatComeLater) {
   Shape shape = make_shape(pod("p").gpus(1).model("a100"), ledger);
   ledger.upsert_node(node("b").cards(1).model("A100"));
   shape.learn_names(ledger);
-  const auto& models = ledger.models();
+  const auto& models = ledger.names().models().names();
   ASSERT_EQ(shape.parts[0].model_ok.size(), models.size());
   for (std::size_t m = 0; m < models.size(); ++m) {
     EXPECT_EQ(shape.parts[0].model_ok[m] != 0, models[m] == "A100") << models[m];

@@ -39,8 +39,8 @@ struct RankedCards {
   }
 };
 
-// By rank, the ranks that are linked with at least the tier's score. Empty: the tier does not ask
-// that its cards hang together.
+// By rank, the ranks that are linked with at least the tier's score. Empty: the tier does not
+// require connected cards.
 using Neighbours = std::vector<CardMask>;
 
 Neighbours neighbours_at(const RankedCards& cards, std::int32_t threshold) {
@@ -97,8 +97,9 @@ std::vector<CardMask> numa_groups(std::span<const std::int32_t> numa,
   return groups;
 }
 
-// Sets of one size and one universe compare by their own sum, then by what they leave behind. The
-// latter is total - degree + sum, so among equal sums the smaller degree leaves more.
+// Sets of equal size from the same candidates compare by their own sum, then by the sum of the
+// remaining cards. The latter is total - degree + sum, so among equal sums the smaller degree
+// leaves more.
 struct RankedSet {
   CardMask ranks = 0;  // 0: none found yet
   std::int64_t sum = 0;
@@ -112,8 +113,9 @@ bool better(const RankedSet& a, const RankedSet& b) {
   return earlier_cards(a.ranks, b.ranks);
 }
 
-// Exact best set of `count` members of `group`: branch and bound over the sets in ascending order,
-// so that the first of equal sets is the earliest. Requires popcount(group) <= kExactCards.
+// Finds the exact best set of `count` members of `group`: branch and bound over the sets in
+// ascending order, so that the first of equal sets is the earliest. Requires popcount(group) <=
+// kExactCards.
 class ExactSearch {
  public:
   ExactSearch(const RankedCards& cards, const Neighbours& neighbours, std::size_t count)
@@ -150,8 +152,8 @@ class ExactSearch {
     return set;
   }
 
-  // False if no completion of `set` can beat the best one. At full size the bounds are exact. A
-  // machine where all pairs are equal is decided by the first set.
+  // False if no completion of `set` can beat the best one. At full size the bounds are exact. If
+  // all pairs of a machine are equal, the first set decides.
   [[nodiscard]] bool promises_better(const RankedSet& set, std::size_t taken) const {
     if (best_.ranks == 0) return true;
     const auto missing = static_cast<std::int64_t>(count_ - taken);
@@ -169,9 +171,9 @@ class ExactSearch {
   RankedSet best_;
 };
 
-// Grows a set from `start`: always the card with the greatest sum of links to those taken, then
-// the one that leaves most behind, then the earliest. In a tier of connected cards only neighbours
-// of those taken are looked at; a connected group never runs out of them.
+// Grows a set from `start`: adds the card with the greatest sum of links to the set, then the one
+// that leaves the most behind, then the earliest. In a tier of connected cards only neighbours of
+// the set are considered; a connected group always has one.
 RankedSet grow(const RankedCards& cards, const Neighbours& neighbours, CardMask group,
                std::size_t start, std::size_t count) {
   std::array<std::int64_t, kMaxCardsPerNode> gain{};
@@ -324,7 +326,7 @@ std::optional<CardChoice> choose_by_numa(std::span<const std::int32_t> numa,
   }
   if (missing > 0 && strict) return std::nullopt;
   const bool in_one_node = missing == 0 && nodes_used <= 1;
-  take(candidates);  // those of unknown NUMA node: all others are taken
+  take(candidates);  // cards with an unknown NUMA node come last
   return CardChoice{.cards = taken, .downgraded = count > 1 && !in_one_node};
 }
 

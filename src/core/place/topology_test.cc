@@ -17,8 +17,8 @@
 namespace stowage::core {
 namespace {
 
-// Tables are written with one character per card: cards "035", pairs "01 23", and NUMA nodes by
-// card "00?1", where ? is unknown.
+// Tables use one character per card: cards "035", pairs "01 23", and NUMA nodes by card "00?1" with
+// ? for unknown.
 template <class Number>
 std::vector<Number> numbers(std::string_view text) {
   std::vector<Number> result;
@@ -61,7 +61,7 @@ class Machine {
     for (std::size_t i = 0; i < cards.size(); i += 3) link(score, cards[i], cards[i + 1]);
     return *this;
   }
-  // Every pair inside `cards` that has none yet gets this score.
+  // Sets this score for every pair inside `cards` that has none yet.
   Machine& fill(std::int32_t score, CardMask cards) {
     for_each(cards, [&](std::size_t a) {
       for_each(cards, [&](std::size_t b) {
@@ -93,7 +93,7 @@ LinkMatrix nvswitch() { return Machine(8).fill(18 * kNv1, kAll).done(); }
 LinkMatrix dgx1() {
   return Machine(8).link(kNv1, kCubeSingle).link(2 * kNv1, kCubeDouble).fill(kCross, kAll).done();
 }
-// Pairs with the given score, in halves that are joined by several switches.
+// Pairs with the given score, in halves that are connected by several switches.
 LinkMatrix halves_of(std::int32_t score) {
   Machine machine = Machine(8).link(score, kNeighbours8).fill(link::kMultiSwitch, kLow);
   return machine.fill(link::kMultiSwitch, kHigh).fill(kCross, kAll).done();
@@ -188,7 +188,7 @@ TEST(ChooseByLink, EqualMachinesFollowThePolicyOrder) {
 }
 
 TEST(ChooseByLink, LeavesTheBetterGroupBehind) {
-  // Heavy pairs 3-4 and 5-6 that meet only through card 7, and 0-1-2 in a row.
+  // Strongly linked pairs 3-4 and 5-6 that are connected only through card 7, and 0-1-2 in a row.
   Machine machine = Machine(8).link(12 * kNv1, "34 56").link(kNv1, "47 57 01 12");
   const LinkMatrix heavy = machine.fill(kCross, kAll).done();
   const LinkMatrix chain = Machine(6).link(50, "01 12").link(40, "34 45 35").done();
@@ -271,7 +271,7 @@ TEST(NumaOrder, IsByMeanUsage) {
   EXPECT_EQ(order("00001111", "24342532", kAll, NumaPreference::emptiest), down);
   EXPECT_EQ(order("00001111", "25322434", kAll, NumaPreference::fullest), down);
   EXPECT_EQ(order("00001111", "25322434", kAll, NumaPreference::emptiest), up);
-  // A mean, not a sum: one card with 5 before four with 13 together.
+  // A mean, not a sum: one card with 5 ranks before four cards with a sum of 13.
   EXPECT_EQ(order("00001111", "24342532", mask_of("01235"), NumaPreference::fullest), down);
   EXPECT_EQ(order("1?00", "9999", mask_of("01"), NumaPreference::fullest), std::vector{1});
   EXPECT_EQ(order("10", "77", kAll & 3, NumaPreference::fullest), up);
@@ -310,7 +310,7 @@ std::size_t pick(std::size_t low, std::size_t high) {
 Problem random_problem() {
   Problem problem;
   const std::array<std::int32_t, 8> scores{0, 10, 20, 40, 50, 60, 100, 200};
-  const std::size_t kinds = pick(1, 9);  // few: the lower tiers have to do
+  const std::size_t kinds = pick(1, 9);  // few, so that the lower tiers are needed
   const std::size_t cards = pick(2, 9);
   Machine machine(cards);
   CardMask left = first_cards(cards);
@@ -370,7 +370,7 @@ bool strictly_linked(const Problem& problem, CardMask set) {
 
 std::optional<CardMask> brute_force(const Problem& problem, bool strict) {
   const auto key = [&](CardMask set) {
-    std::string misses;  // by rank: the least text has the earliest cards
+    std::string misses;  // by rank: the smallest text has the earliest cards
     for (const std::uint8_t card : problem.candidates) misses += has_card(set, card) ? '0' : '1';
     return std::tuple(tier_of(problem, set), -sum_in(problem.links, set),
                       -sum_in(problem.links, problem.usable & ~set), misses);

@@ -38,8 +38,8 @@ Level groups_at(const LinkMatrix& links, CardMask cards, std::int32_t threshold)
   return groups;
 }
 
-// The tree, from the root to the single cards. Every level splits groups of the one before, or
-// leaves them as they are.
+// The tree, from the root to the single cards. Every level splits groups of the previous level, or
+// keeps them.
 std::vector<Level> tree_of(const LinkMatrix& links, CardMask free) {
   const CardMask cards = links.known() ? first_cards(static_cast<std::size_t>(links.cards)) : free;
   std::vector<Level> levels;
@@ -70,8 +70,8 @@ CardMask tightest_group(const Level& groups, CardMask free, std::size_t count) {
   return best;
 }
 
-// Takes `count` of the free cards of `group`, which is a union of groups of levels[depth].
-// Requires that it has so many.
+// Takes `count` of the free cards of `group`, a union of groups of levels[depth]. Requires that it
+// has that many.
 CardMask take_fragment(std::span<const Level> levels, std::size_t depth, CardMask group,
                        std::size_t count) {
   CardMask taken = 0;

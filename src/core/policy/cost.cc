@@ -12,7 +12,7 @@
 namespace stowage::core {
 namespace {
 
-// Policies that think in "higher is better" give a score of at most this.
+// Scores of policies with "higher is better" are at most this.
 constexpr std::int64_t kScoreTop = std::int64_t{1} << 50U;
 
 std::uint64_t cost_of_score(std::int64_t score) {
@@ -35,7 +35,7 @@ Free free_on(const CardState* cards, std::size_t count) {
 
 std::int64_t memory_in_use(const Trial& t) {
   std::int64_t used = 0;
-  const auto& sizes = t.context->ledger->memory_sizes();
+  const auto& sizes = t.context->ledger->names().memory().sizes();
   for (std::size_t i = 0; i < t.node.state->cards; ++i) {
     used += sizes[t.node.cards[i].memory_class] - t.node.cards[i].memory_free_mib;
   }
@@ -48,8 +48,8 @@ bool asks_memory_only(const Shape& shape) {
                      [](const auto& p) { return p.milli == 0 && p.memory_mib > 0; });
 }
 
-// Fullest node first. Pods that ask for memory alone go by the memory in use (as Alnair intends),
-// others by the share of compute in use, in whole percent, less one per card (as nano-gpu does).
+// Fullest node first. Pods that request only memory go by memory in use (as Alnair intends), others
+// by the share of compute in use in whole percent, minus one per card (as nano-gpu does).
 std::uint64_t binpack_cost(const Trial& t) {
   if (t.context->options->profile_weights) return cost_of_score(weighted_binpack(t));
   if (asks_memory_only(*t.shape)) return cost_of_score(memory_in_use(t));
@@ -76,7 +76,7 @@ std::uint64_t tightest_cost(const Trial& t) {
          static_cast<std::uint64_t>(memory);
 }
 
-// Cards in use decide; a pod without cards goes where no cards are wasted on it.
+// Ranks by cards in use; a pod without cards goes where it wastes no cards.
 std::uint64_t most_used_cost(const Trial& t) {
   const int used = std::popcount(t.node.state->healthy & ~t.node.state->whole);
   if (t.shape->parts.empty()) return cost_of_score(-t.node.state->cards);
@@ -92,13 +92,13 @@ std::uint64_t most_free_cost(const Trial& t) {
   return cost_of_score(free);
 }
 
-// What is left of the card in the dimensions that the container asks for, in permille.
+// The free part of the card in the dimensions that the container requests, in permille.
 std::int64_t left_of(const CardTrial& t, std::size_t card) {
   const CardState& c = t.cards[card];
   if (t.context->options->profile_weights) return weighted_card(t, card);
   if (t.part->memory_mib == 0) return c.milli_free;
   if (t.part->milli == 0) return c.memory_free_mib;
-  const auto size = t.context->ledger->memory_sizes()[c.memory_class];
+  const auto size = t.context->ledger->names().memory().sizes()[c.memory_class];
   return c.milli_free + (size == 0 ? 0 : std::int64_t{c.memory_free_mib} * kMilliPerCard / size);
 }
 
@@ -107,18 +107,18 @@ struct Busy {
   bool known = false;  // measured
 };
 
-// Where nobody has measured, a card counts as busy as it is given out.
+// Without a measurement, a card counts as busy as its allocation.
 Busy busy_of(const JudgeContext& context, const NodeView& node, const CardState* cards,
              std::size_t card) {
-  const auto measured = context.ledger->busy(node.index);
+  const auto& measured = context.ledger->nodes().record(node.index).busy;
   if (card < measured.size() && measured[card] != kNoLoad) {
     return {.milli = std::min<std::int64_t>(measured[card], kMilliPerCard), .known = true};
   }
   return {.milli = kMilliPerCard - cards[card].milli_free};
 }
 
-// The cards that the pod would use decide, then those of the whole node, then what is known. A pod
-// without cards goes where no cards are wasted on it.
+// Ranks by the load of the pod's cards, then by that of the whole node, then prefers measured
+// loads. A pod without cards goes where it wastes no cards.
 std::uint64_t load_cost(const Trial& t) {
   const std::int64_t cards = t.node.state->cards;
   if (t.shape->parts.empty()) return cost_of_score(-cards);
@@ -152,7 +152,7 @@ std::uint64_t node_cost(const Trial& t) {
     case NodePolicy::first: return 0;
     case NodePolicy::binpack: return binpack_cost(t);
     case NodePolicy::spread: return spread_cost(t);
-    case NodePolicy::random: return 0;  // the index draws among the feasible nodes
+    case NodePolicy::random: return 0;  // the index draws among feasible nodes
     case NodePolicy::tightest: return tightest_cost(t);
     case NodePolicy::most_used: return most_used_cost(t);
     case NodePolicy::most_free: return most_free_cost(t);
@@ -193,7 +193,7 @@ std::int64_t card_cost(const CardTrial& t, std::size_t card) {
   return 0;
 }
 
-// As nano-gpu does; vgpu-manager, whose weights these are, takes the lowest index.
+// As nano-gpu does. vgpu-manager, the source of these weights, takes the lowest index.
 bool last_card_first(const PolicyOptions& options) {
   return options.choice.card == CardPolicy::spread && !options.profile_weights;
 }

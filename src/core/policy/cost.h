@@ -1,22 +1,22 @@
-// What a policy thinks of a placement: costs of nodes and of cards. Lower is better. Plain
-// functions listed in two switches; adding a policy is one function, its name and its line there.
+// Costs of placements: of nodes and of cards, lower is better. Plain functions listed in two
+// switches; a new policy needs one function, its name and one line there.
 #pragma once
 
 #include "core/place/judge.h"
 
 namespace stowage::core {
 
-// A placement that is being judged: the node before it, and its cards and CPU after it.
+// A placement under judgement: the node before it, and its cards and CPU after it.
 struct Trial {
   const JudgeContext* context = nullptr;
   const Shape* shape = nullptr;
   NodeView node;
   const CardState* after = nullptr;  // cards after the placement
   CardMask used = 0;                 // cards the pod would be on
-  const CardMask* parts = nullptr;   // the same for each part of the shape
+  const CardMask* parts = nullptr;   // the same by part of the shape
 };
 
-// Cost of putting the pod on this node as the trial says; below kMaxCost.
+// Cost of this placement; below kMaxCost.
 [[nodiscard]] std::uint64_t node_cost(const Trial& trial);
 
 // Cost of taking `card` of the node for one container; cards are taken in ascending order of

@@ -22,7 +22,7 @@ std::int64_t rating(const CardState* cards, std::size_t count, CardMask single_c
   return range / (std::popcount(single_card_use) + 1) * 100;
 }
 
-// Depth first over containers in order and cards ascending.
+// Depth-first search over containers in order and cards ascending.
 class ElasticSearch {
  public:
   ElasticSearch(const Shape& shape, const NodeView& node) : shape_(shape), node_(node) {
@@ -42,7 +42,7 @@ class ElasticSearch {
       const auto value = rating(now_.data(), node_.state->cards, single);
       if (best_ && value < best_rating_) return;
       best_rating_ = value;
-      if (!best_) best_.emplace();  // and else in the room of the one before
+      if (!best_) best_.emplace();  // otherwise reuse the memory of the previous best
       best_->parts = parts_;
       std::copy_n(now_.begin(), node_.state->cards, best_->after.begin());
       best_->used = 0;
@@ -50,10 +50,7 @@ class ElasticSearch {
       return;
     }
     const GpuPart& part = shape_.parts[depth];
-    if (part.whole || part.count > 1) {
-      take_first(depth, whole, single);
-      return;
-    }
+    if (part.whole || part.count > 1) return take_first(depth, whole, single);
     for (std::size_t card = 0; card < node_.state->cards; ++card) {
       if (!fits(part, card)) continue;
       const CardState before = now_[card];

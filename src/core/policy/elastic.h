@@ -1,6 +1,6 @@
 // Compatibility with elastic-gpu-scheduler: its search over all assignments of containers to cards,
-// and its rating. Kept because users compare placements with it; containers without GPU take part
-// in nothing, unlike in the original.
+// and its rating. Kept so that users can compare placements. Unlike in the original, containers
+// without GPU are ignored.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace stowage::core {
 
-// The best rated assignment; of equal ones the last in search order. Unset if there is none within
-// the search limit, or if the shape has init containers or topology wishes.
+// The best rated assignment; the last in search order among equals. Unset if there is none within
+// the search limit, or if the shape has init containers or topology requests.
 [[nodiscard]] std::optional<PlacedContainers> place_elastic(const JudgeContext& context,
                                                             const Shape& shape,
                                                             const NodeView& node);
 
-// The spread between the fullest and the emptiest card after the placement (MiB and percent added
-// up, halved), divided by the number of cards that single-card containers use, plus one.
+// The difference between the fullest and the emptiest card after the placement (MiB and percent
+// added up, halved), divided by the number of cards that single-card containers use, plus one.
 [[nodiscard]] std::int64_t elastic_rating(const Trial& trial);
 
 }  // namespace stowage::core

@@ -11,7 +11,7 @@ enum FragmentClass : std::size_t {
   lacks_both,
   lacks_gpu,
   lacks_cpu,
-  no_gpu_fits,  // a pod without GPU, which fits
+  no_gpu_fits,  // a pod without GPU that fits
   no_gpu_lacks_cpu,
   no_access,
   fragment_classes
@@ -42,7 +42,7 @@ double fragmentation(const FgdModel& model, const CardState* cards, std::size_t 
     std::int32_t fitting = 0;
     std::int32_t usable = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      // Without a branch: nobody can predict which cards fit.
+      // Branch-free, because which cards fit is not predictable.
       const std::int32_t fits = free[i] >= target.milli ? 1 : 0;
       fitting += fits;
       usable += free[i] & -fits;
@@ -81,7 +81,7 @@ FgdModel make_fgd_model(const std::vector<TypicalPod>& typical, const Ledger& le
     if (!pod.models_any.empty()) {
       CardFilter filter;
       filter.models_any = pod.models_any;
-      for (const auto& name : ledger.models()) {
+      for (const auto& name : ledger.names().models().names()) {
         target.model_ok.push_back(accepts_model(filter, name) ? 1 : 0);
       }
     }

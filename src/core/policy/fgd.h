@@ -1,10 +1,10 @@
 // Fragmentation gradient descent (Weng et al., USENIX ATC'23), exactly as published.
 //
 // The fragmentation of a node is the GPU share that a typical pod could not use there, averaged
-// over the typical pods; FGD places a pod where it grows least. The published scheduler floors a
-// sigmoid of the difference to 0..100 and breaks ties by a fixed node order: that rounding is most
-// of its strength, and the order of the floating-point sums decides some floors, so both are kept
-// as is.
+// over the typical pods. FGD places a pod where the fragmentation grows least. The published
+// scheduler floors a sigmoid of the difference to 0..100 and breaks ties by a fixed node order.
+// Most of its strength comes from that rounding, and the order of the floating-point sums affects
+// some floors, so both are kept unchanged.
 #pragma once
 
 #include <vector>

@@ -9,7 +9,7 @@
 
 namespace stowage::core {
 
-// One kind of pod and how often it comes: what FGD calls the target workload.
+// One kind of pod and its frequency; the list is what FGD calls the target workload.
 struct TypicalPod {
   std::int64_t cpu_milli = 0;
   std::int32_t milli = 0;  // per card
@@ -21,15 +21,16 @@ struct TypicalPod {
 struct PolicyOptions {
   PolicyChoice choice;
   std::uint64_t seed = 1;  // of `random`
-  // May the policy refuse a pod that would fit, to keep blocks of cards for pods that need several?
+  // If true, the policy may refuse a pod that fits, to keep blocks of cards for pods that need
+  // several.
   bool hold_back = false;
-  // dual-price: value GPU memory as a second dimension once pods ask for it.
+  // dual-price: price GPU memory as a second dimension once pods ask for it.
   bool memory_duals = true;
-  // binpack, spread: weigh places, memory and compute by what the pod asks (vgpu-manager).
+  // binpack, spread: weight slots, memory and compute by the pod's request (vgpu-manager).
   bool profile_weights = false;
-  // How many candidates the outside picker is asked about; 0: there is none.
+  // Most candidates that the outside picker is offered; 0: no picker.
   std::int32_t picker_candidates = 0;
-  // fgd: the target workload. Empty: learned from the pods that arrive.
+  // fgd: the target workload. Empty: learned from arriving pods.
   std::vector<TypicalPod> typical;
 };
 

@@ -18,7 +18,7 @@ std::int64_t gpu_free(const NodeView& node) {
   return free;
 }
 
-// What kind of GPU pod: 0 none, 1 a share, 1 + n for n whole cards.
+// The kind of GPU pod: 0 none, 1 a share, 1 + n for n whole cards.
 unsigned affinity_of(std::int32_t cards, bool share) {
   if (cards == 0) return 0;
   return share ? 1U : 1U + static_cast<unsigned>(cards);
@@ -27,8 +27,8 @@ unsigned affinity_of(std::int32_t cards, bool share) {
 // One bit per kind of GPU pod that runs on the node.
 std::uint64_t affinities_on(const Ledger& ledger, NodeIndex node) {
   std::uint64_t kinds = 0;
-  for (const PodIndex pod : ledger.pods_on(node)) {
-    const auto& charges = ledger.pod(pod).charges;
+  for (const PodIndex pod : ledger.nodes().pods_on(node)) {
+    const auto& charges = ledger.pods().record(pod).charges;
     if (charges.empty()) continue;
     const bool share = charges.front().milli < kMilliPerCard;
     kinds |= std::uint64_t{1} << affinity_of(static_cast<std::int32_t>(charges.size()), share);

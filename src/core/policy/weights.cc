@@ -18,7 +18,7 @@ double part_of(std::int64_t free, std::int64_t all) {
   return all == 0 ? 0.0 : static_cast<double>(free) / static_cast<double>(all);
 }
 
-// Free fractions over all cards of the node. A card without a limit on places has all of them.
+// Free fractions over all cards of the node. A card without a slot limit counts as fully free.
 Fractions free_fractions(const JudgeContext& context, const NodeView& node,
                          const CardState* cards) {
   std::int64_t slots = 0;
@@ -26,7 +26,7 @@ Fractions free_fractions(const JudgeContext& context, const NodeView& node,
   std::int64_t memory = 0;
   std::int64_t all_memory = 0;
   std::int64_t milli = 0;
-  const auto& spec = context.ledger->spec(node.index);
+  const auto& spec = context.ledger->nodes().spec(node.index);
   for (std::size_t i = 0; i < node.state->cards; ++i) {
     if (spec.cards[i].slots > 0) {
       slots += cards[i].slots_free;
@@ -52,7 +52,7 @@ ProfileWeights profile_weights(const Shape& shape) {
     const double count = part.count;
     number += count;
     compute += count * part.milli / kMilliPerCard;
-    // A card's whole memory counts like the card; a share in GiB, but never less than the card.
+    // The whole memory of a card counts as one; a share counts in GiB, but at least one per card.
     if (part.memory_mib > 0 && !part.whole) {
       memory_mib += std::max(count, std::ceil(count * part.memory_mib / 1024.0));
     } else {
@@ -81,7 +81,7 @@ std::int64_t weighted_spread(const Trial& t) {
 }
 
 std::int64_t weighted_card(const CardTrial& t, std::size_t card) {
-  const Card& spec = t.context->ledger->spec(t.node.index).cards[card];
+  const Card& spec = t.context->ledger->nodes().spec(t.node.index).cards[card];
   const CardState& c = t.cards[card];
   const double slots = spec.slots == 0 ? 1.0 : part_of(c.slots_free, spec.slots);
   const double mean =

@@ -9,14 +9,15 @@ namespace stowage::core {
 namespace {
 
 constexpr std::size_t kMaxGroups = 16;
-constexpr double kKeepFrom = 0.3;  // departures per acceptance from which blocks are kept
+constexpr double kKeepFrom = 0.3;  // departures per accepted pod from which blocks are kept
 constexpr double kDrainFrom = 0.5;
-constexpr double kDrainNodes = 0.003;  // of all nodes, at most
-constexpr double kExemptBelow =
-    0.85;  // a multi-card pod may break blocks while its own pool is low
+constexpr double kDrainNodes = 0.003;  // most nodes to drain, as a fraction
+constexpr double kExemptBelow = 0.85;  // a multi-card pod may break blocks while its own pool is
+                                       // below this fraction of its share
 constexpr double kLeastCaution = 0.6;
 constexpr double kCautionStep = 0.2;
-constexpr double kFairness = 0.01;  // multi-card pods may fare this much worse than the rest
+constexpr double kFairness =
+    0.01;  // allowed lag of multi-card pods behind the others in acceptance
 constexpr double kFade = 0.9995;
 
 }  // namespace
@@ -37,7 +38,7 @@ std::uint8_t Blocks::blocks_on(const Group& group, const NodeState& state, std::
 
 void Blocks::make_groups(const Demand& demand, const Ledger& ledger) {
   const auto& kinds = demand.kinds();
-  const auto& classes = ledger.classes();
+  const auto& classes = ledger.classes().all();
   std::vector<Group> groups;
   group_of_kind_.assign(kinds.size(), -1);
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -58,7 +59,7 @@ void Blocks::make_groups(const Demand& demand, const Ledger& ledger) {
     same->use += kinds[i].running;
     group_of_kind_[i] = static_cast<std::int32_t>(same - groups.begin());
   }
-  // Counts per node survive where the group is still the same.
+  // Counts per node are kept for groups that have not changed.
   for (auto& group : groups) {
     const auto old = std::find_if(groups_.begin(), groups_.end(),
                                   [&](const Group& g) { return g.same_blocks(group); });
@@ -77,8 +78,9 @@ void Blocks::learn(const Demand& demand, const Ledger& ledger, double departures
   double seen = 0;
   for (const auto& kind : demand.kinds()) seen += demand.weight(kind) * kind.gpus;
   cards_ = 0;
-  for (std::size_t c = 0; c < ledger.classes().size(); ++c) {
-    cards_ += static_cast<double>(ledger.nodes_in_class(c) * ledger.classes()[c].models.size());
+  for (std::size_t c = 0; c < ledger.classes().all().size(); ++c) {
+    cards_ +=
+        static_cast<double>(ledger.classes().nodes(c) * ledger.classes().all()[c].models.size());
   }
   std::vector<std::int64_t> own_use;
   own_use.reserve(groups_.size());
@@ -105,32 +107,34 @@ void Blocks::learn(const Demand& demand, const Ledger& ledger, double departures
 
 void Blocks::recount(const Ledger& ledger) {
   for (auto& group : groups_) {
-    if (group.free_on.size() == ledger.node_slots() && layout_ == ledger.layout_version()) continue;
-    group.free_on.assign(ledger.node_slots(), 0);
+    if (group.free_on.size() == ledger.nodes().slots() &&
+        layout_ == ledger.nodes().order().version())
+      continue;
+    group.free_on.assign(ledger.nodes().slots(), 0);
     group.free = 0;
-    for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
-      const NodeState& s = ledger.state(NodeIndex(n));
+    for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) {
+      const NodeState& s = ledger.nodes().state(NodeIndex(n));
       group.free_on[n] = blocks_on(group, s, s.whole, s.cpu_free_milli, s.memory_free_bytes);
       group.free += group.free_on[n];
     }
   }
-  drain_.resize(ledger.node_slots(), 0);
-  drain_group_.resize(ledger.node_slots(), 0);
-  layout_ = ledger.layout_version();
-  seen_changes_ = ledger.change_count();
-  // A drain ends with its node, with its group, or with a block there.
+  drain_.resize(ledger.nodes().slots(), 0);
+  drain_group_.resize(ledger.nodes().slots(), 0);
+  layout_ = ledger.nodes().order().version();
+  seen_changes_ = ledger.changes().count();
+  // A drain ends when its node or its group is removed, or when the node has a free block.
   for (std::size_t n = 0; draining_ > 0 && n < drain_.size(); ++n) {
     if (drain_[n] == 0) continue;
     const bool known =
         drain_group_[n] < groups_.size() && groups_[drain_group_[n]].cards == drain_[n];
-    const bool wanted =
-        known && ledger.state(NodeIndex(n)).schedulable && groups_[drain_group_[n]].free_on[n] == 0;
+    const bool wanted = known && ledger.nodes().state(NodeIndex(n)).schedulable &&
+                        groups_[drain_group_[n]].free_on[n] == 0;
     if (!wanted) undrain(NodeIndex(n));
   }
 }
 
 void Blocks::count_node(const Ledger& ledger, NodeIndex node) {
-  const NodeState& s = ledger.state(node);
+  const NodeState& s = ledger.nodes().state(node);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     auto& group = groups_[i];
     const auto now = blocks_on(group, s, s.whole, s.cpu_free_milli, s.memory_free_bytes);
@@ -143,17 +147,17 @@ void Blocks::count_node(const Ledger& ledger, NodeIndex node) {
 
 void Blocks::catch_up(const Ledger& ledger) {
   if (groups_.empty()) {
-    seen_changes_ = ledger.change_count();
+    seen_changes_ = ledger.changes().count();
     return;
   }
-  const auto changes = ledger.changes_since(seen_changes_);
-  if (layout_ != ledger.layout_version() || !changes) {
+  const auto changes = ledger.changes().since(seen_changes_);
+  if (layout_ != ledger.nodes().order().version() || !changes) {
     layout_ = 0;
     recount(ledger);
     return;
   }
   for (const NodeIndex node : *changes) count_node(ledger, node);
-  seen_changes_ = ledger.change_count();
+  seen_changes_ = ledger.changes().count();
 }
 
 void Blocks::set_quotas() {
@@ -176,7 +180,7 @@ void Blocks::add_use(std::uint32_t kind, std::int64_t delta) {
   set_quotas();
 }
 
-void Blocks::accepted(std::uint32_t kind, const PodKind& pod, const Ledger& ledger) {
+void Blocks::accepted(std::uint32_t kind, const PodKind& pod) {
   acceptance_gpus_ = acceptance_gpus_ * kFade + pod.gpus;
   asked_gpus_ = asked_gpus_ * kFade + pod.gpus;
   if (kind >= group_of_kind_.size() || group_of_kind_[kind] < 0) return;
@@ -186,7 +190,7 @@ void Blocks::accepted(std::uint32_t kind, const PodKind& pod, const Ledger& ledg
   const auto own = static_cast<std::size_t>(group_of_kind_[kind]);
   const Group& group = groups_[own];
   if (draining_ == 0 || static_cast<double>(group.use + group.free) < group.fill) return;
-  for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
+  for (std::size_t n = 0; n < drain_.size(); ++n) {
     if (drain_[n] != 0 && drain_group_[n] == own) undrain(NodeIndex(n));
   }
 }
@@ -206,7 +210,7 @@ void Blocks::departed(std::uint32_t kind) { add_use(kind, -1); }
 void Blocks::drain_for(std::size_t index, const Ledger& ledger) {
   const Group& group = groups_[index];
   if (departures_ < kDrainFrom) return;
-  if (static_cast<double>(draining_) >= kDrainNodes * static_cast<double>(ledger.node_count())) {
+  if (static_cast<double>(draining_) >= kDrainNodes * static_cast<double>(ledger.nodes().count())) {
     return;
   }
   std::int64_t same = 0;
@@ -214,10 +218,11 @@ void Blocks::drain_for(std::size_t index, const Ledger& ledger) {
   if (static_cast<double>(group.use + group.free + same) >= group.fill) return;
   double least = std::numeric_limits<double>::max();
   NodeIndex best;
-  for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
-    const NodeState& s = ledger.state(NodeIndex(n));
+  // The ledger may have nodes that catch_up() has not seen yet.
+  for (std::size_t n = 0; n < drain_.size(); ++n) {
+    const NodeState& s = ledger.nodes().state(NodeIndex(n));
     if (!s.schedulable || drain_[n] != 0 || !group.takes(s.node_class)) continue;
-    const auto capacity = static_cast<double>(ledger.classes()[s.node_class].cpu_milli);
+    const auto capacity = static_cast<double>(ledger.classes().all()[s.node_class].cpu_milli);
     const double missing = std::max(0, group.cards - std::popcount(s.whole));
     const auto cpu =
         static_cast<double>(std::max<std::int64_t>(0, group.cpu_milli - s.cpu_free_milli));
@@ -261,7 +266,7 @@ bool Blocks::allows(const Ledger& ledger, const Shape& shape, NodeIndex node, Ca
                     Rules rules) const {
   if (shape.cards < drain_[node.at()]) return false;
   if (!rules.quotas) return true;
-  const NodeState& s = ledger.state(node);
+  const NodeState& s = ledger.nodes().state(node);
   return std::all_of(groups_.begin(), groups_.end(), [&](const Group& group) {
     if (shape.cards >= group.cards || !group.active() || group.free_on[node.at()] == 0) return true;
     const auto after = blocks_on(group, s, s.whole & ~used, s.cpu_free_milli - shape.cpu_milli,
@@ -282,7 +287,7 @@ Blocks::State Blocks::state(const Ledger& ledger) const {
                             .quota = g.quota});
   }
   for (std::size_t n = 0; n < drain_.size(); ++n) {
-    if (drain_[n] != 0) state.drains[ledger.spec(NodeIndex(n)).name] = drain_[n];
+    if (drain_[n] != 0) state.drains[ledger.nodes().spec(NodeIndex(n)).name] = drain_[n];
   }
   return state;
 }
@@ -303,7 +308,7 @@ void Blocks::restore(const State& state, std::int32_t group, const Ledger& ledge
   layout_ = 0;
   recount(ledger);
   for (const auto& [name, cards] : state.drains) {
-    const NodeIndex node = ledger.find_node(name);
+    const NodeIndex node = ledger.nodes().find(name);
     if (!node.valid()) continue;
     drain_[node.at()] = static_cast<std::uint8_t>(cards);
     ++draining_;

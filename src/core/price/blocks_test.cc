@@ -16,9 +16,9 @@ namespace {
 using testing::node;
 using testing::pod;
 
-constexpr double kLeaving = 1.0;  // as many pods leave as come
+constexpr double kLeaving = 1.0;  // as many pods leave as arrive
 
-// Pods of these shapes came, one after another, `times` times.
+// Pods of these shapes arrive one after another, `times` times.
 struct Crowd {
   Demand demand;
   std::vector<Shape> shapes;
@@ -31,7 +31,7 @@ struct Crowd {
   }
 };
 
-// Takes the first `count` cards of the node whole.
+// Takes the first `count` cards of the node wholly.
 PodIndex occupy(Ledger& ledger, const std::string& uid, const std::string& name,
                 std::uint32_t count) {
   Assignment cards{.containers = {{}}};
@@ -41,7 +41,7 @@ PodIndex occupy(Ledger& ledger, const std::string& uid, const std::string& name,
   return ledger.seen_bound(pod(uid).gpus(static_cast<std::int32_t>(count)), name, cards);
 }
 
-// Two nodes of four cards; half of the demand is for four cards at once.
+// Two nodes with four cards each; half of the demand is for four cards at once.
 class BlocksTest : public ::testing::Test {
  protected:
   BlocksTest() {
@@ -55,10 +55,10 @@ class BlocksTest : public ::testing::Test {
     blocks_.catch_up(ledger_);
     return blocks_.rules_for(shape, crowd_.kinds[&shape == &crowd_.shapes[0] ? 0 : 1]);
   }
-  // May a pod of one card take card 0 of the node?
+  // True if a pod with one card may take card 0 of the node.
   [[nodiscard]] bool allows_one(const std::string& name) {
     const auto now = rules(one());
-    return blocks_.allows(ledger_, one(), ledger_.find_node(name), 0b1, now);
+    return blocks_.allows(ledger_, one(), ledger_.nodes().find(name), 0b1, now);
   }
 
   Ledger ledger_;
@@ -66,7 +66,7 @@ class BlocksTest : public ::testing::Test {
   Blocks blocks_;
 };
 
-TEST_F(BlocksTest, NoRuleWhileNobodyLeaves) {
+TEST_F(BlocksTest, NoRuleWhileNoPodLeaves) {
   blocks_.learn(crowd_.demand, ledger_, 0.0);
   EXPECT_FALSE(rules(one()).any());
   EXPECT_FALSE(rules(four()).any());
@@ -92,11 +92,11 @@ TEST_F(BlocksTest, ABrokenBlockIsFreeForAll) {
   occupy(ledger_, "small", "a", 1);
   EXPECT_TRUE(rules(one()).any());
   const auto now = rules(one());
-  EXPECT_TRUE(blocks_.allows(ledger_, one(), ledger_.find_node("a"), 0b10, now));
-  EXPECT_FALSE(blocks_.allows(ledger_, one(), ledger_.find_node("b"), 0b10, now));
-  EXPECT_FALSE(blocks_.touches(ledger_.find_node("a")));
-  EXPECT_TRUE(blocks_.touches(ledger_.find_node("b")));
-  ledger_.release(ledger_.find_pod("small"));
+  EXPECT_TRUE(blocks_.allows(ledger_, one(), ledger_.nodes().find("a"), 0b10, now));
+  EXPECT_FALSE(blocks_.allows(ledger_, one(), ledger_.nodes().find("b"), 0b10, now));
+  EXPECT_FALSE(blocks_.touches(ledger_.nodes().find("a")));
+  EXPECT_TRUE(blocks_.touches(ledger_.nodes().find("b")));
+  ledger_.release(ledger_.pods().find("small"));
   EXPECT_FALSE(allows_one("a")) << "a is a block again";
 }
 
@@ -104,7 +104,7 @@ TEST_F(BlocksTest, RunningPodsCountAgainstTheQuota) {
   blocks_.learn(crowd_.demand, ledger_, kLeaving);
   const PodKind kind = crowd_.demand.kinds()[crowd_.kinds[0]];
   const double before = blocks_.state(ledger_).groups[0].quota;
-  blocks_.accepted(crowd_.kinds[0], kind, ledger_);
+  blocks_.accepted(crowd_.kinds[0], kind);
   EXPECT_EQ(blocks_.state(ledger_).groups[0].use, 1);
   EXPECT_LT(blocks_.state(ledger_).groups[0].quota, before);
   blocks_.departed(crowd_.kinds[0]);
@@ -118,10 +118,10 @@ TEST_F(BlocksTest, CpuCanBreakABlockToo) {
   blocks_.learn(crowd.demand, ledger_, kLeaving);
   const auto now = blocks_.rules_for(crowd.shapes[1], crowd.kinds[1]);
   ASSERT_TRUE(now.quotas);
-  EXPECT_FALSE(blocks_.allows(ledger_, crowd.shapes[1], ledger_.find_node("a"), 0, now));
+  EXPECT_FALSE(blocks_.allows(ledger_, crowd.shapes[1], ledger_.nodes().find("a"), 0, now));
 }
 
-// Pods of two cards may break blocks of four only while they have less than their share.
+// Pods with two cards may break blocks of four only while they have less than their share.
 TEST(Blocks, LargerPodsGoBeforeSmallerOnesThatHaveTheirShare) {
   Ledger ledger;
   for (int i = 0; i < 4; ++i) ledger.upsert_node(node("n" + std::to_string(i)).cards(4));
@@ -132,16 +132,37 @@ TEST(Blocks, LargerPodsGoBeforeSmallerOnesThatHaveTheirShare) {
   blocks.learn(crowd.demand, ledger, kLeaving);
   EXPECT_FALSE(blocks.rules_for(crowd.shapes[1], crowd.kinds[1]).quotas);
   EXPECT_EQ(blocks.state(ledger).groups.size(), 2U);
-  // A third of 16 cards are for pods of two: two or three of them at once.
+  // A third of 16 cards is for pods with two cards: two or three such pods at once.
   for (int i = 0; i < 3; ++i) {
-    blocks.accepted(crowd.kinds[1], crowd.demand.kinds()[crowd.kinds[1]], ledger);
+    blocks.accepted(crowd.kinds[1], crowd.demand.kinds()[crowd.kinds[1]]);
   }
   EXPECT_TRUE(blocks.rules_for(crowd.shapes[1], crowd.kinds[1]).quotas);
   EXPECT_FALSE(blocks.rules_for(crowd.shapes[0], crowd.kinds[0]).quotas);
 }
 
-// A node is drained where refusals show that too few blocks are left: half of a hundred nodes are
-// in use, and every refused pod needs a whole node.
+// A pod that no node accepts is refused before the blocks are updated.
+TEST(Blocks, ARefusalMayComeBeforeANewNodeWasCounted) {
+  Ledger ledger;
+  Crowd crowd;
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    ledger.upsert_node(node(name).cards(4));
+    occupy(ledger, "p" + std::to_string(i), name, 2);
+  }
+  crowd.arrive(pod("four").gpus(4), ledger, 10);
+  Blocks blocks;
+  blocks.learn(crowd.demand, ledger, kLeaving);
+  for (int i = 10; i < 20; ++i) ledger.upsert_node(node("n" + std::to_string(i)).cards(4));
+  const PodKind kind = crowd.demand.kinds()[crowd.kinds[0]];
+  blocks.refused(crowd.kinds[0], kind, ledger);
+  EXPECT_EQ(blocks.state(ledger).drains.size(), 1U);
+  for (int i = 0; i < 10; ++i) blocks.accepted(crowd.kinds[0], kind);
+  blocks.catch_up(ledger);
+  EXPECT_TRUE(blocks.state(ledger).drains.empty());
+}
+
+// A node is drained if refusals show that too few blocks are left: half of a hundred nodes are in
+// use, and every refused pod needs a whole node.
 TEST(Blocks, DrainsANodeAndForgetsItWithTheNode) {
   Ledger ledger;
   Crowd crowd;
@@ -159,11 +180,11 @@ TEST(Blocks, DrainsANodeAndForgetsItWithTheNode) {
   EXPECT_EQ(blocks.state(ledger).drains, (Drains{{"n3", 4}})) << "the least is missing there";
   const auto rules = blocks.rules_for(crowd.shapes[1], crowd.kinds[1]);
   EXPECT_TRUE(rules.drains);
-  EXPECT_FALSE(blocks.allows(ledger, crowd.shapes[1], ledger.find_node("n3"), 0b1000, rules));
-  EXPECT_TRUE(blocks.allows(ledger, crowd.shapes[1], ledger.find_node("n4"), 0b1000, rules));
+  EXPECT_FALSE(blocks.allows(ledger, crowd.shapes[1], ledger.nodes().find("n3"), 0b1000, rules));
+  EXPECT_TRUE(blocks.allows(ledger, crowd.shapes[1], ledger.nodes().find("n4"), 0b1000, rules));
 
   ledger.remove_node("n3");
-  ledger.release(ledger.find_pod("p3"));
+  ledger.release(ledger.pods().find("p3"));
   blocks.catch_up(ledger);
   EXPECT_TRUE(blocks.state(ledger).drains.empty()) << "the node is gone";
   EXPECT_FALSE(blocks.rules_for(crowd.shapes[1], crowd.kinds[1]).drains);
@@ -185,7 +206,7 @@ TEST(Blocks, ADrainedNodeThatIsEmptyIsABlock) {
   EXPECT_TRUE(blocks.state(ledger).drains.empty());
 }
 
-// ---- counting along equals counting anew --------------------------------------------------------
+// ---- incremental counts equal a recount ---------------------------------------------------------
 
 using Step = std::pair<std::uint8_t, std::uint16_t>;
 
@@ -205,12 +226,12 @@ void change(Ledger& ledger, const Step& step) {
     case 2:
     case 3: occupy(ledger, uid, name, static_cast<std::uint32_t>(dice.below(4))); break;
     default:
-      if (ledger.find_pod(uid).valid()) ledger.release(ledger.find_pod(uid));
+      if (ledger.pods().find(uid).valid()) ledger.release(ledger.pods().find(uid));
       break;
   }
 }
 
-// Everything that the rules say about these shapes on every node.
+// The verdicts of the rules on these shapes, for every node.
 std::vector<int> opinions(const Blocks& blocks, const Ledger& ledger, const Crowd& crowd) {
   std::vector<int> said;
   for (std::size_t s = 0; s < crowd.shapes.size(); ++s) {
@@ -218,9 +239,9 @@ std::vector<int> opinions(const Blocks& blocks, const Ledger& ledger, const Crow
     said.push_back(rules.quotas ? 1 : 0);
     said.push_back(rules.drains ? 1 : 0);
     if (!rules.any()) continue;
-    for (std::size_t n = 0; n < ledger.node_slots(); ++n) {
+    for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) {
       const NodeIndex index(n);
-      if (!ledger.present(index)) continue;
+      if (!ledger.nodes().present(index)) continue;
       said.push_back(blocks.touches(index) ? 1 : 0);
       for (const CardMask used : {0b0U, 0b1U, 0b11U, 0b1100U}) {
         said.push_back(blocks.allows(ledger, crowd.shapes[s], index, used, rules) ? 1 : 0);
@@ -250,7 +271,7 @@ RC_GTEST_PROP(BlocksProperty, CountingAlongEqualsCountingAnew,
       along.catch_up(ledger);
     }
   }
-  along.learn(crowd.demand, ledger, kLeaving);  // keeps its counts, takes the demand anew
+  along.learn(crowd.demand, ledger, kLeaving);  // keeps its counts and reads the demand again
   Blocks anew;
   anew.learn(crowd.demand, ledger, kLeaving);
   RC_ASSERT(opinions(along, ledger, crowd) == opinions(anew, ledger, crowd));

@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kRescaleAt = 1e12;
 
-// The share of a card that the container really takes: compute or memory, whichever is more. Card
-// sizes differ; the largest in the cluster stands for all.
+// The share of a card that the container effectively takes: compute or memory, whichever is larger.
+// Card sizes differ; the largest card of the cluster is used.
 double share_of_card(const GpuPart& part, std::int32_t largest_card_mib) {
   if (part.whole) return 1.0;
   const double compute = part.milli / 1000.0;
@@ -26,7 +26,7 @@ PodKind make_kind(const Shape& shape, const Ledger& ledger) {
   kind.memory_bytes = shape.memory_bytes;
   kind.cards = shape.cards;
   kind.parts = shape.parts;
-  const auto& sizes = ledger.memory_sizes();
+  const auto& sizes = ledger.names().memory().sizes();
   const std::int32_t largest = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
   for (const auto& part : shape.parts) {
     kind.gpus += part.count * share_of_card(part, largest);
@@ -59,7 +59,8 @@ std::uint32_t Demand::slot_for(const Shape& shape, const Ledger& ledger) {
     by_key_.emplace(shape.key, slot);
     return slot;
   }
-  // Full: the faintest kind of which no pod runs gives way; the first one if all run.
+  // The table is full: replace the kind with the least weight and no running pod; the first one if
+  // all run.
   std::size_t faintest = 0;
   for (std::size_t i = 1; i < kinds_.size(); ++i) {
     const bool idle = kinds_[i].running == 0;
@@ -85,7 +86,7 @@ Demand::Seen Demand::arrived(const Shape& shape, const Ledger& ledger) {
   PodKind& kind = kinds_[seen.kind];
   kind.weight += unit_;
   if (kind.parts.empty() || kind.parts[0].model_ok.size() != shape.parts[0].model_ok.size()) {
-    kind.parts = shape.parts;  // a model was met since
+    kind.parts = shape.parts;  // a new card model was added since
   }
   for (const auto& part : shape.parts) {
     if (part.whole) continue;

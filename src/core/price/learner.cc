@@ -21,10 +21,11 @@ constexpr double kLeavingFrom = 0.3;  // departures per acceptance
 
 constexpr double kScarceModelWeight = 3.0;
 constexpr double kMostModelPressure = 2.0;
-constexpr double kPriorCards = 0.02;  // of the cluster: weight of "any model may be asked for"
-constexpr double kSameRate = 0.02;    // smaller changes of a rate are noise
+constexpr double kPriorCards =
+    0.02;  // fraction of the cluster: prior weight of a demand for any model
+constexpr double kSameRate = 0.02;  // smaller changes of a rate are ignored as noise
 constexpr double kSameWeight = 0.06;
-constexpr double kSamePrices = 0.005;  // of the cards that the demand is worth
+constexpr double kSamePrices = 0.005;  // relative to the value of the demand in cards
 
 double keep_if_close(double fresh, double old, double tolerance) {
   return std::abs(fresh - old) <= tolerance * old ? old : fresh;
@@ -32,19 +33,22 @@ double keep_if_close(double fresh, double old, double tolerance) {
 
 double total_cards(const Ledger& ledger) {
   double cards = 0;
-  for (std::size_t c = 0; c < ledger.classes().size(); ++c) {
-    cards += static_cast<double>(ledger.nodes_in_class(c) * ledger.classes()[c].models.size());
+  for (std::size_t c = 0; c < ledger.classes().all().size(); ++c) {
+    cards +=
+        static_cast<double>(ledger.classes().nodes(c) * ledger.classes().all()[c].models.size());
   }
   return cards;
 }
 
-// By memory class: is it one of the few sizes that most cards have? Each costs a packing of its
-// own.
+// By memory class: whether it is one of the few most frequent sizes. Each such size needs its own
+// packing.
 std::vector<bool> common_sizes(const Ledger& ledger) {
-  const auto& sizes = ledger.memory_sizes();
+  const auto& sizes = ledger.names().memory().sizes();
   std::map<std::int32_t, std::size_t> cards;
-  for (std::size_t c = 0; c < ledger.classes().size(); ++c) {
-    for (const auto mib : ledger.classes()[c].memory_mib) cards[mib] += ledger.nodes_in_class(c);
+  for (std::size_t c = 0; c < ledger.classes().all().size(); ++c) {
+    for (const auto mib : ledger.classes().all()[c].memory_mib) {
+      cards[mib] += ledger.classes().nodes(c);
+    }
   }
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -68,7 +72,7 @@ Learner::Learner(const PolicyOptions& options) : memory_duals_(options.memory_du
 double Learner::departures() const {
   if (accepted_ < kEnoughAcceptances) return 0;
   const double ratio = std::min(1.0, departed_ / accepted_);
-  return std::floor(ratio * 20 + 0.5) / 20;  // in steps, so that rankings live longer
+  return std::floor(ratio * 20 + 0.5) / 20;  // rounded, so that rankings stay valid longer
 }
 
 std::uint32_t Learner::arrived(const Shape& shape, const Ledger& ledger) {
@@ -78,12 +82,12 @@ std::uint32_t Learner::arrived(const Shape& shape, const Ledger& ledger) {
   const std::uint64_t n = demand_.arrivals();
   if (n >= next_at_ || seen.new_share) {
     if (learning_) {
-      again_ = true;  // a lesson that is always begun anew is never finished
+      again_ = true;  // restarting each time would never finish
     } else {
       begin(ledger);
     }
     const std::uint64_t interval =
-        std::max<std::uint64_t>(kInterval, ledger.node_count() / kNodesPerInterval);
+        std::max<std::uint64_t>(kInterval, ledger.nodes().count() / kNodesPerInterval);
     if (n >= next_at_) next_at_ = n < kDoublingUntil ? n * 2 : n + interval;
   }
   return seen.kind;
@@ -123,10 +127,11 @@ void Learner::begin(const Ledger& ledger) {
   for (const auto& [milli, demand] : by_milli) items.push_back({milli, 0, demand});
   packing_.start(std::move(items), false);
 
-  memory_packing_.resize(memory_duals_ && memory_asked ? ledger.memory_sizes().size() : 0);
+  memory_packing_.resize(memory_duals_ && memory_asked ? ledger.names().memory().sizes().size()
+                                                       : 0);
   const std::vector<bool> priced = common_sizes(ledger);
   for (std::size_t c = 0; c < memory_packing_.size(); ++c) {
-    const std::int64_t card = priced[c] ? ledger.memory_sizes()[c] : 0;
+    const std::int64_t card = priced[c] ? ledger.names().memory().sizes()[c] : 0;
     std::vector<PackingItem> pairs;
     for (const auto& [size, demand] : shares) {
       const auto [milli, mib] = size;
@@ -141,8 +146,8 @@ void Learner::begin(const Ledger& ledger) {
   learning_ = true;
 }
 
-// Dual prices stay feasible whatever the demand; they only stop being the best. What they value the
-// demand at, against what the best prices do, says how far they are off.
+// Dual prices stay feasible for any demand, but may no longer be optimal. The value of the demand
+// at these prices, relative to the value at the optimal prices, shows how far off they are.
 bool Learner::Prices::serve(const Packing& fresh) const {
   double ours = 0;
   double best = 0;
@@ -151,7 +156,7 @@ bool Learner::Prices::serve(const Packing& fresh) const {
     const auto known = std::find_if(items.begin(), items.end(), [&](const PackingItem& old) {
       return old.milli == item.milli && old.memory_permille == item.memory_permille;
     });
-    if (known == items.end()) return false;  // a size that had no price
+    if (known == items.end()) return false;  // a size without a price
     ours += item.demand * prices[static_cast<std::size_t>(known - items.begin())];
     best += item.demand * fresh.prices()[i];
   }
@@ -202,7 +207,7 @@ bool Learner::finish(const Ledger& ledger) {
   return true;
 }
 
-// CPU that goes with a card, over the pods that use cards.
+// CPU per card, over the pods that use cards.
 void Learner::set_rates(PriceModel& model) const {
   double cpu = 0;
   double gpus = 0;
@@ -215,15 +220,15 @@ void Learner::set_rates(PriceModel& model) const {
   model.cards_per_cpu_milli = keep_if_close(gpus / cpu, model_->cards_per_cpu_milli, kSameRate);
 }
 
-// How much of the cards of each model is asked for by pods that accept only some models, if the
-// cluster were exactly full. A little of that demand, once there is any, is assumed to be for
-// models not asked for yet, so that a rare model is dear before its first pod comes.
+// For each model, the fraction of its cards that pods with restricted models would use if the
+// cluster were exactly full. Once there is such demand, a small part of it is assumed to be for
+// models without requests so far, so that a rare model is expensive before its first pod arrives.
 std::vector<double> Learner::model_pressure(const Ledger& ledger, double cards) const {
-  const auto& models = ledger.models();
+  const auto& models = ledger.names().models().names();
   std::vector<double> cards_of(models.size(), 0.0);
-  for (std::size_t c = 0; c < ledger.classes().size(); ++c) {
-    for (const auto model : ledger.classes()[c].models) {
-      cards_of[model] += static_cast<double>(ledger.nodes_in_class(c));
+  for (std::size_t c = 0; c < ledger.classes().all().size(); ++c) {
+    for (const auto model : ledger.classes().all()[c].models) {
+      cards_of[model] += static_cast<double>(ledger.classes().nodes(c));
     }
   }
   double seen = 0;
@@ -260,7 +265,7 @@ std::vector<double> Learner::model_pressure(const Ledger& ledger, double cards) 
 
 // The same for node classes, from multi-card pods that fit on less than half of all cards.
 std::vector<double> Learner::shape_pressure(const Ledger& ledger, double cards) const {
-  const auto& classes = ledger.classes();
+  const auto& classes = ledger.classes().all();
   std::vector<double> pressure(classes.size(), 0.0);
   double seen = 0;
   for (const auto& kind : demand_.kinds()) seen += demand_.weight(kind) * kind.gpus;
@@ -269,7 +274,7 @@ std::vector<double> Learner::shape_pressure(const Ledger& ledger, double cards) 
     double fitting = 0;
     for (std::size_t c = 0; c < classes.size(); ++c) {
       if (fits_empty(kind, classes[c])) {
-        fitting += static_cast<double>(ledger.nodes_in_class(c) * classes[c].models.size());
+        fitting += static_cast<double>(ledger.classes().nodes(c) * classes[c].models.size());
       }
     }
     if (fitting == 0 || fitting >= cards / 2) continue;
@@ -285,15 +290,13 @@ void Learner::set_weights(PriceModel& model, const Ledger& ledger) const {
   const double cards = total_cards(ledger);
   const auto by_model = model_pressure(ledger, cards);
   const auto by_shape = shape_pressure(ledger, cards);
-  const auto& classes = ledger.classes();
+  const auto& classes = ledger.classes().all();
   for (std::size_t c = 0; c < classes.size(); ++c) {
     double pressure = 0;
     for (const auto m : classes[c].models) pressure = std::max(pressure, by_model[m]);
     double weight = (1 + kScarceModelWeight * std::min(kMostModelPressure, pressure)) *
                     (1 + std::min(1.0, by_shape[c]));
-    if (c < model_->weight.size()) {
-      weight = keep_if_close(weight, model_->weight[c], kSameWeight);
-    }
+    if (c < model_->weight.size()) weight = keep_if_close(weight, model_->weight[c], kSameWeight);
     model.weight.push_back(weight);
   }
 }

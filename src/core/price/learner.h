@@ -1,9 +1,9 @@
-// Learns the model of dual-price from the pods that arrive, a bounded piece of work at a time.
+// Learns the model of dual-price from arriving pods, in bounded steps.
 //
-// After arrival 1, 2, 4, ... 256, then at regular intervals, and at once when a new size of share
-// comes, the demand seen is turned into a new model: card values by packing duals, CPU per card,
-// weights of node classes. A model that prices everything as before is not a new model, so that
-// rankings made with it live on.
+// A new model is computed from the demand after arrival 1, 2, 4, ... 256, then at regular
+// intervals, and at once when a new share size arrives. It consists of card values by packing
+// duals, CPU per card, and weights of node classes. If all prices stay the same, the old model is
+// kept, so that its rankings stay valid.
 #pragma once
 
 #include <memory>
@@ -19,21 +19,21 @@ class Learner {
  public:
   explicit Learner(const PolicyOptions& options);
 
-  // A pod came for the first time. Returns its kind, for set_running and so on.
+  // A pod arrived for the first time. Returns its kind, for accepted() and the other calls.
   std::uint32_t arrived(const Shape& shape, const Ledger& ledger);
-  // The kind of a pod that came before; a new one if it was forgotten since.
+  // The kind of a pod that arrived before; a new kind if it was dropped since.
   std::uint32_t kind_of(const Shape& shape, const Ledger& ledger);
   void accepted(std::uint32_t kind);
   void departed(std::uint32_t kind);
 
-  // A bounded step of learning. True if model() is new.
+  // One bounded step of learning. True if model() is new.
   bool step(const Ledger& ledger);
 
   [[nodiscard]] const std::shared_ptr<const PriceModel>& model() const { return model_; }
   [[nodiscard]] const Demand& demand() const { return demand_; }
-  // Times the demand was taken anew, whether or not that changed the model.
+  // How often the demand was evaluated, whether or not the model changed.
   [[nodiscard]] std::uint64_t lessons() const { return lessons_; }
-  // How much pods leave: 0 while they only come, 1 when as many leave as come.
+  // The rate of departures: 0 if no pods leave, 1 if as many leave as arrive.
   [[nodiscard]] double departures() const;
 
  private:
@@ -44,7 +44,7 @@ class Learner {
   [[nodiscard]] std::vector<double> model_pressure(const Ledger& ledger, double cards) const;
   [[nodiscard]] std::vector<double> shape_pressure(const Ledger& ledger, double cards) const;
 
-  // Prices in use: they stay while they are nearly the best ones for the demand seen since.
+  // Current prices. They are kept while they are nearly optimal for the demand seen since.
   struct Prices {
     std::vector<PackingItem> items;
     std::vector<double> prices;
@@ -61,10 +61,10 @@ class Learner {
   Packing packing_;
   std::vector<Packing> memory_packing_;  // by memory class
   bool learning_ = false;
-  bool again_ = false;         // there is news for another lesson
-  std::uint64_t next_at_ = 1;  // arrival at which to learn again
+  bool again_ = false;         // another lesson is due
+  std::uint64_t next_at_ = 1;  // arrival count at which to learn again
   std::uint64_t lessons_ = 0;
-  double accepted_ = 0;  // faded counts
+  double accepted_ = 0;  // decayed counts
   double departed_ = 0;
 };
 

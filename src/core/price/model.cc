@@ -7,16 +7,16 @@
 namespace stowage::core {
 namespace {
 
-constexpr double kGrid = 100;  // costs are compared in 0.01 card
+constexpr double kGrid = 100;  // costs are compared in units of 0.01 card
 constexpr double kFineGrid =
-    1 << 20;  // between the cards of one node nothing is gained by rounding
+    1 << 20;  // rounding does not help to choose between the cards of one node
 constexpr std::uint64_t kFullnessBits = 20;
 
 inline CardTerms terms_of(const PriceModel& model, const Ledger& ledger, const CardState& card) {
   const std::size_t size_class = card.memory_class;
   if (size_class < model.memory_value.size() && model.memory_value[size_class].two_dimensional()) {
-    const auto size = ledger.memory_sizes()[size_class];
-    // A class may stand for other sizes, too, once there are too many of them.
+    const auto size = ledger.names().memory().sizes()[size_class];
+    // If there are too many sizes, a class may contain other sizes too.
     const std::int64_t parts = size == 0 ? 0 : std::int64_t{card.memory_free_mib} * 1000 / size;
     const auto permille = static_cast<std::int32_t>(std::min<std::int64_t>(parts, 1000));
     const double free = (card.milli_free + permille) / 2000.0;
@@ -25,7 +25,7 @@ inline CardTerms terms_of(const PriceModel& model, const Ledger& ledger, const C
   return model.terms[static_cast<std::size_t>(card.milli_free)];
 }
 
-// The parts of a node's worth that its cards decide.
+// The parts of a node's worth that depend on its cards.
 struct Sums {
   double value = 0;
   double squares = 0;
@@ -62,7 +62,7 @@ double weight_of(const PriceModel& model, const NodeView& node) {
 
 struct NodeTerms {
   double weight = 1;
-  double cpu_before = 0;  // cards that the CPU left could serve
+  double cpu_before = 0;  // cards that the free CPU could serve
   double cpu_after = 0;
 };
 
@@ -93,11 +93,11 @@ double worth_lost(const PriceModel& model, const NodeTerms& node, const Sums& be
 }
 
 std::uint64_t on_grid(double lost, double grid) {
-  constexpr double kMost = 1e12;  // below kMaxCost with room for the fullness
+  constexpr double kMost = 1e12;  // below kMaxCost, with space for the fullness bits
   return static_cast<std::uint64_t>(std::min(kMost, std::max(0.0, std::floor(lost * grid + 0.5))));
 }
 
-// Cost on the grid first, then, if fullness counts, what is free on the node.
+// Cost on the grid first; then, if fullness counts, the free compute of the node.
 std::uint64_t packed_cost(const PriceModel& model, const NodeView& node, double lost) {
   std::uint64_t left = 0;
   for (std::size_t i = 0; model.fullest_first && i < node.state->cards; ++i) {
@@ -107,7 +107,7 @@ std::uint64_t packed_cost(const PriceModel& model, const NodeView& node, double 
          std::min(left, (std::uint64_t{1} << kFullnessBits) - 1);
 }
 
-// The node's sums after one card went from `card` to `then`.
+// The node's sums after one card changes from `card` to `then`.
 Sums with_card(const PriceModel& model, const Ledger& ledger, const Sums& before,
                const CardState& card, const CardState& then, bool was_whole) {
   const CardTerms old_terms = terms_of(model, ledger, card);
@@ -117,7 +117,7 @@ Sums with_card(const PriceModel& model, const Ledger& ledger, const Sums& before
           .free = before.free - (was_whole ? 1 : 0)};
 }
 
-// An init container may ask for more than is left, where it runs before the pod's own containers.
+// An init container may ask for more than is free if it runs before the pod's own containers.
 CardState taken(const Ledger& ledger, const GpuPart& part, CardState card) {
   card.milli_free = std::max(0, card.milli_free - part.milli);
   card.memory_free_mib = std::max(0, card.memory_free_mib - part.memory_of(card, ledger));
@@ -179,7 +179,7 @@ PricedPlacement dual_price_place(const JudgeContext& context, const Shape& shape
                      has_card(node.state->whole, card));
   };
   PricedPlacement best;
-  if (part.whole || part.count > 1) {  // whole cards are worth the same, whichever
+  if (part.whole || part.count > 1) {  // all whole cards have the same value
     Sums after = before;
     CardMask rest = fitting;
     for (int i = 0; i < part.count; ++i, rest &= rest - 1) {
@@ -194,7 +194,7 @@ PricedPlacement dual_price_place(const JudgeContext& context, const Shape& shape
   const CardState* last = nullptr;
   for (CardMask rest = fitting; rest != 0; rest &= rest - 1) {
     const std::size_t card = lowest(rest);
-    if (last != nullptr && *last == node.cards[card]) continue;  // like the card before it
+    if (last != nullptr && *last == node.cards[card]) continue;  // equal to the previous card
     last = &node.cards[card];
     const double lost = worth_lost(model, terms, before, after_taking(before, card));
     if (best.used != 0 && lost >= least) continue;

@@ -1,7 +1,6 @@
 #include "core/price/packing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -12,12 +11,13 @@ namespace stowage::core {
 namespace {
 
 constexpr double kTolerance = 1e-9;
-constexpr double kRounding = 1e-12;  // of a sum of a card's worth of prices
+constexpr double kRounding = 1e-12;  // of a sum of prices that fill a card
 constexpr std::size_t kCardMilli = 1000;
-constexpr std::size_t kMaxItems = 128;  // the most demanded sizes; a bound on the work of one step
-constexpr int kRoundsPerItem = 40;      // then the prices are scaled to be feasible, and taken
+constexpr std::size_t kMaxItems =
+    128;                            // only the most requested sizes, to bound the work of one step
+constexpr int kRoundsPerItem = 40;  // after that the prices are scaled to be feasible and used
 
-// Rounds sizes up to the grid and adds up what becomes equal.
+// Rounds sizes up to the grid and merges equal ones.
 void merge_on_grid(std::vector<PackingItem>& items) {
   constexpr std::int32_t kStep = 1000 / CardValue::kMemorySteps;
   const auto up = [](std::int32_t permille) { return (permille + kStep - 1) / kStep * kStep; };
@@ -83,7 +83,7 @@ void Packing::make_grid() {
   }
 }
 
-// One pattern per size: as many of it as a card holds.
+// One pattern per size: as many as fit into a card.
 void Packing::cold_start() {
   const std::size_t n = items_.size();
   inverse_.assign(n * n, 0.0);
@@ -98,7 +98,7 @@ void Packing::cold_start() {
   }
 }
 
-// The old basis serves if the sizes are the same and it meets the new demand.
+// The old basis can be used if the sizes are the same and it meets the new demand.
 bool Packing::warm_start(const std::vector<PackingItem>& before) {
   const std::size_t n = items_.size();
   if (before.size() != n || inverse_.size() != n * n) return false;
@@ -126,7 +126,7 @@ void Packing::compute_prices() {
   }
 }
 
-// table_[r][m] = the dearest set of shares that fits into r by m steps.
+// table_[r][m] = the most valuable set of shares that fits into r by m steps.
 void Packing::fill_table() {
   table_.assign(rows_ * columns_, 0.0);
   double* table = table_.data();
@@ -201,7 +201,7 @@ void Packing::finish(double best) {
   running_ = false;
   for (double& price : prices_) {
     price = std::max(0.0, price);
-    if (best > 1.0) price /= best;  // stopped early: scaled, the prices are feasible all the same
+    if (best > 1.0) price /= best;  // stopped early: scaling makes the prices feasible
   }
 }
 
@@ -210,7 +210,8 @@ bool Packing::step() {
   compute_prices();
   std::vector<double> column(items_.size(), 0.0);
   const auto cheapest = std::min_element(prices_.begin(), prices_.end());
-  if (*cheapest < -kTolerance) {  // more than the demand is packed of this size: allow a surplus
+  if (*cheapest <
+      -kTolerance) {  // the basis packs more than the demand of this size: allow a surplus
     column[static_cast<std::size_t>(cheapest - prices_.begin())] = -1.0;
     if (enter(column, 0.0) && ++rounds_ < kRoundsPerItem * static_cast<int>(items_.size())) {
       return false;
@@ -229,7 +230,7 @@ CardValue Packing::value() const {
   STOWAGE_CHECK(!running_);
   CardValue value;
   if (items_.empty()) return value;
-  Packing last = *this;  // the table of the final prices
+  Packing last = *this;  // for the table of the final prices
   last.fill_table();
   const double top = std::max(1e-12, last.table_.back());
   if (two_dimensional_) {

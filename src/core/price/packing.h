@@ -1,13 +1,13 @@
-// What share sizes really cost: the dual prices of packing them into cards.
+// The real costs of share sizes: the dual prices of packing them into cards.
 //
-// The packing problem "serve the demand for every size with the fewest cards" relaxed to a linear
-// program has one dual price per size, in cards: what one more pod of that size costs at the
-// optimum. With sizes 810 and 470 (and nothing small) a pod of 810 milli costs a whole card and one
-// of 470 half a card, whatever their milli say. Solved by column generation: the master keeps one
-// pattern (a way to fill a card) per size; pricing is a knapsack over the card.
+// The packing problem "serve the demand for every size with the fewest cards", relaxed to a linear
+// program, has one dual price per size, in cards: the cost of one more pod of that size at the
+// optimum. With sizes 810 and 470 (and nothing small), a pod of 810 milli costs a whole card and
+// one of 470 half a card, despite their milli. Solved by column generation: the master problem
+// keeps one pattern (a way to fill a card) per size; pricing is a knapsack over the card.
 //
-// One or two dimensions: milli on a grid as fine as the sizes need, and memory on 50 steps.
-// Resumable: step() does one bounded piece of work, so that learning never stops the world.
+// One or two dimensions: milli on a grid as fine as the sizes need, and memory in 50 steps.
+// Resumable: step() does one bounded piece of work, so learning never blocks decisions.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace stowage::core {
 
-// A size of share and how often it comes. In one dimension memory is 0.
+// A share size and its demand. In one dimension memory is 0.
 struct PackingItem {
   std::int32_t milli = 0;
   std::int32_t memory_permille = 0;
   double demand = 0;
 };
 
-// The value of what is left of a card: the dearest set of shares that it still holds, in cards.
+// The value of the free part of a card: the most valuable set of shares that it can hold, in cards.
 class CardValue {
  public:
-  CardValue();  // nothing known: a whole card is worth 1, anything less 0
+  CardValue();  // without demand: a whole card is worth 1, anything less 0
 
   [[nodiscard]] bool two_dimensional() const { return columns_ > 1; }
   [[nodiscard]] double at(std::int32_t milli) const {
@@ -37,7 +37,7 @@ class CardValue {
     return table_[row * (kMemorySteps + 1) + column];
   }
   friend bool operator==(const CardValue&, const CardValue&) = default;
-  // For record/: writes or reads the tables; what was read must be complete to be used.
+  // For record/: writes or reads the tables. Tables that were read are used only if complete.
   template <typename Archive>
   void archive(Archive& a) {
     a(line_, table_, columns_);
@@ -57,8 +57,8 @@ class CardValue {
 
 class Packing {
  public:
-  // Starts over with this demand; keeps the previous solution as a starting point where it can.
-  // Sizes of zero in every dimension, above a card, or without demand are left out.
+  // Starts with this demand, from the previous solution if possible. Sizes that are zero in every
+  // dimension, larger than a card, or without demand are ignored.
   void start(std::vector<PackingItem> items, bool two_dimensional);
   // One round of pricing. True when the prices are final.
   bool step();
@@ -93,7 +93,7 @@ class Packing {
   std::size_t step_milli_ = 1;
   std::vector<double> inverse_;  // of the basis, row by row
   std::vector<double> cost_;     // of the basis columns: 1 a pattern, 0 a surplus
-  std::vector<double> level_;    // how often each basis pattern is used
+  std::vector<double> level_;    // how often each pattern of the basis is used
   std::vector<double> prices_;
   std::vector<double> table_;  // of the knapsack
 };

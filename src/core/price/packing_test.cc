@@ -42,8 +42,8 @@ double objective(const Packing& packing) {
 
 using Pattern = std::vector<int>;
 
-// Every way to fill a card, by trying all counts. In two dimensions sizes are rounded up to the
-// grid on which the packing thinks.
+// Every way to fill a card, by trying all counts. In two dimensions, sizes are rounded up to the
+// grid of the packing.
 std::vector<Pattern> all_patterns(const std::vector<PackingItem>& items, bool two_dimensional) {
   const auto on_grid = [&](int permille) {
     return two_dimensional ? (permille + 19) / 20 * 20 : permille;
@@ -177,7 +177,8 @@ TEST(Packing, FindsTheTrueCostOfSizes) {
 }
 
 TEST(Packing, TakesSmallGains) {
-  // One of 101 and nine of 99 fill a card better than nine of 101 or ten of 99, by one percent.
+  // One share of 101 and nine of 99 fill a card better than nine of 101 or ten of 99, by one
+  // percent.
   const std::vector<PackingItem> items{{101, 0, 5}, {99, 0, 9}};
   EXPECT_NEAR(objective(solve(items, false)), fewest_cards(items, false), kClose);
 }
@@ -190,7 +191,7 @@ TEST(Packing, AnOldSolutionIsAStartForNewDemand) {
     const Packing cold = solve({{600, 0, large}, {300, 0, small}}, false);
     EXPECT_NEAR(objective(packing), objective(cold), kClose);
   }
-  packing.start({{600, 400, 1}, {300, 500, 4}}, true);  // and for another number of dimensions
+  packing.start({{600, 400, 1}, {300, 500, 4}}, true);  // also with another number of dimensions
   while (packing.running()) packing.step();
   EXPECT_NEAR(objective(packing), fewest_cards(packing.items(), true), kClose);
 }
@@ -226,7 +227,7 @@ TEST(Packing, EndsWithAThousandDifferentSizes) {
 }
 
 TEST(Packing, EndsWithSizesThatAreHardToPack) {
-  std::vector<PackingItem> items;  // no two patterns fill a card alike
+  std::vector<PackingItem> items;  // no two patterns fill a card equally
   for (std::int32_t i = 0; i < 64; ++i) items.push_back({101 + 14 * i, 0, std::pow(1.7, i % 20)});
   const Packing packing = solve(items, false);
   double volume = 0;
@@ -270,7 +271,7 @@ TEST(CardValue, InTwoDimensionsNeedsBoth) {
 
 using Draw = std::tuple<std::uint8_t, std::uint8_t, std::uint8_t>;
 
-// Up to `most` different items of at least 260 in some dimension, so that few patterns exist.
+// Up to `most` different items, each at least 260 in some dimension, so that few patterns exist.
 std::vector<PackingItem> items_of(const std::vector<Draw>& draws, std::size_t most,
                                   bool two_dimensional) {
   std::vector<PackingItem> items;

@@ -1,8 +1,8 @@
-// Turns plain values into text and back, field by field. One function per type names its fields,
-// for both directions, so that writing and reading cannot drift apart.
+// Converts plain values to text and back, field by field. One function per type lists its fields
+// for both directions, so that writing and reading cannot differ.
 //
-// Text: tokens separated by blanks; strings carry their length ("5:hello"), so that any byte may
-// occur in them; doubles are written in hexadecimal, so that they come back bit for bit.
+// Text: tokens separated by blanks. Strings are preceded by their length ("5:hello"), so they may
+// contain any byte. Doubles are written in hexadecimal, so they are restored exactly.
 #pragma once
 
 #include <charconv>
@@ -30,7 +30,7 @@ class RecordWriter {
  private:
   void put(const std::string& text) {
     token(std::to_string(text.size()) + ":");
-    out_.pop_back();  // the string follows its length at once
+    out_.pop_back();  // the string follows its length without a blank
     out_ += text;
     out_ += ' ';
   }
@@ -82,8 +82,8 @@ class RecordWriter {
   std::string out_;
 };
 
-// Reads what RecordWriter wrote. After the first problem every value reads as empty and failed()
-// stays true; nothing is allocated beyond what the text can hold.
+// Reads the output of RecordWriter. After the first error, every value reads as empty and failed()
+// stays true. Never allocates more than the text can hold.
 class RecordReader {
  public:
   static constexpr bool kReading = true;

@@ -1,7 +1,5 @@
 #include "core/record/decision.h"
 
-#include <algorithm>
-
 #include "core/record/archive.h"
 
 namespace stowage::core {
@@ -51,7 +49,7 @@ void fields(Archive& a, CardFilter& f) {
   a(f.model_match, f.models_any, f.models_none, f.ids_any, f.ids_none);
 }
 template <typename Archive>
-void fields(Archive& a, GpuAsk& g) {
+void fields(Archive& a, GpuRequest& g) {
   a(g.count, g.milli, g.memory_mib, g.filter, g.topology);
 }
 template <typename Archive>
@@ -199,7 +197,7 @@ PlacedPod to_placed_pod(const PodRecord& record, const NodeSpec& node) {
   auto& containers = placed.pod.containers;
   containers.push_back({.name = "all", .resources = record.resources});
   if (!record.cards_known()) {
-    for (const UnnamedAsk& ask : record.asks) {
+    for (const UnnamedRequest& ask : record.asks) {
       containers.push_back(
           {.name = "unnamed",
            .phase = ask.phase,
@@ -218,7 +216,7 @@ PlacedPod to_placed_pod(const PodRecord& record, const NodeSpec& node) {
     }
   };
   for (const auto& charge : record.charges) add(charge, charge.card);
-  // Cards that no node shows: they count on it as those do that vanished.
+  // Positions that no node has: charged like cards that disappeared.
   std::uint32_t beyond = kMaxCardsPerNode;
   for (const auto& lost : record.orphans) {
     if (may_be_shown(lost, node)) add(lost.charge, beyond++);

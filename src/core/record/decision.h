@@ -1,6 +1,6 @@
-// One decision with everything it depended on: the cluster, what the policy had learned, the pod,
-// and the outcome. Written by a running engine, replayed anywhere to the same bytes. This is how a
-// surprising placement is reported, and how a fix is tested on it.
+// One decision with all its inputs: the cluster, the policy's learned state, the pod, and the
+// outcome. A running engine writes it; a replay gives the same bytes anywhere. Used to report a
+// surprising placement and to test a fix.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct PlacedPod {
   std::optional<Assignment> cards;
 };
 
-// What the policy had learned. Node classes and card sizes are numbered by the ledger in the order
-// in which it met them, so the record names them: by a node of the class, and by MiB.
+// The policy's learned state. The ledger numbers node classes and card sizes in the order in which
+// they appear, so the record identifies them by a node of the class and by MiB.
 struct LearnedState {
   PriceModel price;
   std::vector<std::string> class_node;   // by class number; empty: no node left
@@ -40,20 +40,21 @@ struct DecisionRecord {
   LearnedState learned;
   std::uint64_t draw = 0;
   PodSpec pod;
-  // Nodes that the pod's rules about other pods, ports and volumes rule out: what these depend on
-  // is not part of the record. Preferences are not either: of equal nodes the first is taken.
+  // Nodes that the pod's rules about other pods, ports and volumes exclude; the inputs of these
+  // rules are not recorded. Preferences are not recorded either: the first of equal nodes is
+  // chosen.
   std::vector<std::string> barred;
   std::string outcome;  // the commands, as text
 };
 
 [[nodiscard]] std::string to_text(const DecisionRecord& record);
-// Fails with the byte position of the first thing that cannot be read.
+// Fails with the byte position of the first invalid token.
 [[nodiscard]] Result<DecisionRecord> parse_decision(std::string_view text);
 
-// Commands as text, the same for equal commands.
+// Commands as text; equal commands give equal text.
 [[nodiscard]] std::string to_text(const Commands& commands);
 
-// A placed pod that charges exactly what the ledger's record does. The node is the one it is on.
+// A placed pod with exactly the charges of the ledger's record. `node` is the pod's node.
 [[nodiscard]] PlacedPod to_placed_pod(const PodRecord& record, const NodeSpec& node);
 
 }  // namespace stowage::core

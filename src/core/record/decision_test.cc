@@ -34,7 +34,7 @@ NodeSpec random_node(base::Rng& rng, int i) {
 
 PodSpec random_pod(base::Rng& rng, int i) {
   PodSpec pod;
-  pod.uid = "uid " + std::to_string(i) + "\n:";  // any byte may occur
+  pod.uid = "uid " + std::to_string(i) + "\n:";  // any byte is allowed
   pod.name = "ns/pod";
   ContainerSpec container;
   container.name = "main";
@@ -53,7 +53,7 @@ PodSpec random_pod(base::Rng& rng, int i) {
   return pod;
 }
 
-// A cluster after some hundred pods came and went.
+// A cluster after some hundred pods have arrived and left.
 Engine busy_engine(const std::string& policy, std::uint64_t seed,
                    std::vector<std::string>& running) {
   base::Rng rng(seed);
@@ -64,7 +64,7 @@ Engine busy_engine(const std::string& policy, std::uint64_t seed,
   for (int i = 0; i < 40; ++i) (void)engine.handle(NodeChanged{random_node(rng, i)}, {});
   for (int i = 0; i < 600; ++i) {
     const PodSpec pod = random_pod(rng, i);
-    if (i % 50 == 7) {  // placed by others, cards not named
+    if (i % 50 == 7) {  // placed by others, with unknown cards
       (void)engine.handle(PodSeenBound{pod, "node-3", std::nullopt}, {});
       running.push_back(pod.uid);
       continue;
@@ -137,7 +137,7 @@ TEST(DecisionRecord, DamagedTextIsAnErrorAndNeverACrash) {
     std::string broken = text;
     const auto at = rng.below(broken.size());
     broken[at] = static_cast<char>("0159-: \n"[rng.below(8)]);
-    (void)replay_decision(broken);  // an error, or another decision
+    (void)replay_decision(broken);  // an error, or a different decision
   }
 }
 

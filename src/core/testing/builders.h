@@ -1,4 +1,4 @@
-// For tests: nodes, pods and links in one line each, and one-call ways to drive an engine.
+// For tests: nodes, pods and links in one line each, and helpers that drive an engine.
 //
 //   Engine engine = engine_with("binpack", {node("a").cards(2).memory_mib(16384),
 //                                           node("b").cards(4).memory_mib(16384).slots(10)});
@@ -27,7 +27,7 @@ namespace stowage::core::testing {
 
 // ---- links ------------------------------------------------------------------------------------
 
-// The matrix of links of a machine. Several links between one pair add up.
+// The link matrix of a machine. Several links between one pair add up.
 //   links(4).join(2 * link::kNvlink, {{0, 3}, {1, 2}}).rest(link::kCrossCpu)
 class LinkBuilder {
  public:
@@ -44,7 +44,7 @@ class LinkBuilder {
     }
     return *this;
   }
-  // Every pair among these cards that has no link yet.
+  // Every pair among these cards without a link.
   LinkBuilder& within(std::initializer_list<std::size_t> cards, std::int32_t score) {
     for (const std::size_t a : cards) {
       for (const std::size_t b : cards) {
@@ -53,7 +53,7 @@ class LinkBuilder {
     }
     return *this;
   }
-  // Every pair of the machine that has no link yet.
+  // Every pair of the machine without a link.
   LinkBuilder& rest(std::int32_t score) {
     const auto cards = static_cast<std::size_t>(matrix_.cards);
     for (std::size_t a = 0; a < cards; ++a) {
@@ -75,8 +75,8 @@ inline LinkBuilder links(std::size_t cards) { return LinkBuilder(cards); }
 
 // ---- nodes ------------------------------------------------------------------------------------
 
-// A node with room for 110 pods, 128 CPUs and 1 TiB, and no cards yet. cards(n) adds n cards; what
-// follows is about these n: node("a").cards(2).model("T4").cards(1).model("A100").memory_mib(81920)
+// A node with 110 pods, 128 CPUs and 1 TiB, and no cards yet. cards(n) adds n cards; the following
+// calls apply to these n: node("a").cards(2).model("T4").cards(1).model("A100").memory_mib(81920)
 class NodeBuilder {
  public:
   explicit NodeBuilder(std::string name) {
@@ -87,8 +87,8 @@ class NodeBuilder {
                          .pods = 110};
   }
 
-  // Cards of 16384 MiB, without a limit on places, healthy, of unknown model and NUMA node. Their
-  // ids are "name/0", "name/1", ...
+  // Healthy cards with 16384 MiB, no slot limit, and unknown model and NUMA node. Their ids are
+  // "name/0", "name/1", ...
   NodeBuilder& cards(std::size_t count) {
     group_ = node_.cards.size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -111,11 +111,11 @@ class NodeBuilder {
   NodeBuilder& numa(std::int32_t numa_node) {
     return each([numa_node](Card& card) { card.numa = numa_node; });
   }
-  NodeBuilder& sick() {
+  NodeBuilder& unhealthy() {
     return each([](Card& card) { card.healthy = false; });
   }
 
-  // About the node.
+  // These apply to the node.
   NodeBuilder& linked(LinkMatrix matrix) {
     node_.links = std::move(matrix);
     return *this;
@@ -159,8 +159,8 @@ inline NodeBuilder node(std::string name) { return NodeBuilder(std::move(name));
 
 // ---- pods -------------------------------------------------------------------------------------
 
-// A pod whose uid is its name. What is said before the first container(), init() or sidecar() is
-// about a container "main". milli() and memory_mib() imply one card where no number was given.
+// A pod whose uid is its name. Calls before the first container(), init() or sidecar() apply to a
+// container "main". milli() and memory_mib() imply one card if no number is given.
 class PodBuilder {
  public:
   explicit PodBuilder(std::string name) {
@@ -173,29 +173,29 @@ class PodBuilder {
   PodBuilder& sidecar(std::string name) { return begin(std::move(name), Phase::sidecar); }
 
   PodBuilder& gpus(std::int32_t count) {
-    return gpu([=](GpuAsk& ask) { ask.count = count; });
+    return gpu([=](GpuRequest& ask) { ask.count = count; });
   }
   PodBuilder& milli(std::int32_t per_card) {
-    return share([=](GpuAsk& ask) { ask.milli = per_card; });
+    return share([=](GpuRequest& ask) { ask.milli = per_card; });
   }
   PodBuilder& memory_mib(std::int32_t per_card) {
-    return share([=](GpuAsk& ask) { ask.memory_mib = per_card; });
+    return share([=](GpuRequest& ask) { ask.memory_mib = per_card; });
   }
   PodBuilder& whole_memory() { return memory_mib(kWholeMemory); }
-  PodBuilder& ask(const GpuAsk& wanted) {
-    return gpu([&](GpuAsk& ask) { ask = wanted; });
+  PodBuilder& ask(const GpuRequest& wanted) {
+    return gpu([&](GpuRequest& ask) { ask = wanted; });
   }
   PodBuilder& topology(Topology wish) {
-    return gpu([=](GpuAsk& ask) { ask.topology = wish; });
+    return gpu([=](GpuRequest& ask) { ask.topology = wish; });
   }
   PodBuilder& filter(const CardFilter& accepted) {
-    return gpu([&](GpuAsk& ask) { ask.filter = accepted; });
+    return gpu([&](GpuRequest& ask) { ask.filter = accepted; });
   }
   PodBuilder& model(const std::string& name) {
-    return gpu([&](GpuAsk& ask) { ask.filter.models_any.push_back(name); });
+    return gpu([&](GpuRequest& ask) { ask.filter.models_any.push_back(name); });
   }
   PodBuilder& card_id(const std::string& id) {
-    return gpu([&](GpuAsk& ask) { ask.filter.ids_any.push_back(id); });
+    return gpu([&](GpuRequest& ask) { ask.filter.ids_any.push_back(id); });
   }
 
   PodBuilder& cpu_milli(std::int64_t milli) {
@@ -211,7 +211,7 @@ class PodBuilder {
     return *this;
   }
 
-  // About the pod.
+  // These apply to the pod.
   PodBuilder& uid(std::string text) {
     pod_.uid = std::move(text);
     return *this;
@@ -239,7 +239,7 @@ class PodBuilder {
   }
   template <class Change>
   PodBuilder& share(Change change) {
-    GpuAsk& ask = current().gpu;
+    GpuRequest& ask = current().gpu;
     if (ask.count == 0) ask.count = 1;
     change(ask);
     return *this;
@@ -250,17 +250,17 @@ inline PodBuilder pod(std::string name) { return PodBuilder(std::move(name)); }
 
 // ---- driving an engine ------------------------------------------------------------------------
 
-// What became of a pod.
+// The outcome for a pod.
 struct Placed {
-  std::string node;                               // empty: it has no place
+  std::string node;                               // empty: not placed
   std::vector<std::vector<std::uint32_t>> cards;  // of each container, ascending
   Assignment assignment;
   std::optional<Refusal> refusal;
-  std::string rejected;  // why the engine would not look at it
+  std::string rejected;  // the engine's message if it rejects the pod
 
   [[nodiscard]] bool placed() const { return !node.empty(); }
   // "a 0,1|-": on node a, the first container on cards 0 and 1, the second without a card. A pod
-  // without a place is "none", a rejected one "rejected".
+  // that is not placed is "none", a rejected one "rejected".
   [[nodiscard]] std::string text() const {
     if (!rejected.empty()) return "rejected";
     if (!placed()) return "none";
@@ -301,7 +301,7 @@ inline PolicyOptions policy(std::string_view name) {
   STOWAGE_CHECK(choice.has_value());
   return {.choice = *choice};
 }
-// The same, weighing places, memory and compute by what the pod asks.
+// The same, with slots, memory and compute weighted by the pod's request.
 inline PolicyOptions weighted(std::string_view name) {
   PolicyOptions options = policy(name);
   options.profile_weights = true;
@@ -311,18 +311,19 @@ inline Engine engine_with(std::string_view name, const std::vector<NodeSpec>& no
   return engine_with(policy(name), nodes);
 }
 
-// Cards by id, and by their positions on a node of the engine. Requires: the node has them.
+// Converts cards to ids by their positions on a node of the engine. Requires: the node has them.
 inline NamedAssignment named(const Engine& engine, const std::string& node_name,
                              const Assignment& cards) {
-  return by_id(cards, engine.ledger().spec(engine.ledger().find_node(node_name)));
+  return by_id(cards, engine.ledger().nodes().spec(engine.ledger().nodes().find(node_name)));
 }
 inline Assignment on_node(const Engine& engine, const std::string& node_name,
                           const NamedAssignment& cards) {
-  const auto at = by_position(cards, engine.ledger().spec(engine.ledger().find_node(node_name)));
+  const auto at =
+      by_position(cards, engine.ledger().nodes().spec(engine.ledger().nodes().find(node_name)));
   STOWAGE_CHECK(at.has_value());
   return *at;
 }
-// The same for a node that need not be there: cards as node() names them.
+// The same for a node that need not exist: ids as node() generates them.
 inline NamedAssignment named(const std::string& node_name, const Assignment& cards) {
   NamedAssignment out;
   for (const auto& container : cards.containers) {
@@ -336,8 +337,8 @@ inline NamedAssignment named(const std::string& node_name, const Assignment& car
   return out;
 }
 
-// Offers the pod and confirms the bind. A pod without a place is taken back, so that it does not
-// turn up later; drive the engine by hand where parked pods matter.
+// Offers the pod and confirms the bind. A pod that is not placed is removed, so that it does not
+// appear later. Drive the engine directly if parked pods matter.
 inline Placed place(Engine& engine, const PodSpec& spec) {
   Placed result;
   for (const auto& command : engine.handle(PodPending{spec}, base::Instant{})) {
@@ -362,28 +363,28 @@ inline Placed place(Engine& engine, const PodSpec& spec) {
   return result;
 }
 
-// A share of one card that somebody holds.
+// A share of one card in use.
 struct Use {
   std::int32_t milli = 0;
   std::int32_t memory_mib = 0;
   std::int32_t slots = 1;
 };
 
-// A pod of someone else's making holds this much of the card; returns its uid. `use.slots` is the
-// number of its containers, the first of which has all the rest.
+// Adds a pod of another scheduler that holds this much of the card; returns its uid. `use.slots` is
+// the number of its containers; the first one has all the rest.
 inline std::string occupy(Engine& engine, const std::string& node_name, std::uint32_t card,
                           const Use& use) {
-  std::size_t number = engine.ledger().pod_count();
+  std::size_t number = engine.ledger().pods().count();
   std::string uid;
   do {
     uid = "held-" + std::to_string(number++);
-  } while (engine.ledger().find_pod(uid).valid());
+  } while (engine.ledger().pods().find(uid).valid());
   PodBuilder holder = pod(uid);
   Assignment cards;
   for (std::int32_t i = 0; i < use.slots; ++i) {
     CardShare share{.card = card};
     if (i == 0) share = {.card = card, .milli = use.milli, .memory_mib = use.memory_mib};
-    // A request is for something, even where nothing is charged.
+    // A request is never empty, even if nothing is charged.
     const bool something = share.milli > 0 || share.memory_mib > 0;
     holder.container("c" + std::to_string(i)).memory_mib(something ? share.memory_mib : 1);
     if (share.milli > 0) holder.milli(share.milli);
@@ -395,16 +396,16 @@ inline std::string occupy(Engine& engine, const std::string& node_name, std::uin
   return uid;
 }
 
-// What is charged to the node's cards, "percent/MiB" each: "30/4 0/0". Requires: no debt.
+// The charges on the node's cards, "percent/MiB" each: "30/4 0/0". Requires: no debt.
 inline std::string use_of(const Engine& engine, const std::string& node_name) {
   const Ledger& ledger = engine.ledger();
-  const NodeIndex index = ledger.find_node(node_name);
+  const NodeIndex index = ledger.nodes().find(node_name);
   std::string text;
-  for (std::size_t i = 0; i < ledger.cards(index).size(); ++i) {
-    const CardState& free = ledger.cards(index)[i];
+  for (std::size_t i = 0; i < ledger.nodes().cards(index).size(); ++i) {
+    const CardState& free = ledger.nodes().cards(index)[i];
     if (i > 0) text += ' ';
     text += std::to_string((kMilliPerCard - free.milli_free) / 10) + "/" +
-            std::to_string(ledger.spec(index).cards[i].memory_mib - free.memory_free_mib);
+            std::to_string(ledger.nodes().spec(index).cards[i].memory_mib - free.memory_free_mib);
   }
   return text;
 }
@@ -419,14 +420,14 @@ inline std::string refusing(Engine& engine, const PodSpec& spec) {
   return names;
 }
 
-// The nodes that would take the pod, most wanted first, as "c a b". Leaves the ledger as it was.
+// The nodes that would take the pod, best first, as "c a b". Does not change the ledger.
 inline std::string node_order(Engine& engine, const PodSpec& spec) {
   std::string order;
   std::vector<NodeSpec> tried;
   for (Placed placed = place(engine, spec); placed.placed(); placed = place(engine, spec)) {
     end(engine, spec.uid);
     order += (order.empty() ? "" : " ") + placed.node;
-    tried.push_back(engine.ledger().spec(engine.ledger().find_node(placed.node)));
+    tried.push_back(engine.ledger().nodes().spec(engine.ledger().nodes().find(placed.node)));
     NodeSpec closed = tried.back();
     closed.schedulable = false;
     add(engine, closed);
@@ -434,5 +435,8 @@ inline std::string node_order(Engine& engine, const PodSpec& spec) {
   for (const auto& spec_before : tried) add(engine, spec_before);
   return order;
 }
+
+// The time this many seconds after the start.
+[[nodiscard]] inline base::Instant at(std::int64_t seconds) { return {seconds * 1'000'000'000}; }
 
 }  // namespace stowage::core::testing

@@ -1,8 +1,8 @@
-// For property tests: small random nodes and pods, unlike in everything that the engine looks at.
+// For property tests: small random nodes and pods that differ in everything that the engine uses.
 //
-// Everything is drawn from a seed, so that a test case is a short list of numbers that a property
-// test can print, shrink and replay. Amounts come from a few values that are close to each other:
-// cards that are just full, and pods that just do not fit, are what goes wrong.
+// Everything is drawn from a seed, so a test case is a short list of numbers that a property test
+// can print, shrink and replay. Amounts are drawn from a few similar values, so that full cards and
+// pods that barely do not fit are frequent.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +36,10 @@ class Dice {
   base::Rng rng_;
 };
 
-// How wild the generated clusters and pods are.
+// Which features the generated clusters and pods have.
 struct Wildness {
   std::size_t max_cards = 4;
-  bool topology = true;    // NUMA nodes, links, and wishes for them
+  bool topology = true;    // NUMA nodes, links, and requests for them
   bool containers = true;  // several containers, init containers and sidecars
   bool filters = true;     // models and card ids
 };
@@ -87,8 +87,8 @@ inline NodeSpec random_node(Dice& dice, const std::string& name, const Wildness&
   return node;
 }
 
-inline GpuAsk random_ask(Dice& dice, const Wildness& wild = {}) {
-  GpuAsk ask;
+inline GpuRequest random_ask(Dice& dice, const Wildness& wild = {}) {
+  GpuRequest ask;
   ask.count = dice.pick({1, 1, 1, 2, 3});
   switch (dice.below(6)) {
     case 0: break;
@@ -145,7 +145,7 @@ inline PodSpec random_pod(Dice& dice, const std::string& uid, const Wildness& wi
   return pod;
 }
 
-// Cards as someone else may have written them on a pod: any, in any amount that is not absurd.
+// Cards as another scheduler may have written them on a pod: any cards, any valid amounts.
 inline Assignment random_cards(Dice& dice, const PodSpec& pod) {
   Assignment cards;
   cards.containers.resize(pod.containers.size());

@@ -1,5 +1,5 @@
 // For property tests: random scripts of events. A script is a list of small numbers, so that it can
-// be shrunk; what a number means does not depend on what the engine answers.
+// be shrunk. The meaning of a number does not depend on the engine's answers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace stowage::core::testing {
 
-// One event: what happens, and the seed of how.
+// One event: its kind and its seed.
 using Step = std::pair<std::uint8_t, std::uint16_t>;
 
 inline constexpr std::size_t kScriptNodes = 6;
@@ -54,7 +54,7 @@ inline Event event_of(const Step& step, const Wildness& wild = {}) {
   }
 }
 
-// A cluster of 1 to 6 nodes, and then the steps.
+// A cluster of 1 to 6 nodes, followed by the steps.
 inline std::vector<Event> script_of(std::uint8_t nodes, const std::vector<Step>& steps,
                                     const Wildness& wild = {}) {
   std::vector<Event> events;
@@ -66,8 +66,8 @@ inline std::vector<Event> script_of(std::uint8_t nodes, const std::vector<Step>&
   return events;
 }
 
-// Pods of one to four cards come and go on a few nodes of four cards: long enough for dual-price to
-// see that pods leave, to keep blocks of cards and to drain nodes.
+// Pods with one to four cards arrive and leave on a few nodes with four cards. It is long enough
+// for dual-price to notice departures, keep blocks of cards and drain nodes.
 inline std::vector<Event> churn_of(std::uint16_t seed) {
   Dice dice(seed);
   std::vector<Event> events;

@@ -1,5 +1,5 @@
-// For property tests: a second, naive account of who holds what, kept from what is said to the
-// ledger or the engine and added up from scratch whenever it is asked.
+// For property tests: a second, naive account of all charges. It follows the input of the ledger or
+// the engine, and adds up from scratch whenever it is queried.
 #pragma once
 
 #include <algorithm>
@@ -16,36 +16,36 @@
 
 namespace stowage::core::testing {
 
-struct Room {  // of one card
+struct CardAmounts {  // of one card
   std::int64_t milli = 0;
   std::int64_t memory_mib = 0;
   std::int64_t slots = 0;
 
-  void add(const Room& other) {
+  void add(const CardAmounts& other) {
     milli += other.milli;
     memory_mib += other.memory_mib;
     slots += other.slots;
   }
-  bool operator==(const Room&) const = default;
+  bool operator==(const CardAmounts&) const = default;
 };
 
-// What the pod takes of one card (by position or by id, as the assignment has it): sidecars +
-// max(apps together, each init container).
+// The pod's use of one card (by position or by id, as in the assignment): sidecars + max(sum of
+// apps, each init container).
 template <typename Cards, typename Which>
-Room taken_of(const PodSpec& pod, const Cards& cards, const Which& card) {
-  Room apps;
-  Room sidecars;
-  Room inits;
+CardAmounts taken_of(const PodSpec& pod, const Cards& cards, const Which& card) {
+  CardAmounts apps;
+  CardAmounts sidecars;
+  CardAmounts inits;
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     for (const auto& share : cards.containers[i]) {
       if (share.card != card) continue;
-      const Room room{.milli = share.milli, .memory_mib = share.memory_mib, .slots = 1};
-      if (pod.containers[i].phase == Phase::app) apps.add(room);
-      if (pod.containers[i].phase == Phase::sidecar) sidecars.add(room);
+      const CardAmounts amounts{.milli = share.milli, .memory_mib = share.memory_mib, .slots = 1};
+      if (pod.containers[i].phase == Phase::app) apps.add(amounts);
+      if (pod.containers[i].phase == Phase::sidecar) sidecars.add(amounts);
       if (pod.containers[i].phase == Phase::init) {
-        inits.milli = std::max(inits.milli, room.milli);
-        inits.memory_mib = std::max(inits.memory_mib, room.memory_mib);
-        inits.slots = std::max(inits.slots, room.slots);
+        inits.milli = std::max(inits.milli, amounts.milli);
+        inits.memory_mib = std::max(inits.memory_mib, amounts.memory_mib);
+        inits.slots = std::max(inits.slots, amounts.slots);
       }
     }
   }
@@ -57,8 +57,8 @@ Room taken_of(const PodSpec& pod, const Cards& cards, const Which& card) {
 class Shadow {
  public:
   struct Charge {
-    std::string id;  // the node need not show such a card
-    Room room;
+    std::string id;  // the node need not report such a card
+    CardAmounts amounts;
   };
   struct Held {
     PodSpec pod;
@@ -88,12 +88,12 @@ class Shadow {
       for (const NamedShare& share : cards->containers[i]) ids.insert(share.card);
     }
     for (const std::string& id : ids) {
-      const Room room = taken_of(pod, *cards, id);
-      if (room != Room{}) held.charges.push_back({.id = id, .room = room});
+      const CardAmounts amounts = taken_of(pod, *cards, id);
+      if (amounts != CardAmounts{}) held.charges.push_back({.id = id, .amounts = amounts});
     }
     pods_[pod.uid] = std::move(held);
   }
-  // As the ledger hears of it: a pod whose cards are known keeps them if none are named.
+  // As in the ledger: a pod whose cards are known keeps them if none are named.
   void see(const PodSpec& pod, const std::string& node,
            const std::optional<NamedAssignment>& cards) {
     const auto known = pods_.find(pod.uid);
@@ -108,23 +108,23 @@ class Shadow {
   [[nodiscard]] const std::map<std::string, Held>& pods() const { return pods_; }
   [[nodiscard]] bool holds(const std::string& uid) const { return pods_.contains(uid); }
 
-  // What the pods on a node use, or may use.
+  // What the pods on a node use or may use.
   struct Sum {
     Resources used;
-    std::map<std::string, Room> cards;  // by card id
-    // Of pods whose cards nobody has named, or that are on cards which the node does not show: on
-    // any one card, and how many whole cards they have.
-    Room anywhere;
+    std::map<std::string, CardAmounts> cards;  // by card id
+    // Of pods with unknown cards, or with cards that the node does not report: use of any single
+    // card, and the number of whole cards.
+    CardAmounts anywhere;
     std::int64_t whole_somewhere = 0;
     [[nodiscard]] std::int64_t unused(const NodeSpec& spec) const {
       return std::count_if(spec.cards.begin(), spec.cards.end(), [&](const Card& card) {
         const auto found = cards.find(card.id);
-        return found == cards.end() || found->second == Room{};
+        return found == cards.end() || found->second == CardAmounts{};
       });
     }
-    // Nothing of the card can be had: it, or some card, may be held whole.
-    [[nodiscard]] bool closed(const NodeSpec& spec, const Room& of_card) const {
-      return whole_somewhere > 0 && (of_card == Room{} || whole_somewhere > unused(spec));
+    // True if nothing of the card is available, because it may be held wholly.
+    [[nodiscard]] bool closed(const NodeSpec& spec, const CardAmounts& of_card) const {
+      return whole_somewhere > 0 && (of_card == CardAmounts{} || whole_somewhere > unused(spec));
     }
   };
   [[nodiscard]] Sum add_up(const std::string& node) const {
@@ -134,11 +134,11 @@ class Shadow {
       sum.used = plus(sum.used, held.resources);
       for (const auto& charge : held.charges) {
         if (shows(node, charge.id)) {
-          sum.cards[charge.id].add(charge.room);
-        } else if (charge.room.milli >= kMilliPerCard) {
+          sum.cards[charge.id].add(charge.amounts);
+        } else if (charge.amounts.milli >= kMilliPerCard) {
           ++sum.whole_somewhere;
         } else {
-          sum.anywhere.add(charge.room);
+          sum.anywhere.add(charge.amounts);
         }
       }
       if (!held.cards_known) add_unknown(held.pod, sum);
@@ -154,13 +154,13 @@ class Shadow {
     return std::any_of(cards.begin(), cards.end(), [&](const Card& card) { return card.id == id; });
   }
 
-  // As if all its shares were on one card, and each of its whole cards another one.
+  // As if all its shares were on one card, and each of its whole cards on another one.
   static void add_unknown(const PodSpec& pod, Sum& sum) {
     Assignment shares;
     std::map<Phase, std::int64_t> whole;
     for (const auto& container : pod.containers) {
       auto& given = shares.containers.emplace_back();
-      const GpuAsk& gpu = container.gpu;
+      const GpuRequest& gpu = container.gpu;
       if (gpu.count == 0) continue;
       if (gpu.whole()) {
         std::int64_t& cards = whole[container.phase];

@@ -1,5 +1,5 @@
-// What pods on their way to a node will do with claims that wait: volumes that they will bind,
-// which are given to no other claim, and claims for which a volume will be made on their node.
+// Plans for waiting claims of pods that are being bound: volumes that they will bind, which no
+// other claim may get, and claims that will get a new volume on their node.
 #pragma once
 
 #include <map>
@@ -16,20 +16,20 @@ namespace stowage::core {
 class ClaimReservations {
  public:
   struct Reservation {
-    std::string volume;  // empty: it will be made
+    std::string volume;  // empty: it will be provisioned
     std::string node;
   };
-  // Replaces what the pod has reserved. Until release(), or until the API shows it done.
+  // Replaces the pod's reservations. They last until release(), or until the API shows them done.
   void reserve(const std::string& uid, const std::vector<ClaimStep>& steps, std::string_view node);
   void release(const std::string& uid);
-  // As the API shows them now: what they show done is no longer reserved.
+  // The current state in the API; reservations that it shows as done are removed.
   void seen(const Claim& claim);
   void seen(const Volume& volume);
 
-  // What another pod on its way does with the claim; null: none does anything.
+  // Another pod's reservation of the claim; null if there is none.
   [[nodiscard]] const Reservation* by_another(const std::string& claim,
                                               const std::string& uid) const;
-  // Will another pod bind the volume to another claim?
+  // True if another pod will bind the volume to another claim.
   [[nodiscard]] bool for_another(const std::string& volume, const std::string& claim,
                                  const std::string& uid) const;
   [[nodiscard]] bool empty() const { return claims_.empty(); }

@@ -5,10 +5,10 @@
 namespace stowage::core {
 namespace {
 
-// Pod p binds claim c to volume v on node a, and has a volume made for claim d there.
+// Pod p binds claim c to volume v on node a, and gets a new volume for claim d there.
 struct ClaimReservationsTest : ::testing::Test {
   ClaimReservationsTest() { made.reserve("p", {{"ns/c", "v"}, {"ns/d", ""}}, "a"); }
-  // What pod q finds.
+  // The result for pod q.
   [[nodiscard]] std::string found() const {
     std::string text;
     for (const char* claim : {"ns/c", "ns/d"}) {

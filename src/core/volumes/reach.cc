@@ -5,7 +5,7 @@
 namespace stowage::core {
 namespace {
 
-// The first requirement that names values; null: labels alone do not narrow it down.
+// The first requirement that lists values; null: the labels do not narrow the search.
 const Requirement* anchor_in(const std::vector<Requirement>& all) {
   const auto found = std::find_if(all.begin(), all.end(), [](const Requirement& requirement) {
     return requirement.op == Requirement::Op::in;
@@ -13,7 +13,7 @@ const Requirement* anchor_in(const std::vector<Requirement>& all) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// False if the requirements do not narrow it down.
+// False if the requirements do not narrow the search.
 bool put_anchors(const std::vector<Requirement>& all, Reach::Anchors& out) {
   const Requirement* anchor = anchor_in(all);
   if (anchor == nullptr) return false;

@@ -1,8 +1,8 @@
-// Volumes, or pools of storage, by the nodes that can reach them and by size: a question about one
-// node does not look at everything that the cluster has.
+// An index of volumes or storage pools by size and by the nodes that can reach them, so that a
+// query for one node does not look at all of them.
 //
-// It narrows down, and does not judge: whatever a node reaches is found by the labels of the node,
-// but not all that is found is reached. The caller's `accepts` decides.
+// The index only narrows the search: it finds everything that a node with these labels reaches, and
+// possibly more. The caller's `accepts` decides.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/around.h"
+#include "core/model/pod_constraints.h"
 #include "core/model/rules.h"
 
 namespace stowage::core {
 
 class Reach {
  public:
-  // Labels of a node of which one at least must be there; `anywhere`: nothing can be said.
+  // Labels of which a node must have at least one; `anywhere`: no restriction is known.
   struct Anchors {
     bool anywhere = false;
     std::vector<std::pair<std::string, std::string>> labels;
@@ -31,8 +31,8 @@ class Reach {
   void add(const Anchors& anchors, std::int64_t bytes, const std::string& name);
   void remove(const Anchors& anchors, std::int64_t bytes, const std::string& name);
 
-  // The name of the smallest entry of at least so many bytes that `accepts(name)`, equal sizes by
-  // name; null if none.
+  // The name of the smallest entry with at least this many bytes for which `accepts(name)` is true,
+  // equal sizes by name; null if none.
   template <class Accepts>
   [[nodiscard]] const std::string* smallest(const Labels& node, std::int64_t bytes,
                                             Accepts accepts) const {

@@ -65,7 +65,7 @@ Labels random_labels(Dice& dice) {
   return labels;
 }
 
-// As one would find it by looking at everything.
+// The result of a linear search.
 std::string smallest_by_hand(const std::map<std::string, Entry>& entries, const Labels& labels,
                              std::int64_t bytes) {
   std::string best;

@@ -1,13 +1,13 @@
-// Claims that wait for their first consumer: which volume each gets, whether one can be made, and
-// what pods on their way keep for themselves.
+// Claims that wait for their first consumer: which volume each gets, whether one can be
+// provisioned, and what is reserved for pods that are being bound.
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "core/volumes/test_book.h"
-#include "core/volumes/volume_book.h"
+#include "core/volumes/test_tracker.h"
+#include "core/volumes/volume_tracker.h"
 
 namespace stowage::core {
 namespace {
@@ -18,24 +18,24 @@ using testing::kRwo;
 using testing::kRwop;
 using testing::label_in;
 using testing::on_node;
-using testing::TestBook;
+using testing::TestTracker;
 using testing::volume;
 using testing::waiting;
 
-class Binding : public ::testing::Test, protected TestBook {
+class Binding : public ::testing::Test, protected TestTracker {
  protected:
   struct Match {
     const char* name;
     std::function<void(Volume&, Claim&)> change;
     const char* plan;
   };
-  // What a pod with the claim gets on "a", from the only volume that there is.
+  // What a pod with the claim gets on "a" from the only volume.
   void expect(const Match& row) {
     Volume made = volume("v", 10);
     Claim claim = waiting("c", 5, "local");
     row.change(made, claim);
-    book_.set(made);
-    book_.set(claim);
+    tracker_.set(made);
+    tracker_.set(claim);
     EXPECT_EQ(plan(claimant("p", {"c"}), "a"), row.plan) << row.name;
   }
 };
@@ -115,49 +115,49 @@ TEST_F(Binding, AVolumeThatNamesAClaim) {
 }
 
 TEST_F(Binding, TheSmallestVolumeThatFitsIsTaken) {
-  book_.set(waiting("c", 5, "local"));
-  book_.set(volume("large", 20));
-  book_.set(volume("small", 4));
-  book_.set(volume("y", 8));
-  book_.set(on_node(volume("x", 8), "a"));
+  tracker_.set(waiting("c", 5, "local"));
+  tracker_.set(volume("large", 20));
+  tracker_.set(volume("small", 4));
+  tracker_.set(volume("y", 8));
+  tracker_.set(on_node(volume("x", 8), "a"));
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=x") << "equal sizes: by name";
   EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "c=y");
-  book_.set(on_node(volume("z", 7), "b"));
+  tracker_.set(on_node(volume("z", 7), "b"));
   EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "c=z");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=x");
-  book_.set(volume("x", 30));
+  tracker_.set(volume("x", 30));
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=y") << "x has grown";
-  book_.drop(ThingKind::volume, "y");
+  tracker_.drop(AuxKind::volume, "y");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=large");
 }
 
-TEST_F(Binding, APromisedVolumeComesBeforeASmallerOne) {
-  Volume promised = on_node(volume("promised", 20), "a");
-  promised.claim = "ns/c";
-  book_.set(waiting("c", 5, "local"));
-  book_.set(volume("small", 5));
-  book_.set(promised);
+TEST_F(Binding, APreBoundVolumeComesBeforeASmallerOne) {
+  Volume pre_bound = on_node(volume("promised", 20), "a");
+  pre_bound.claim = "ns/c";
+  tracker_.set(waiting("c", 5, "local"));
+  tracker_.set(volume("small", 5));
+  tracker_.set(pre_bound);
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=promised");
   EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "-") << "it is to have that one, which is elsewhere";
 }
 
 TEST_F(Binding, SmallClaimsChooseFirstAndNoVolumeIsTakenTwice) {
-  book_.set(waiting("big", 8, "local"));
-  book_.set(waiting("little", 2, "local"));
-  book_.set(volume("v3", 3));
-  book_.set(volume("v9", 9));
+  tracker_.set(waiting("big", 8, "local"));
+  tracker_.set(waiting("little", 2, "local"));
+  tracker_.set(volume("v3", 3));
+  tracker_.set(volume("v9", 9));
   EXPECT_EQ(plan(claimant("p", {"big", "little"}), "a"), "big=v9 little=v3");
-  book_.drop(ThingKind::volume, "v3");
+  tracker_.drop(AuxKind::volume, "v3");
   EXPECT_EQ(plan(claimant("p", {"big", "little"}), "a"), "-") << "little takes what big needs";
   EXPECT_EQ(plan(claimant("p", {"big"}), "a"), "big=v9");
 }
 
 TEST_F(Binding, WhatFindsNoVolumeIsMade) {
-  book_.set(waiting("old", 5, "made"));
-  book_.set(waiting("new", 6, "made"));
+  tracker_.set(waiting("old", 5, "made"));
+  tracker_.set(waiting("new", 6, "made"));
   Volume left = volume("left", 6);
   left.storage_class = "made";
-  book_.set(left);
+  tracker_.set(left);
   EXPECT_EQ(plan(claimant("p", {"new", "old"}), "a"), "new= old=left");
 }
 
@@ -198,8 +198,8 @@ TEST_F(Binding, WhereAVolumeCanBeMade) {
     StorageClass storage_class = usual;
     Claim claim = waiting("c", 5, "made");
     row.change(storage_class, claim);
-    book_.set(storage_class);
-    book_.set(claim);
+    tracker_.set(storage_class);
+    tracker_.set(claim);
     EXPECT_EQ(check(claimant("p", {"c"}), "a"), row.verdict) << row.name;
   }
 }
@@ -234,122 +234,122 @@ TEST_F(Binding, StorageThatADriverTellsOf) {
        "none"},
       {"for no node", [](StorageCapacity& s) { s.nodes.reset(); }, "volume_none"},
   };
-  book_.set(waiting("c", 5, "made"));
+  tracker_.set(waiting("c", 5, "made"));
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "the driver is not known";
-  book_.set(StorageDriver{.name = "csi", .tells_capacity = false});
+  tracker_.set(StorageDriver{.name = "csi", .tells_capacity = false});
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "the driver does not tell";
-  book_.set(StorageDriver{.name = "csi", .tells_capacity = true});
+  tracker_.set(StorageDriver{.name = "csi", .tells_capacity = true});
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "volume_none") << "it tells of nothing";
   for (const auto& row : rows) {
     StorageCapacity capacity{
         .name = "ns/s", .storage_class = "made", .nodes = LabelSelector{}, .bytes = 9};
     row.change(capacity);
-    book_.set(capacity);
+    tracker_.set(capacity);
     EXPECT_EQ(check(claimant("p", {"c"}), "a"), row.verdict) << row.name;
   }
-  book_.set(waiting("c", 0, "made"));
+  tracker_.set(waiting("c", 0, "made"));
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "a claim without a size needs no room";
-  book_.set(waiting("c", 5, "made"));
-  book_.drop(ThingKind::storage_driver, "csi");
+  tracker_.set(waiting("c", 5, "made"));
+  tracker_.drop(AuxKind::storage_driver, "csi");
   EXPECT_EQ(check(claimant("p", {"c"}), "a"), "none") << "the driver has gone";
 }
 
-// ---- pods on their way
+// ---- pods that are being bound
 
-class Reserved : public ::testing::Test, protected TestBook {
+class Reserved : public ::testing::Test, protected TestTracker {
  protected:
   Reserved() {
-    book_.set(waiting("c", 5, "local"));
-    book_.set(waiting("d", 5, "local"));
-    book_.set(waiting("m", 5, "made"));
-    book_.set(on_node(volume("v"), "a"));
+    tracker_.set(waiting("c", 5, "local"));
+    tracker_.set(waiting("d", 5, "local"));
+    tracker_.set(waiting("m", 5, "made"));
+    tracker_.set(on_node(volume("v"), "a"));
   }
 };
 
 TEST_F(Reserved, AVolumeThatIsKeptForAClaimIsGivenToNoOther) {
-  book_.reservations().reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
+  tracker_.reservations().reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-");
   EXPECT_EQ(plan(claimant("q", {"d"}), "a"), "d=v") << "to the pod itself it is free";
   EXPECT_EQ(plan(claimant("q", {"c"}), "a"), "c=v") << "even for another of its claims";
-  book_.reservations().release("q");
+  tracker_.reservations().release("q");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
-  book_.reservations().release("q");
+  tracker_.reservations().release("q");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v") << "releasing it again changes nothing";
 }
 
 TEST_F(Reserved, APodWithTheSameClaimFollows) {
-  book_.set(volume("another"));
+  tracker_.set(volume("another"));
   EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "c=another");
-  book_.reservations().reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
+  tracker_.reservations().reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v") << "the volume that q binds to the claim";
   EXPECT_EQ(plan(claimant("p", {"c"}), "b"), "-") << "which is not on b";
   EXPECT_EQ(plan(claimant("q", {"c"}), "b"), "c=another") << "q itself may think again";
 }
 
-TEST_F(Reserved, AVolumeThatSomebodyElseGotMeanwhileIsNotFollowed) {
-  book_.set(volume("another"));
-  book_.reservations().reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
+TEST_F(Reserved, AVolumeThatAnotherClaimGotMeanwhileIsNotFollowed) {
+  tracker_.set(volume("another"));
+  tracker_.reservations().reserve("q", {{.claim = "ns/c", .volume = "v"}}, "a");
   Volume lost = on_node(volume("v"), "a");
   lost.claim = "ns/stranger";
   lost.claim_uid = "s";
-  book_.set(lost);
+  tracker_.set(lost);
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=another");
 }
 
 TEST_F(Reserved, OfTwoStepsForOneClaimTheLastCounts) {
-  book_.set(on_node(volume("w"), "a"));
-  book_.reservations().reserve(
+  tracker_.set(on_node(volume("w"), "a"));
+  tracker_.reservations().reserve(
       "q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/d", .volume = "w"}}, "a");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
 }
 
 TEST_F(Reserved, AClaimThatIsBeingMadeIsMadeOnOneNode) {
-  book_.reservations().reserve("q", {{.claim = "ns/m", .volume = {}}}, "a");
+  tracker_.reservations().reserve("q", {{.claim = "ns/m", .volume = {}}}, "a");
   EXPECT_EQ(plan(claimant("p", {"m"}), "a"), "m=");
   EXPECT_EQ(check(claimant("p", {"m"}), "b"), "volume_none");
   EXPECT_EQ(plan(claimant("q", {"m"}), "b"), "m=");
-  book_.reservations().release("q");
+  tracker_.reservations().release("q");
   EXPECT_EQ(plan(claimant("p", {"m"}), "b"), "m=");
 }
 
 TEST_F(Reserved, ReservingAgainReplaces) {
-  book_.reservations().reserve(
+  tracker_.reservations().reserve(
       "q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/m", .volume = {}}}, "a");
-  book_.reservations().reserve("q", {{.claim = "ns/m", .volume = {}}}, "b");
+  tracker_.reservations().reserve("q", {{.claim = "ns/m", .volume = {}}}, "b");
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
   EXPECT_EQ(check(claimant("p", {"m"}), "a"), "volume_none");
-  book_.reservations().reserve("q", {}, "b");
+  tracker_.reservations().reserve("q", {}, "b");
   EXPECT_EQ(check(claimant("p", {"m"}), "a"), "none");
 }
 
 TEST_F(Reserved, ItEndsWhenTheVolumeIsSeenBound) {
   Volume taken = on_node(volume("v"), "a");
-  book_.reservations().reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
-  book_.set(taken);
+  tracker_.reservations().reserve("q", {{.claim = "ns/d", .volume = "v"}}, "a");
+  tracker_.set(taken);
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-") << "not bound yet";
   taken.claim = "ns/d";
   taken.claim_uid = "d";
-  book_.set(taken);
+  tracker_.set(taken);
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-") << "bound, but not to this claim";
-  book_.set(on_node(volume("v"), "a"));
+  tracker_.set(on_node(volume("v"), "a"));
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v") << "free again, and nobody keeps it";
 }
 
 TEST_F(Reserved, ItEndsWhenTheClaimIsSeenBound) {
-  book_.reservations().reserve(
+  tracker_.reservations().reserve(
       "q", {{.claim = "ns/d", .volume = "v"}, {.claim = "ns/m", .volume = {}}}, "a");
   Claim made = waiting("m", 5, "made");
   made.selected_node = "a";
-  book_.set(made);
+  tracker_.set(made);
   EXPECT_EQ(check(claimant("p", {"m"}), "b"), "volume_none") << "now the API says so";
   made.selected_node.clear();
-  book_.set(made);
+  tracker_.set(made);
   EXPECT_EQ(check(claimant("p", {"m"}), "b"), "none") << "provisioning failed, and was taken back";
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "-") << "the other volume is still kept";
   Claim done = waiting("d", 5, "local");
   done.volume = "v";
   done.bound = true;
-  book_.set(done);
+  tracker_.set(done);
   EXPECT_EQ(plan(claimant("p", {"c"}), "a"), "c=v");
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kNoProvisioner = "kubernetes.io/no-provisioner";
 
-// A label of zones or regions, and where a node without it has the same thing.
+// A zone or region label, and the label to use on nodes without it.
 struct ZoneLabel {
   const char* key;
   const char* instead;
@@ -22,7 +22,8 @@ constexpr std::array<ZoneLabel, 4> kZoneLabels{{
     {"failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"},
 }};
 
-// Is it one of the zones in "a__b"? A list with an empty place is no list, and says nothing.
+// True if the zone is in a list such as "a__b". A list with an empty entry is invalid and excludes
+// nothing.
 bool allows_zone(std::string_view zones, const std::string* zone) {
   bool listed = false;
   while (true) {
@@ -55,7 +56,7 @@ bool in_zone(const Volume& volume, const NodeSpec& node) {
   });
 }
 
-// Volumes know nodes by their labels only: the kubelet, too, compares without the name of the node.
+// Volumes refer to nodes only by labels; the kubelet does not compare the node's name either.
 bool any_matches(const std::vector<NodeTerm>& terms, const NodeSpec& node) {
   return std::any_of(terms.begin(), terms.end(), [&](const NodeTerm& term) {
     return matches(term, std::string(), node.labels);
@@ -102,13 +103,13 @@ bool VolumeFilter::reaches_bound(const VolumeNeeds& needs, const NodeSpec& node)
   return std::all_of(needs.bound.begin(), needs.bound.end(), [&](const Claim* claim) {
     const Volume& volume = *store_.volume(claim->volume);
     if (!reaches(volume, node)) return false;
-    // Zones are not asked of claims that were made for the pod: VolumeZone does not know them.
+    // Zones do not apply to ephemeral claims, because VolumeZone does not consider them.
     return !zoned || in_zone(volume, node) || !uses_directly(*needs.pod, *claim);
   });
 }
 
-// Volumes that name the claim, or that another pod is about to bind to it.
-std::vector<const Volume*> VolumeFilter::promised(const Claim& claim, const PodSpec& asker) const {
+// Volumes that name the claim, or that another pod will bind to it.
+std::vector<const Volume*> VolumeFilter::pre_bound(const Claim& claim, const PodSpec& asker) const {
   std::vector<const Volume*> volumes;
   const auto fits = [&](const Volume& volume) {
     return volume.storage_class == claim.storage_class && volume.bytes >= claim.bytes &&
@@ -137,12 +138,12 @@ const Volume* VolumeFilter::volume_for(const Claim& claim, const PodSpec& asker,
     return chosen.contains(name) || reservations_.for_another(name, claim.name, asker.uid);
   };
   bool promise = false;
-  for (const Volume* volume : promised(claim, asker)) {
+  for (const Volume* volume : pre_bound(claim, asker)) {
     if (taken(volume->name)) continue;
     if (reaches(*volume, node)) return volume;
     promise = true;
   }
-  if (promise) return nullptr;  // it is to have that one, and no other
+  if (promise) return nullptr;  // the claim must get that volume and no other
   const Reach* of_class = store_.free_volumes(claim.storage_class);
   if (of_class == nullptr) return nullptr;
   const auto accepts = [&](const std::string& name) {

@@ -1,9 +1,9 @@
-// May a pod go to a node with its claims, and what has to be bound for it there? A view of the
-// store, the users and the reservations: it changes nothing. Follows what the kube-scheduler
-// plugins VolumeBinding, VolumeZone, NodeVolumeLimits and VolumeRestrictions enforce.
+// Checks whether a pod with its claims may go to a node, and plans what must be bound there. A
+// read-only view of the store, the users and the reservations. Follows the kube-scheduler plugins
+// VolumeBinding, VolumeZone, NodeVolumeLimits and VolumeRestrictions.
 //
-// What a check of a node costs grows with the pod's claims and with what that node reaches, not
-// with the cluster. Ties: by size, then by name.
+// The cost of checking a node depends on the pod's claims and on the volumes that the node reaches,
+// not on the size of the cluster. Ties: by size, then by name.
 #pragma once
 
 #include <optional>
@@ -27,20 +27,21 @@ class VolumeFilter {
                const ClaimReservations& reservations)
       : store_(store), users_(users), reservations_(reservations) {}
 
-  // Requires: no trouble. none, volume_in_use, volume_limit, volume_node or volume_none, in this
-  // order. `removed`: as if these pods, by their uids, were not on the node.
+  // Returns none, volume_in_use, volume_limit, volume_node or volume_none, checked in this order.
+  // Requires: no trouble. `removed`: uids of pods of the node to ignore.
   [[nodiscard]] ReasonCode check(const VolumeNeeds& needs, const NodeSpec& node,
                                  const VolumeUsers::Uids& removed = {}) const;
-  // What has to be bound before the pod can be. Requires: check() gave none.
+  // What must be bound before the pod. Requires: check() returned none.
   [[nodiscard]] std::vector<ClaimStep> plan(const VolumeNeeds& needs, const NodeSpec& node) const;
 
  private:
   using Chosen = std::set<std::string>;  // names of volumes
   [[nodiscard]] bool reaches_bound(const VolumeNeeds& needs, const NodeSpec& node) const;
-  // Unset: a claim finds no volume, and none can be made for it here.
+  // Unset: a claim finds no volume, and none can be provisioned for it here.
   [[nodiscard]] std::optional<std::vector<ClaimStep>> steps_on(const VolumeNeeds& needs,
                                                                const NodeSpec& node) const;
-  [[nodiscard]] std::vector<const Volume*> promised(const Claim& claim, const PodSpec& asker) const;
+  [[nodiscard]] std::vector<const Volume*> pre_bound(const Claim& claim,
+                                                     const PodSpec& asker) const;
   [[nodiscard]] const Volume* volume_for(const Claim& claim, const PodSpec& asker,
                                          const NodeSpec& node, const Chosen& chosen) const;
   [[nodiscard]] bool can_be_made(const Claim& claim, const NodeSpec& node) const;

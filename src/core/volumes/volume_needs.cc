@@ -14,15 +14,15 @@ bool is_exclusive(const Claim& claim) {
 }
 
 bool waits(const Claim& claim, const VolumeStore& store) {
-  // One that names its volume is bound by others, whatever its class says.
+  // A claim that names its volume is bound by others, whatever its class says.
   if (claim.bound || !claim.volume.empty()) return false;
   const StorageClass* storage_class = store.storage_class(claim.storage_class);
   return storage_class != nullptr && storage_class->waits;
 }
 
-// Of several troubles, the one that the plugins of the default profile come upon first.
+// If there are several problems, the one that the plugins of the default profile find first.
 std::string trouble_of(const PodSpec& pod, const VolumeStore& store) {
-  const auto& uses = pod.around.claims;
+  const auto& uses = pod.constraints.claims;
   const auto find = [&](const ClaimUse& use) { return store.claim(claim_name(pod, use)); };
   for (const auto& use : uses) {
     if (!use.ephemeral && find(use) == nullptr) {
@@ -67,18 +67,18 @@ std::string claim_name(const PodSpec& pod, const ClaimUse& use) {
 
 bool uses_directly(const PodSpec& pod, const Claim& claim) {
   const std::string_view name = std::string_view(claim.name).substr(claim.name.find('/') + 1);
-  return std::any_of(pod.around.claims.begin(), pod.around.claims.end(),
+  return std::any_of(pod.constraints.claims.begin(), pod.constraints.claims.end(),
                      [&](const ClaimUse& use) { return !use.ephemeral && use.name == name; });
 }
 
 VolumeNeeds volume_needs(const PodSpec& pod, const VolumeStore& store) {
   VolumeNeeds needs;
-  if (pod.around.claims.empty() && pod.around.disks.empty()) return needs;
+  if (pod.constraints.claims.empty() && pod.constraints.disks.empty()) return needs;
   needs.pod = &pod;
   needs.trouble = trouble_of(pod, store);
   if (!needs.trouble.empty()) return needs;
   std::set<std::string> seen;
-  for (const auto& use : pod.around.claims) {
+  for (const auto& use : pod.constraints.claims) {
     const Claim& claim = *store.claim(claim_name(pod, use));
     if (!seen.insert(claim.name).second) continue;  // mounted twice
     (claim.bound ? needs.bound : needs.waiting).push_back(&claim);

@@ -1,4 +1,4 @@
-// What the claims of a pod mean now. Looked up once per decision; valid until the store changes.
+// The current state of a pod's claims. Looked up once per decision; valid until the store changes.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace stowage::core {
 
 struct VolumeNeeds {
-  std::string trouble;                 // set: no node will do; says why, in words for a person
-  std::vector<const Claim*> bound;     // to a volume that exists
+  std::string trouble;                 // if not empty, no node can take the pod; the text says why
+  std::vector<const Claim*> bound;     // to an existing volume
   std::vector<const Claim*> waiting;   // for their first consumer
   std::vector<std::string> exclusive;  // ReadWriteOncePod claims among them, "namespace/name"
   const PodSpec* pod = nullptr;
@@ -24,7 +24,7 @@ struct VolumeNeeds {
 // "namespace/name"
 [[nodiscard]] std::string claim_name(const PodSpec& pod, const ClaimUse& use);
 
-// Does the pod use this claim of its in its own right, and not only as one that was made for it?
+// True if the pod uses this claim directly, not only as an ephemeral claim.
 [[nodiscard]] bool uses_directly(const PodSpec& pod, const Claim& claim);
 
 }  // namespace stowage::core

@@ -1,5 +1,5 @@
-// Everything that can be told to a book, in any order: its answers are those of a book that is told
-// only what is true in the end.
+// Random updates of a tracker in any order: its answers equal those of a tracker that receives only
+// the final state.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -12,7 +12,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/testing/random.h"
-#include "core/volumes/volume_book.h"
+#include "core/volumes/volume_tracker.h"
 
 namespace stowage::core {
 namespace {
@@ -74,18 +74,18 @@ PodSpec random_pod(Dice& dice) {
   const std::string uid = numbered(dice, "p", 4);
   PodSpec pod{.uid = uid, .name = "ns/" + uid};
   for (auto n = dice.below(3); n > 0; --n) {
-    pod.around.claims.push_back({.name = numbered(dice, "c", 4), .ephemeral = dice.one_in(6)});
+    pod.constraints.claims.push_back({.name = numbered(dice, "c", 4), .ephemeral = dice.one_in(6)});
   }
   if (dice.one_in(4)) {
-    pod.around.disks = {{.kind = Disk::Kind::gce,
-                         .id = numbered(dice, "disk", 2),
-                         .monitors = {},
-                         .read_only = dice.one_in(2)}};
+    pod.constraints.disks = {{.kind = Disk::Kind::gce,
+                              .id = numbered(dice, "disk", 2),
+                              .monitors = {},
+                              .read_only = dice.one_in(2)}};
   }
   return pod;
 }
 
-Thing random_thing(Dice& dice) {
+AuxObject random_aux_object(Dice& dice) {
   switch (dice.below(9)) {
     case 0:
     case 1: return random_claim(dice);
@@ -108,7 +108,7 @@ Thing random_thing(Dice& dice) {
   }
 }
 
-std::string name_of(const Thing& thing) {
+std::string name_of(const AuxObject& aux_object) {
   return std::visit(
       [](const auto& one) {
         if constexpr (requires {
@@ -120,18 +120,18 @@ std::string name_of(const Thing& thing) {
           return one.name;
         }
       },
-      thing);
+      aux_object);
 }
 
-void tell(VolumeBook& book, const Thing& thing) {
+void tell(VolumeTracker& tracker, const AuxObject& aux_object) {
   std::visit(
       [&](const auto& one) {
-        if constexpr (requires { book.set(one); }) book.set(one);
+        if constexpr (requires { tracker.set(one); }) tracker.set(one);
       },
-      thing);
+      aux_object);
 }
 
-// All that a book says about a pod on a node.
+// All answers of a tracker about a pod on a node.
 struct Answer {
   std::string trouble;
   std::vector<std::string> bound;
@@ -142,24 +142,25 @@ struct Answer {
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
-Answer ask(const VolumeBook& book, const PodSpec& pod, const NodeSpec& node) {
-  const auto needs = book.look_up(pod);
+Answer ask(const VolumeTracker& tracker, const PodSpec& pod, const NodeSpec& node) {
+  const auto needs = tracker.look_up(pod);
   Answer answer{.trouble = needs.trouble};
   for (const Claim* claim : needs.bound) answer.bound.push_back(claim->name);
   for (const Claim* claim : needs.waiting) answer.waiting.push_back(claim->name);
   answer.exclusive = needs.exclusive;
   if (!needs.trouble.empty()) return answer;
-  answer.code = book.filter().check(needs, node);
-  if (answer.code == ReasonCode::none) answer.steps = book.filter().plan(needs, node);
+  answer.code = tracker.filter().check(needs, node);
+  if (answer.code == ReasonCode::none) answer.steps = tracker.filter().plan(needs, node);
   return answer;
 }
 
-std::vector<Answer> ask_all(const VolumeBook& book) {
+std::vector<Answer> ask_all(const VolumeTracker& tracker) {
   std::vector<Answer> answers;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     Dice dice(seed);
     const PodSpec pod = random_pod(dice);
-    for (const char* node : {"n0", "n1", "n2"}) answers.push_back(ask(book, pod, make_node(node)));
+    for (const char* node : {"n0", "n1", "n2"})
+      answers.push_back(ask(tracker, pod, make_node(node)));
   }
   return answers;
 }
@@ -169,10 +170,10 @@ struct Way {
   std::string node;
 };
 
-// A book, and what is true about its world.
+// A tracker and the true state of its objects.
 class World {
  public:
-  // Full of things: in an empty world nearly every answer is that a claim is not there.
+  // Starts with many objects; otherwise nearly every answer would be that a claim is missing.
   World() {
     for (std::uint16_t seed = 0; seed < 200; ++seed) step(seed);
   }
@@ -180,22 +181,22 @@ class World {
     Dice dice(seed);
     switch (dice.below(10)) {
       case 0: {
-        const Thing gone = random_thing(dice);
+        const AuxObject gone = random_aux_object(dice);
         things_.erase({gone.index(), name_of(gone)});
-        book_.drop(static_cast<ThingKind>(gone.index()), name_of(gone));
+        tracker_.drop(static_cast<AuxKind>(gone.index()), name_of(gone));
         break;
       }
       case 1:
       case 2: {
         const PodSpec pod = random_pod(dice);
         pods_[pod.uid] = {pod, numbered(dice, "n", 3)};
-        book_.users().add_pod(pod, pods_[pod.uid].second);
+        tracker_.users().add_pod(pod, pods_[pod.uid].second);
         break;
       }
       case 3: {
         const std::string uid = numbered(dice, "p", 4);
         pods_.erase(uid);
-        book_.users().remove_pod(uid);
+        tracker_.users().remove_pod(uid);
         break;
       }
       case 4: {
@@ -206,28 +207,28 @@ class World {
           way.steps.push_back(
               {.claim = claim, .volume = dice.one_in(3) ? "" : numbered(dice, "v", 5)});
         }
-        book_.reservations().reserve(uid, way.steps, way.node);
+        tracker_.reservations().reserve(uid, way.steps, way.node);
         ways_[uid] = way;
         break;
       }
       case 5: {
         const std::string uid = numbered(dice, "p", 4);
         ways_.erase(uid);
-        book_.reservations().release(uid);
+        tracker_.reservations().release(uid);
         break;
       }
-      default: set(random_thing(dice)); break;
+      default: set(random_aux_object(dice)); break;
     }
   }
 
-  [[nodiscard]] std::unique_ptr<VolumeBook> rebuilt() const {
-    auto book = std::make_unique<VolumeBook>();
-    for (const auto& [uid, pod] : pods_) book->users().add_pod(pod.first, pod.second);
-    for (auto at = things_.rbegin(); at != things_.rend(); ++at) tell(*book, at->second);
-    for (const auto& [uid, way] : ways_) book->reservations().reserve(uid, way.steps, way.node);
-    return book;
+  [[nodiscard]] std::unique_ptr<VolumeTracker> rebuilt() const {
+    auto tracker = std::make_unique<VolumeTracker>();
+    for (const auto& [uid, pod] : pods_) tracker->users().add_pod(pod.first, pod.second);
+    for (auto at = things_.rbegin(); at != things_.rend(); ++at) tell(*tracker, at->second);
+    for (const auto& [uid, way] : ways_) tracker->reservations().reserve(uid, way.steps, way.node);
+    return tracker;
   }
-  [[nodiscard]] VolumeBook& book() { return book_; }
+  [[nodiscard]] VolumeTracker& tracker() { return tracker_; }
   // Uids of some of the pods on the node.
   [[nodiscard]] VolumeUsers::Uids some_on(const std::string& node, Dice& dice) const {
     VolumeUsers::Uids uids;
@@ -238,24 +239,24 @@ class World {
   }
 
  private:
-  void set(const Thing& thing) {
-    things_[{thing.index(), name_of(thing)}] = thing;
-    tell(book_, thing);
-    // What the API shows to be done is not kept any longer.
+  void set(const AuxObject& aux_object) {
+    things_[{aux_object.index(), name_of(aux_object)}] = aux_object;
+    tell(tracker_, aux_object);
+    // A reservation ends when the API shows it done.
     const auto settled = [&](const ClaimStep& step) {
-      if (const auto* claim = std::get_if<Claim>(&thing)) {
+      if (const auto* claim = std::get_if<Claim>(&aux_object)) {
         if (claim->name != step.claim) return false;
         return claim->bound || (step.volume.empty() && !claim->selected_node.empty());
       }
-      const auto* volume = std::get_if<Volume>(&thing);
+      const auto* volume = std::get_if<Volume>(&aux_object);
       return volume != nullptr && volume->name == step.volume && volume->claim == step.claim &&
              !volume->claim_uid.empty();
     };
     for (auto& [uid, way] : ways_) std::erase_if(way.steps, settled);
   }
 
-  VolumeBook book_;
-  std::map<std::pair<std::size_t, std::string>, Thing> things_;
+  VolumeTracker tracker_;
+  std::map<std::pair<std::size_t, std::string>, AuxObject> things_;
   std::map<std::string, std::pair<PodSpec, std::string>> pods_;
   std::map<std::string, Way> ways_;
 };
@@ -265,7 +266,7 @@ RC_GTEST_PROP(VolumeProperty, AnswersDependOnWhatIsTrueInTheEnd,
   World world;
   for (const auto seed : seeds) {
     world.step(seed);
-    RC_ASSERT(ask_all(world.book()) == ask_all(*world.rebuilt()));
+    RC_ASSERT(ask_all(world.tracker()) == ask_all(*world.rebuilt()));
   }
 }
 
@@ -273,48 +274,48 @@ RC_GTEST_PROP(VolumeProperty, APodThatIsLookedAwayFromIsAsIfItWereNotThere,
               (const std::vector<std::uint16_t>& seeds)) {
   World world;
   for (const auto seed : seeds) world.step(seed);
-  const auto before = ask_all(world.book());
+  const auto before = ask_all(world.tracker());
   for (std::uint64_t seed = 0; seed < 36; ++seed) {
     Dice dice(seed);
     const NodeSpec node = make_node(numbered(dice, "n", 3));
     const PodSpec pod = random_pod(dice);
     VolumeUsers::Uids removed = world.some_on(node.name, dice);
     removed.erase(pod.uid);
-    const auto needs = world.book().look_up(pod);
+    const auto needs = world.tracker().look_up(pod);
     if (!needs.trouble.empty()) continue;
     const auto fewer = world.rebuilt();
     for (const auto& uid : removed) fewer->users().remove_pod(uid);
     const auto without = fewer->look_up(pod);
-    RC_ASSERT(world.book().filter().check(needs, node, removed) ==
+    RC_ASSERT(world.tracker().filter().check(needs, node, removed) ==
               fewer->filter().check(without, node));
-    RC_ASSERT(world.book().users().claim_taken(needs, removed) ==
+    RC_ASSERT(world.tracker().users().claim_taken(needs, removed) ==
               fewer->users().claim_taken(without));
   }
-  RC_ASSERT(ask_all(world.book()) == before);
+  RC_ASSERT(ask_all(world.tracker()) == before);
 }
 
 RC_GTEST_PROP(VolumeProperty, ReserveThenReleaseIsIdentity,
               (const std::vector<std::uint16_t>& seeds)) {
   World world;
   for (const auto seed : seeds) world.step(seed);
-  const auto before = ask_all(world.book());
+  const auto before = ask_all(world.tracker());
   for (const char* node : {"n0", "n1", "n2"}) {
     PodSpec pod{.uid = "new", .name = "ns/new"};
-    pod.around.claims = {{.name = "c0"}, {.name = "c1"}};
-    const auto needs = world.book().look_up(pod);
+    pod.constraints.claims = {{.name = "c0"}, {.name = "c1"}};
+    const auto needs = world.tracker().look_up(pod);
     if (!needs.trouble.empty()) break;
-    if (world.book().filter().check(needs, make_node(node)) != ReasonCode::none) continue;
-    const auto steps = world.book().filter().plan(needs, make_node(node));
-    world.book().reservations().reserve("new", steps, node);
-    const auto again = world.book().look_up(pod);
-    RC_ASSERT(world.book().filter().check(again, make_node(node)) == ReasonCode::none);
-    RC_ASSERT(world.book().filter().plan(again, make_node(node)) == steps);
+    if (world.tracker().filter().check(needs, make_node(node)) != ReasonCode::none) continue;
+    const auto steps = world.tracker().filter().plan(needs, make_node(node));
+    world.tracker().reservations().reserve("new", steps, node);
+    const auto again = world.tracker().look_up(pod);
+    RC_ASSERT(world.tracker().filter().check(again, make_node(node)) == ReasonCode::none);
+    RC_ASSERT(world.tracker().filter().plan(again, make_node(node)) == steps);
     PodSpec other = pod;
     other.uid = "other";
-    const auto after = ask(world.book(), other, make_node(node));
+    const auto after = ask(world.tracker(), other, make_node(node));
     if (after.code == ReasonCode::none) RC_ASSERT(after.steps == steps);
-    world.book().reservations().release("new");
-    RC_ASSERT(ask_all(world.book()) == before);
+    world.tracker().reservations().release("new");
+    RC_ASSERT(ask_all(world.tracker()) == before);
   }
 }
 

@@ -5,7 +5,7 @@
 namespace stowage::core {
 namespace {
 
-// May it be given to a claim that it was not promised to?
+// True if any claim may get it.
 bool is_free(const Volume& volume) {
   return volume.claim.empty() && volume.available && !volume.deleting;
 }
@@ -39,17 +39,17 @@ void VolumeStore::set(const StorageCapacity& capacity) {
   capacities_[capacity.name] = capacity;
 }
 
-void VolumeStore::drop(ThingKind kind, const std::string& name) {
+void VolumeStore::drop(AuxKind kind, const std::string& name) {
   switch (kind) {
-    case ThingKind::claim: drop_claim(name); break;
-    case ThingKind::volume: drop_volume(name); break;
-    case ThingKind::storage_class: classes_.erase(name); break;
-    case ThingKind::storage_driver: drivers_.erase(name); break;
-    case ThingKind::storage_capacity: drop_capacity(name); break;
-    case ThingKind::node_volume_limits: limits_.erase(name); break;
-    case ThingKind::attachment:
-    case ThingKind::name_space:
-    case ThingKind::budget: break;
+    case AuxKind::claim: drop_claim(name); break;
+    case AuxKind::volume: drop_volume(name); break;
+    case AuxKind::storage_class: classes_.erase(name); break;
+    case AuxKind::storage_driver: drivers_.erase(name); break;
+    case AuxKind::storage_capacity: drop_capacity(name); break;
+    case AuxKind::node_volume_limits: limits_.erase(name); break;
+    case AuxKind::attachment:
+    case AuxKind::name_space:
+    case AuxKind::budget: break;
   }
 }
 

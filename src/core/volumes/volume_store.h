@@ -1,9 +1,8 @@
-// What the API says about storage, by name, and the other ways to find it. Knows nothing of pods.
+// The storage objects of the API by name, with secondary indexes. Knows nothing of pods.
 //
-// Pointers that are returned are null where nothing is known, and valid until set() or drop().
+// Returned pointers are null for unknown objects, and valid until set() or drop().
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -24,7 +23,7 @@ class VolumeStore {
   void set(const StorageDriver& driver) { drivers_[driver.name] = driver; }
   void set(const StorageCapacity& capacity);
   void set(const NodeVolumeLimits& limits) { limits_[limits.node] = limits; }
-  void drop(ThingKind kind, const std::string& name);  // other kinds are ignored
+  void drop(AuxKind kind, const std::string& name);  // other kinds are ignored
 
   [[nodiscard]] const Claim* claim(const std::string& name) const { return find(claims_, name); }
   [[nodiscard]] const Volume* volume(const std::string& name) const { return find(volumes_, name); }
@@ -47,7 +46,7 @@ class VolumeStore {
   [[nodiscard]] const Names* volumes_for(const std::string& claim) const {
     return find(volumes_for_, claim);
   }
-  // Volumes that may be given to a claim that they were not promised to, and capacities.
+  // Volumes that any claim may get, and capacities.
   [[nodiscard]] const Reach* free_volumes(const std::string& storage_class) const {
     return find(free_volumes_, storage_class);
   }
@@ -73,7 +72,7 @@ class VolumeStore {
   std::map<std::string, StorageDriver> drivers_;
   std::map<std::string, StorageCapacity> capacities_;
   std::map<std::string, NodeVolumeLimits> limits_;  // by node
-  // ---- other ways to find them
+  // ---- secondary indexes
   std::map<std::string, Names> claims_on_;     // by volume
   std::map<std::string, Names> volumes_for_;   // by the claim in claimRef
   std::map<std::string, Reach> free_volumes_;  // by class

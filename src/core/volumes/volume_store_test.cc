@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/volumes/test_book.h"
+#include "core/volumes/test_tracker.h"
 
 namespace stowage::core {
 namespace {
@@ -17,7 +17,7 @@ TEST(VolumeStore, FindsClaimsByVolumeAndVolumesByClaim) {
   EXPECT_EQ(*store.claims_on("v"), (VolumeStore::Names{"ns/c", "ns/d"}));
   store.set(bound("c", "w"));
   EXPECT_EQ(*store.claims_on("v"), VolumeStore::Names{"ns/d"});
-  store.drop(ThingKind::claim, "ns/d");
+  store.drop(AuxKind::claim, "ns/d");
   EXPECT_EQ(store.claims_on("v"), nullptr);
   EXPECT_EQ(store.claim("ns/d"), nullptr);
 
@@ -25,7 +25,7 @@ TEST(VolumeStore, FindsClaimsByVolumeAndVolumesByClaim) {
   made.claim = "ns/c";
   store.set(made);
   EXPECT_EQ(*store.volumes_for("ns/c"), VolumeStore::Names{"v"});
-  store.drop(ThingKind::volume, "v");
+  store.drop(AuxKind::volume, "v");
   EXPECT_EQ(store.volumes_for("ns/c"), nullptr);
 }
 
@@ -56,11 +56,11 @@ TEST(VolumeStore, FreeAreVolumesThatNoClaimHas) {
 TEST(VolumeStore, OtherKindsAreIgnored) {
   VolumeStore store;
   store.set(StorageClass{.name = "x"});
-  for (const ThingKind kind : {ThingKind::name_space, ThingKind::budget, ThingKind::attachment}) {
+  for (const AuxKind kind : {AuxKind::name_space, AuxKind::budget, AuxKind::attachment}) {
     store.drop(kind, "x");
   }
   EXPECT_NE(store.storage_class("x"), nullptr);
-  store.drop(ThingKind::storage_class, "x");
+  store.drop(AuxKind::storage_class, "x");
   EXPECT_EQ(store.storage_class("x"), nullptr);
 }
 

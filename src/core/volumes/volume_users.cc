@@ -21,10 +21,10 @@ bool clash(const Disk& a, const Disk& b) {
 
 }  // namespace
 
-// ---- what counts
+// ---- what is counted
 
 VolumeUsers::Mount VolumeUsers::mount_of(const Claim& claim) const {
-  // A volume that is not of a CSI driver has neither name nor handle, and is not counted.
+  // A volume without a CSI driver has no handle and is not counted.
   if (const Volume* volume = store_.volume(claim.volume)) {
     return {.driver = volume->driver, .handle = volume->handle};
   }
@@ -114,40 +114,40 @@ void VolumeUsers::drop_attachment(const std::string& name) {
 
 void VolumeUsers::add_pod(const PodSpec& pod, std::string_view node) {
   remove_pod(pod.uid);
-  if (pod.around.claims.empty() && pod.around.disks.empty()) return;
-  Guest& guest = guests_[pod.uid];
-  guest.node = node;
-  guest.disks = pod.around.disks;
-  for (const Disk& disk : guest.disks) {
-    loads_[guest.node].disks.emplace(disk.id, DiskUse{.uid = pod.uid, .disk = disk});
+  if (pod.constraints.claims.empty() && pod.constraints.disks.empty()) return;
+  PodUse& pod_use = pod_uses_[pod.uid];
+  pod_use.node = node;
+  pod_use.disks = pod.constraints.disks;
+  for (const Disk& disk : pod_use.disks) {
+    loads_[pod_use.node].disks.emplace(disk.id, DiskUse{.uid = pod.uid, .disk = disk});
   }
-  for (const auto& use : pod.around.claims) {
-    bool& direct = guest.claims[claim_name(pod, use)];
+  for (const auto& use : pod.constraints.claims) {
+    bool& direct = pod_use.claims[claim_name(pod, use)];
     direct = direct || !use.ephemeral;
   }
-  for (const auto& [name, direct] : guest.claims) {
+  for (const auto& [name, direct] : pod_use.claims) {
     Use& use = uses_[name];
-    claim_changed(name);  // of a use that is new
-    ++use.nodes[guest.node];
+    claim_changed(name);  // sets `as` of a new use
+    ++use.nodes[pod_use.node];
     if (direct) use.direct.insert(pod.uid);
-    count(guest.node, use.as, {.pods = 1});
+    count(pod_use.node, use.as, {.pods = 1});
   }
 }
 
 void VolumeUsers::remove_pod(const std::string& uid) {
-  const auto found = guests_.find(uid);
-  if (found == guests_.end()) return;
-  const Guest& guest = found->second;
-  for (const auto& [name, direct] : guest.claims) {
+  const auto found = pod_uses_.find(uid);
+  if (found == pod_uses_.end()) return;
+  const PodUse& pod_use = found->second;
+  for (const auto& [name, direct] : pod_use.claims) {
     const auto used = uses_.find(name);
     Use& use = used->second;
-    count(guest.node, use.as, {.pods = -1});
+    count(pod_use.node, use.as, {.pods = -1});
     use.direct.erase(uid);
-    if (--use.nodes[guest.node] == 0) use.nodes.erase(guest.node);
+    if (--use.nodes[pod_use.node] == 0) use.nodes.erase(pod_use.node);
     if (use.nodes.empty()) uses_.erase(used);
   }
-  if (const auto load = loads_.find(guest.node); load != loads_.end()) {
-    for (const Disk& disk : guest.disks) {
+  if (const auto load = loads_.find(pod_use.node); load != loads_.end()) {
+    for (const Disk& disk : pod_use.disks) {
       auto at = load->second.disks.lower_bound(disk.id);
       while (at != load->second.disks.end() && at->first == disk.id) {
         at = at->second.uid == uid ? load->second.disks.erase(at) : std::next(at);
@@ -155,10 +155,10 @@ void VolumeUsers::remove_pod(const std::string& uid) {
     }
     if (load->second.mounts.empty() && load->second.disks.empty()) loads_.erase(load);
   }
-  guests_.erase(found);
+  pod_uses_.erase(found);
 }
 
-// ---- questions
+// ---- queries
 
 bool VolumeUsers::claim_taken(const VolumeNeeds& needs, const Uids& removed) const {
   return std::any_of(needs.exclusive.begin(), needs.exclusive.end(), [&](const auto& claim) {
@@ -173,7 +173,7 @@ bool VolumeUsers::claim_taken(const VolumeNeeds& needs, const Uids& removed) con
 
 bool VolumeUsers::disk_taken(const PodSpec& pod, const std::string& node,
                              const Uids& removed) const {
-  const auto& mine = pod.around.disks;
+  const auto& mine = pod.constraints.disks;
   if (mine.empty()) return false;
   const auto load = loads_.find(node);
   if (load == loads_.end()) return false;
@@ -190,10 +190,10 @@ bool VolumeUsers::disk_taken(const PodSpec& pod, const std::string& node,
 
 std::int64_t VolumeUsers::own_uses(const PodSpec& pod, const std::string& node,
                                    const Mount& mount) const {
-  const auto guest = guests_.find(pod.uid);
-  if (guest == guests_.end() || guest->second.node != node) return 0;
+  const auto pod_use = pod_uses_.find(pod.uid);
+  if (pod_use == pod_uses_.end() || pod_use->second.node != node) return 0;
   std::int64_t uses = 0;
-  for (const auto& [claim, direct] : guest->second.claims) {
+  for (const auto& [claim, direct] : pod_use->second.claims) {
     if (uses_.at(claim).as == mount) ++uses;
   }
   return uses;
@@ -203,9 +203,9 @@ std::map<VolumeUsers::Mount, std::int64_t> VolumeUsers::uses_by(const Uids& uids
                                                                 const std::string& node) const {
   std::map<Mount, std::int64_t> uses;
   for (const std::string& uid : uids) {
-    const auto guest = guests_.find(uid);
-    if (guest == guests_.end() || guest->second.node != node) continue;
-    for (const auto& [claim, direct] : guest->second.claims) ++uses[uses_.at(claim).as];
+    const auto pod_use = pod_uses_.find(uid);
+    if (pod_use == pod_uses_.end() || pod_use->second.node != node) continue;
+    for (const auto& [claim, direct] : pod_use->second.claims) ++uses[uses_.at(claim).as];
   }
   return uses;
 }
@@ -233,10 +233,11 @@ bool VolumeUsers::over_limit(const VolumeNeeds& needs, const std::string& node,
     return (there == load.mounts.end() ? 0 : there->second.all()) -
            (gone == away.end() ? 0 : gone->second);
   };
-  std::map<std::string, std::int64_t> total;  // with the pod, of drivers that get something new
+  std::map<std::string, std::int64_t>
+      total;  // including the pod, for drivers that get a new volume
   for (const auto& mount : wanted) {
     const std::int64_t users = users_of(mount);
-    if (users > own_uses(*needs.pod, node, mount)) continue;  // others have it there anyway
+    if (users > own_uses(*needs.pod, node, mount)) continue;  // already mounted there by others
     const auto count = load.count.find(mount.driver);
     const std::int64_t before = count == load.count.end() ? 0 : count->second;
     const auto sum = total.emplace(mount.driver, before).first;

@@ -1,8 +1,8 @@
-// Pods that use claims and disks, and volumes that are attached, by node: who uses a claim, and how
-// many volumes of a driver count against a node's limit.
+// Pods that use claims and disks, and attached volumes, by node: the users of a claim, and how many
+// volumes of a driver count against a node's limit.
 //
-// What a claim or an attachment counts as depends on the store: the *_changed() calls say that the
-// store has changed, and recount what depends on that.
+// How a claim or an attachment counts depends on the store. The *_changed() calls report a change
+// of the store and recount what depends on it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class VolumeUsers {
   VolumeUsers(const VolumeUsers&) = delete;
   VolumeUsers& operator=(const VolumeUsers&) = delete;
 
-  // Only pods with claims or disks are kept. Idempotent: the newest word about a pod counts.
+  // Only pods with claims or disks are stored. Idempotent: the latest spec of a pod counts.
   void add_pod(const PodSpec& pod, std::string_view node);
   void remove_pod(const std::string& uid);
   void set(const Attachment& attachment);
@@ -36,25 +36,25 @@ class VolumeUsers {
   void volume_changed(const std::string& name);
   void class_changed(const std::string& name);
 
-  // ---- questions about a pod, which is not counted as a user of its own claims
-  // `removed`: as if these pods, by their uids, were not on the node.
+  // ---- queries about a pod, which is not counted as a user of its own claims
+  // `removed`: uids of pods of the node to ignore.
   using Uids = std::set<std::string>;
-  // Is a ReadWriteOncePod claim of the pod in use by another one?
+  // True if another pod uses a ReadWriteOncePod claim of the pod.
   [[nodiscard]] bool claim_taken(const VolumeNeeds& needs, const Uids& removed = {}) const;
-  // Does a pod on the node use a disk of this one in a way that excludes it?
+  // True if a pod on the node uses a disk of this pod in a way that excludes it.
   [[nodiscard]] bool disk_taken(const PodSpec& pod, const std::string& node,
                                 const Uids& removed) const;
-  // Would the node have more volumes of a driver than its limit, and the pod add to them?
+  // True if the pod adds volumes of a driver to the node and the node would exceed its limit.
   [[nodiscard]] bool over_limit(const VolumeNeeds& needs, const std::string& node,
                                 const Uids& removed) const;
 
  private:
-  // What takes one place of a node's limit: a volume of a CSI driver, or one that its provisioner
-  // has still to make for a claim.
+  // One unit of a node's limit: a volume of a CSI driver, or one that its provisioner will create
+  // for a claim.
   struct Mount {
     std::string driver;
-    std::string handle;    // empty: nothing is counted
-    bool to_come = false;  // then `handle` is the name of the claim
+    std::string handle;    // empty: not counted
+    bool to_come = false;  // `handle` is the name of the claim
     friend auto operator<=>(const Mount&, const Mount&) = default;
   };
   struct Users {  // of one mount on one node
@@ -68,18 +68,19 @@ class VolumeUsers {
   };
   struct Load {  // of one node
     std::map<Mount, Users> mounts;
-    std::map<std::string, std::int64_t> count;  // of these, by driver
-    std::multimap<std::string, DiskUse> disks;  // by their ids
+    std::map<std::string, std::int64_t> count;  // number of mounts by driver
+    std::multimap<std::string, DiskUse> disks;  // by disk id
   };
-  struct Guest {  // a pod on a node
+  struct PodUse {  // a pod on a node
     std::string node;
-    std::map<std::string, bool> claims;  // by name; true: in its own right, not made for the pod
+    std::map<std::string, bool>
+        claims;  // by name; true: used directly, not only as an ephemeral claim
     std::vector<Disk> disks;
   };
-  struct Use {                                  // of one claim, by guests
-    std::map<std::string, std::int64_t> nodes;  // how many of them on each
-    Uids direct;                                // of those that use it in their own right
-    Mount as;                                   // what is counted for it on these nodes
+  struct Use {                                  // of one claim, by pods
+    std::map<std::string, std::int64_t> nodes;  // number of these pods by node
+    Uids direct;                                // uids of pods that use it directly
+    Mount as;                                   // how it counts on these nodes
   };
   struct Attached {
     Attachment attachment;
@@ -92,12 +93,12 @@ class VolumeUsers {
   void recount_attachment(Attached& attached);
   [[nodiscard]] std::int64_t own_uses(const PodSpec& pod, const std::string& node,
                                       const Mount& mount) const;
-  // By how many claims of these pods each mount on the node is used.
+  // For each mount on the node, the number of claims of these pods that use it.
   [[nodiscard]] std::map<Mount, std::int64_t> uses_by(const Uids& uids,
                                                       const std::string& node) const;
 
   const VolumeStore& store_;
-  std::map<std::string, Guest> guests_;                          // by uid
+  std::map<std::string, PodUse> pod_uses_;                       // by uid
   std::map<std::string, Load> loads_;                            // by node
   std::map<std::string, Use> uses_;                              // by claim
   std::map<std::string, Attached> attachments_;                  // by name

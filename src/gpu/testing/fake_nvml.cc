@@ -1,6 +1,6 @@
-// A library with the functions of NVML and no driver behind it, so that what loads and calls NVML
-// can be tested where there is no card. What it says stands in the file that the environment
-// variable STOWAGE_FAKE_NVML names, which is read again with each call:
+// A library with the functions of NVML and no driver, to test code that loads and calls NVML
+// without a card. The environment variable STOWAGE_FAKE_NVML names a file with its answers, which
+// is read again with each call:
 //
 //   driver 550.54.15
 //   fail init 9                 the result of a function; before the first card: of all cards
@@ -18,17 +18,17 @@
 //   recovery 0
 //   process c 4711 500          c, g or m (compute, graphics, MPS), pid, MiB or -
 //   link 0 switch               or: link 0 gpu 1 (the index of the card), link 0 down
-//   near 1 40                   the way to the card with that index, as NVML counts
-//   peer 1 5                    that the two may not talk over NVLink
-//   events 108                  what can be registered for, in hex
+//   near 1 40                   the path to the card with that index, as NVML counts
+//   peer 1 5                    the two may not communicate over NVLink
+//   events 108                  events that can be registered for, in hex
 //   fail power 3                or: fail all 15, fail hardware 15 (all that needs the card itself)
-//   mig MIG-a 7 0               begins an instance of the card: its id, instance of GPU and compute
+//   mig MIG-a 7 0               begins an instance of the card: its id, GPU and compute instance
 //   slices 1 1 9856             of GPU and compute, MiB
 //   event 0 8 79                of a card, type in hex, data; two more numbers: the instances
-//   gap                         in the place of a mig: a position that is free
+//   gap                         instead of a mig: a free position
 //
-// Handles of an earlier session, or of none, end the program: real ones may do that too.
-// FAKE_NVML_OLD leaves out what drivers before 450 had not.
+// Handles of an earlier session, or of none, abort the program: real ones may do that too.
+// FAKE_NVML_OLD leaves out what drivers before 450 did not have.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -57,7 +57,7 @@ Device handle_of(std::uint32_t card, std::uint32_t instance) {
   return reinterpret_cast<Device>(bits);  // NOLINT(performance-no-int-to-ptr): never followed
 }
 
-// A card, or an instance of it, by handle; `code` is what the script has for this function.
+// A card or an instance, by handle; `code` is the scripted result of this function.
 struct Found {
   Script script;
   std::uint32_t card = 0;
@@ -65,8 +65,8 @@ struct Found {
   Return code = kSuccess;
 };
 
-// "all" are all functions but those that open a session, "hardware" those that a library can not
-// answer from its memory.
+// "all" matches all functions except those that open a session; "hardware" matches those that a
+// library cannot answer from its memory.
 bool covers(const std::string& name, const std::string& function) {
   static const std::set<std::string> kOfSession = {"init", "count", "wait", "set"};
   static const std::set<std::string> kFromMemory = {"handle", "uuid", "name"};
@@ -105,7 +105,7 @@ Found find(Device device, const char* function) {
       found.code = kNotFound;
       return found;
     }
-    // What the script says of the card's failures counts for its instances as well.
+    // Scripted failures of the card apply to its instances as well.
     found.code = scripted(found.script, found.entry, function);
     found.entry = &found.entry->instances[instance - 1];
     if (found.code != kSuccess) return found;
@@ -392,7 +392,7 @@ EXPORT Return nvmlDeviceRegisterEvents(Device device, std::uint64_t types, Event
   const Found found = find(device, "register");
   if (found.code != kSuccess) return found.code;
   if ((types & ~found.entry->events.value_or(0)) != 0) return kNotSupported;
-  // What happened before is not told.
+  // Earlier events are not reported.
   if (registered.empty()) next_event = found.script.events.size();
   registered.insert(found.card);
   return kSuccess;

@@ -1,4 +1,4 @@
-// What the fake NVML says (gpu/testing/fake_nvml.cc), read from its file.
+// The script of the fake NVML (gpu/testing/fake_nvml.cc), read from its file.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Puts words into the mouth of the fake NVML (gpu/testing/fake_nvml.cc) for one test.
+// Scripts the fake NVML (gpu/testing/fake_nvml.cc) for one test.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace stowage::gpu::testing {
 
-// Where the build has put the two libraries.
+// Paths of the two libraries in the build.
 extern const char* const kFakeNvml;
 extern const char* const kOldFakeNvml;
 
@@ -30,7 +30,7 @@ class TempFile {
   TempFile(const TempFile&) = delete;
   TempFile& operator=(const TempFile&) = delete;
 
-  // At once, as an editor does.
+  // Atomically, as an editor does.
   void write(const std::string& text) const {
     {
       std::ofstream file(path() + ".new", std::ios::binary);

@@ -1,4 +1,4 @@
-// A source on the fake NVML, with a clock that stands until it is moved.
+// A source on the fake NVML, with a clock that the test advances.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace stowage::gpu::testing {
 
-// One card as the fake NVML reads it.
+// One card in the format of the fake NVML.
 inline std::string card_text(const std::string& id, int number) {
   const std::string n = std::to_string(number);
   return "card " + id + "\nname NVIDIA H100 80GB HBM3\nnumber " + n + "\nbrand 14\npci 0 1" + n +

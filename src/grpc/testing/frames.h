@@ -1,4 +1,4 @@
-// Frames of HTTP/2 made by hand, right or wrong, for tests of those who read them.
+// HTTP/2 frames made by hand, valid or not, for tests of readers.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline constexpr std::string_view kMagic = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// The highest byte first.
+// Big-endian.
 [[nodiscard]] inline std::string number(std::uint64_t value, unsigned bytes) {
   std::string out;
   for (unsigned shift = 8 * bytes; shift > 0; shift -= 8) {
@@ -56,7 +56,7 @@ struct FrameHead {
   return out += static_cast<char>(value);
 }
 
-// Headers as literals that no table remembers.
+// Headers as literals without indexing.
 [[nodiscard]] inline std::string block(const Fields& fields) {
   std::string out;
   for (const auto& [name, value] : fields) {
@@ -84,12 +84,12 @@ struct FrameHead {
 }
 [[nodiscard]] inline std::string ping() { return frame({kPing, 0, 0}, "12345678"); }
 
-// A message of gRPC.
+// A gRPC message.
 [[nodiscard]] inline std::string message(std::string_view content, char compressed = '\0') {
   return compressed + number(content.size(), 4) + std::string(content);
 }
 
-// What a client says first, and a good request.
+// The preface of a client, and a valid request.
 [[nodiscard]] inline std::string hello() { return std::string(kMagic) + settings(); }
 [[nodiscard]] inline Fields request_fields(const std::string& method = "/t.S/M") {
   return {{":method", "POST"},
@@ -104,7 +104,7 @@ struct FrameHead {
   return headers(stream, request_fields(method)) + data(stream, message(content), kEndStream);
 }
 
-// A good answer, in parts.
+// A valid answer, in parts.
 [[nodiscard]] inline Fields answer_fields() {
   return {{":status", "200"}, {"content-type", "application/grpc"}};
 }

@@ -1,5 +1,5 @@
-// An API server for tests that says what its script says, on loopback and any free port. Client and
-// server share the loop of the test.
+// A scripted API server for tests, on loopback and any free port. Client and server share the loop
+// of the test.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,10 @@
 
 namespace stowage::kube::testing {
 
-// Runs the loop until `met` holds; false if that takes too long.
+// Runs the loop until `met` returns true; returns false if that takes too long.
 [[nodiscard]] bool run_until(net::EventLoop& loop, const std::function<bool()>& met,
                              std::chrono::seconds limit = std::chrono::seconds{30});
-// Runs the loop for that long.
+// Runs the loop for this long.
 void run_for(net::EventLoop& loop, net::Duration length);
 
 struct SeenRequest {
@@ -43,12 +43,12 @@ class FakeApiServer {
 
   explicit FakeApiServer(net::EventLoop& loop, std::shared_ptr<net::TlsContext> tls = nullptr);
 
-  // Answers to the requests of that method and path, one after the other; the last one stays.
+  // Answers to the requests of this method and path, in order; the last one repeats.
   void script(const std::string& method, const std::string& path, std::vector<Answer> answers);
 
   [[nodiscard]] ClientConfig config() const;
   [[nodiscard]] std::unique_ptr<ApiClient> client(ApiClientOptions options = {}) const;
-  // Requests of that method and path so far.
+  // Requests of this method and path so far.
   [[nodiscard]] std::vector<SeenRequest> seen(const std::string& method,
                                               const std::string& path) const;
   [[nodiscard]] const std::vector<SeenRequest>& seen() const { return seen_; }
@@ -56,7 +56,7 @@ class FakeApiServer {
 
   // An answer that keeps the request open, in held().
   [[nodiscard]] Answer hold();
-  // A chunked response of those pieces. Left open it is in held().
+  // A chunked response of these pieces. If left open, it is in held().
   [[nodiscard]] Answer stream(std::vector<std::string> pieces, StreamEnd end);
   [[nodiscard]] std::vector<std::shared_ptr<net::Responder>>& held() { return held_; }
 
@@ -80,7 +80,7 @@ class FakeApiServer {
 // A Status object with that code.
 [[nodiscard]] FakeApiServer::Answer refuse(int status, const std::string& reason,
                                            const std::string& message);
-// What the API server says of an object that is not there: resource as in paths, "pods".
+// The API server's answer about a missing object; `resource` as in paths, "pods".
 [[nodiscard]] FakeApiServer::Answer not_found(const std::string& resource, const std::string& name);
 [[nodiscard]] std::string not_found_json(const std::string& resource, const std::string& name);
 [[nodiscard]] std::string status_json(int code, const std::string& reason,

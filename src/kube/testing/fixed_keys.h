@@ -24,7 +24,7 @@ namespace stowage::kube::testing {
   return keys;
 }
 
-// Keys that are there and do not change.
+// Keys that are available and do not change.
 class FixedKeys final : public KeySource {
  public:
   explicit FixedKeys(Keys keys) : keys_(std::move(keys)) {}

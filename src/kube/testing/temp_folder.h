@@ -27,7 +27,7 @@ class TempFolder {
   [[nodiscard]] std::string path(const std::string& name) const { return path_ + "/" + name; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  // Replaces the file at once, as those who rotate tokens do. Returns its path.
+  // Replaces the file atomically, as token rotation does. Returns its path.
   std::string write(const std::string& name, const std::string& text) const {
     std::string target = path(name);
     std::filesystem::create_directories(std::filesystem::path(target).parent_path());

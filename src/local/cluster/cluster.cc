@@ -4,8 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "local/cluster/kubeconfig_file.h"
 
 namespace stowage::local {
@@ -49,10 +47,10 @@ json::object free_lease() {
 Cluster::Cluster(net::EventLoop& loop, ClusterOptions options)
     : options_(std::move(options)),
       api_(store_options(options_.seed)),
-      agenda_([this] { return api_.store().now(); }),
+      queue_([this] { return api_.store().now(); }),
       timer_(loop),
       server_(loop, api_, {.port = options_.port}) {
-  agenda_.on_sooner([this] { arm(); });
+  queue_.on_sooner([this] { arm(); });
 }
 
 Cluster::~Cluster() {
@@ -68,14 +66,14 @@ Result<std::unique_ptr<Cluster>> Cluster::start(net::EventLoop& loop, ClusterOpt
 
 Status Cluster::make_all() {
   STOWAGE_TRY_VOID(server_.listen());
-  for (json::object& node : make_nodes(options_.nodes, agenda_.now())) {
+  for (json::object& node : make_nodes(options_.nodes, queue_.now())) {
     const auto made = api_.create(Kind::node, "", std::move(node));
     if (!made) return fail("cannot make a node: " + made.error().message);
   }
   const auto lease = api_.create(Kind::lease, "kube-system", free_lease());
   if (!lease) return fail("cannot make the lease: " + lease.error().message);
-  kubelets_ = std::make_unique<LocalKubelets>(api_, agenda_, options_.kubelets);
-  controllers_ = std::make_unique<Controllers>(api_, agenda_, options_.lifecycle);
+  kubelets_ = std::make_unique<LocalKubelets>(api_, queue_, options_.kubelets);
+  controllers_ = std::make_unique<Controllers>(api_, queue_, options_.lifecycle);
   if (!options_.kubeconfig.empty()) {
     STOWAGE_TRY_VOID(write_kubeconfig(options_.kubeconfig, url()));
     wrote_kubeconfig_ = true;
@@ -84,14 +82,14 @@ Status Cluster::make_all() {
 }
 
 void Cluster::arm() {
-  const auto next = agenda_.next();
+  const auto next = queue_.next();
   if (!next) return;
-  const auto delay = std::max<net::Duration>(*next - agenda_.now(), net::Duration::zero());
+  const auto delay = std::max<net::Duration>(*next - queue_.now(), net::Duration::zero());
   timer_.start(delay, [this] { run(); });
 }
 
 void Cluster::run() {
-  agenda_.run();
+  queue_.run();
   arm();
 }
 

@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "local/api.h"
 #include "local/api_server.h"
-#include "local/controllers/agenda.h"
 #include "local/controllers/controllers.h"
+#include "local/controllers/work_queue.h"
 #include "local/fleet/fleet.h"
 #include "local/kubelet/local_kubelets.h"
 #include "net/event_loop.h"
@@ -53,7 +53,7 @@ class Cluster {
 
   ClusterOptions options_;
   Api api_;
-  Agenda agenda_;
+  WorkQueue queue_;
   net::Timer timer_;
   ApiServer server_;
   std::unique_ptr<LocalKubelets> kubelets_;

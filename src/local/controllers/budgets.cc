@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "local/defaults.h"
 
@@ -14,11 +13,8 @@ constexpr std::chrono::microseconds kGather = std::chrono::milliseconds{100};
 // How many pods the owner of this pod wants; unset if that is not known.
 std::optional<std::int64_t> wanted_by_owner(const Store& store, const StoredObject& pod) {
   const json::object tree = pod.tree();
-  const json::array* owners = array_at(tree, "metadata.ownerReferences");
-  if (owners == nullptr) return std::nullopt;
-  for (const json::value& element : *owners) {
-    const json::object* owner = element.if_object();
-    if (owner == nullptr || text_at(*owner, "uid") != pod.owner_uid) continue;
+  for (const json::object* owner : objects_at(tree, "metadata.ownerReferences")) {
+    if (text_at(*owner, "uid") != pod.owner_uid) continue;
     const std::string_view kind = text_at(*owner, "kind");
     const Kind id = kind == "ReplicaSet" ? Kind::replica_set : Kind::stateful_set;
     if (kind != "ReplicaSet" && kind != "StatefulSet") return std::nullopt;
@@ -62,19 +58,19 @@ std::int64_t least_healthy(const json::object& budget, std::int64_t expected) {
 
 }  // namespace
 
-Budgets::Budgets(Api& api, Agenda& agenda, PodIndex& pods)
+Budgets::Budgets(Api& api, WorkQueue& queue, PodIndex& pods)
     : api_(api),
-      agenda_(agenda),
+      queue_(queue),
       pods_(pods),
       work_(
-          api.store(), agenda, [this](const ObjectName& name) { look(name); }, kGather) {
+          api.store(), queue, [this](const ObjectName& name) { look(name); }, kGather) {
   watch_ = follow(api_.store(), Kind::pod_disruption_budget,
-                  [this](const WatchEvent& event) { see(event); });
+                  [this](const WatchEvent& event) { upsert(event); });
   pods_.on_change(
-      [this](const PodFacts* after, const PodFacts* before) { see_pod(after, before); });
+      [this](const PodFacts* after, const PodFacts* before) { upsert_pod(after, before); });
 }
 
-void Budgets::see(const WatchEvent& event) {
+void Budgets::upsert(const WatchEvent& event) {
   if (event.change == Change::deleted) {
     selectors_.erase(event.object->name);
     return;
@@ -90,7 +86,7 @@ void Budgets::see(const WatchEvent& event) {
   work_.add(event.object->name);
 }
 
-void Budgets::see_pod(const PodFacts* now, const PodFacts* before) {
+void Budgets::upsert_pod(const PodFacts* now, const PodFacts* before) {
   const auto& name = (now != nullptr ? now : before)->object->name;
   for (auto at = selectors_.lower_bound({name.ns, ""}); at != selectors_.end(); ++at) {
     if (at->first.ns != name.ns) return;
@@ -121,7 +117,7 @@ void Budgets::look(const ObjectName& name) {
         set_condition(status,
                       {"DisruptionAllowed", allowed > 0 ? "True" : "False",
                        allowed > 0 ? "SufficientPods" : "InsufficientPods", ""},
-                      agenda_.now());
+                      queue_.now());
         return true;
       }));
 }

@@ -2,26 +2,25 @@
 #pragma once
 
 #include <map>
-#include <string>
 
 #include "local/api.h"
-#include "local/controllers/agenda.h"
 #include "local/controllers/pod_index.h"
+#include "local/controllers/work_queue.h"
 #include "local/controllers/workload.h"
 
 namespace stowage::local {
 
 class Budgets {
  public:
-  Budgets(Api& api, Agenda& agenda, PodIndex& pods);  // all of them outlive it
+  Budgets(Api& api, WorkQueue& queue, PodIndex& pods);  // all of them outlive it
 
  private:
-  void see(const WatchEvent& event);
-  void see_pod(const PodFacts* now, const PodFacts* before);
+  void upsert(const WatchEvent& event);
+  void upsert_pod(const PodFacts* now, const PodFacts* before);
   void look(const ObjectName& name);
 
   Api& api_;
-  Agenda& agenda_;
+  WorkQueue& queue_;
   PodIndex& pods_;
   WorkList work_;
   std::map<ObjectName, LabelSelector> selectors_;

@@ -3,25 +3,25 @@
 #pragma once
 
 #include "local/api.h"
-#include "local/controllers/agenda.h"
 #include "local/controllers/budgets.h"
 #include "local/controllers/deployments.h"
 #include "local/controllers/jobs.h"
 #include "local/controllers/node_lifecycle.h"
 #include "local/controllers/pod_index.h"
 #include "local/controllers/replica_sets.h"
+#include "local/controllers/work_queue.h"
 
 namespace stowage::local {
 
 class Controllers {
  public:
-  Controllers(Api& api, Agenda& agenda, const NodeLifecycleOptions& nodes)
+  Controllers(Api& api, WorkQueue& queue, const NodeLifecycleOptions& nodes)
       : pods_(api.store()),
-        replica_sets_(api, agenda, pods_),
-        deployments_(api, agenda),
-        jobs_(api, agenda, pods_),
-        budgets_(api, agenda, pods_),
-        nodes_(api, agenda, pods_, nodes) {}
+        replica_sets_(api, queue, pods_),
+        deployments_(api, queue),
+        jobs_(api, queue, pods_),
+        budgets_(api, queue, pods_),
+        nodes_(api, queue, pods_, nodes) {}
 
  private:
   PodIndex pods_;

@@ -46,10 +46,7 @@ std::string template_hash(const json::object& deployment) {
 }
 
 std::int64_t revision_of(const json::object& object) {
-  const json::object* annotations = object_at(object, "metadata.annotations");
-  const json::value* revision =
-      annotations == nullptr ? nullptr : annotations->if_contains(kRevision);
-  const std::string_view text = revision == nullptr ? std::string_view{} : text_of(*revision);
+  const std::string_view text = annotation(object, kRevision);
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
@@ -108,16 +105,17 @@ struct Deployments::Sets {
   }
 };
 
-Deployments::Deployments(Api& api, Agenda& agenda)
+Deployments::Deployments(Api& api, WorkQueue& queue)
     : api_(api),
-      agenda_(agenda),
-      work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  watch_ = follow(api_.store(), Kind::deployment, [this](const WatchEvent& event) { see(event); });
-  set_watch_ =
-      follow(api_.store(), Kind::replica_set, [this](const WatchEvent& event) { see_set(event); });
+      queue_(queue),
+      work_(api.store(), queue, [this](const ObjectName& name) { look(name); }) {
+  watch_ =
+      follow(api_.store(), Kind::deployment, [this](const WatchEvent& event) { upsert(event); });
+  set_watch_ = follow(api_.store(), Kind::replica_set,
+                      [this](const WatchEvent& event) { upsert_set(event); });
 }
 
-void Deployments::see(const WatchEvent& event) {
+void Deployments::upsert(const WatchEvent& event) {
   const StoredObject& object = *event.object;
   if (event.change == Change::deleted) {
     names_.erase(object.uid);
@@ -128,7 +126,7 @@ void Deployments::see(const WatchEvent& event) {
   work_.add(object.name);
 }
 
-void Deployments::see_set(const WatchEvent& event) {
+void Deployments::upsert_set(const WatchEvent& event) {
   for (const ObjectPtr& set : {event.previous, event.object}) {
     if (set == nullptr || set->owner_uid.empty()) continue;
     auto& children = children_[set->owner_uid];
@@ -209,7 +207,7 @@ ObjectPtr Deployments::make_set(const ObjectPtr& deployment, const json::object&
                                     set_condition(make_object(changed, "status"),
                                                   {"Progressing", "False", "ReplicaSetCreateError",
                                                    made.error().message},
-                                                  agenda_.now());
+                                                  queue_.now());
                                     return true;
                                   }));
     return nullptr;
@@ -293,7 +291,7 @@ void Deployments::report(const ObjectPtr& deployment, const json::object& tree,
                        enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
                        enough ? "Deployment has minimum availability."
                               : "Deployment does not have minimum availability."},
-                      agenda_.now());
+                      queue_.now());
         report_progress(deployment, tree, sets, status);
         return true;
       }));
@@ -302,7 +300,7 @@ void Deployments::report(const ObjectPtr& deployment, const json::object& tree,
 void Deployments::report_progress(const ObjectPtr& deployment, const json::object& tree,
                                   const Sets& sets, json::object& status) {
   if (!sets.has_fresh()) return;
-  const WallTime now = agenda_.now();
+  const WallTime now = queue_.now();
   const std::int64_t replicas = int_at(tree, "spec.replicas").value_or(1);
   const std::int64_t all = sets.sum([](const RolloutSet& s) { return s.replicas; });
   Progress& progress = progress_[deployment->uid];

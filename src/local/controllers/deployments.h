@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "local/api.h"
-#include "local/controllers/agenda.h"
 #include "local/controllers/rollout.h"
+#include "local/controllers/work_queue.h"
 #include "local/controllers/workload.h"
 
 namespace stowage::local {
 
 class Deployments {
  public:
-  Deployments(Api& api, Agenda& agenda);  // both outlive it
+  Deployments(Api& api, WorkQueue& queue);  // both outlive it
 
  private:
   struct Sets;
@@ -28,8 +28,8 @@ class Deployments {
     bool complete = false;
   };
 
-  void see(const WatchEvent& event);
-  void see_set(const WatchEvent& event);
+  void upsert(const WatchEvent& event);
+  void upsert_set(const WatchEvent& event);
   void look(const ObjectName& name);
   [[nodiscard]] Sets sets_of(const ObjectPtr& deployment, const json::object& tree);
   [[nodiscard]] ObjectPtr make_set(const ObjectPtr& deployment, const json::object& tree,
@@ -45,7 +45,7 @@ class Deployments {
                        json::object& status);
 
   Api& api_;
-  Agenda& agenda_;
+  WorkQueue& queue_;
   WorkList work_;
   std::map<std::string, ObjectName> names_;                          // by uid
   std::map<std::string, std::map<ObjectName, ObjectPtr>> children_;  // sets by owner's uid

@@ -1,13 +1,13 @@
 #include "local/controllers/jobs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/backoff.h"
+#include "base/number.h"
 #include "local/defaults.h"
 
 namespace stowage::local {
@@ -29,11 +29,7 @@ bool has_condition(const json::object& tree, std::string_view type) {
 
 std::optional<std::int64_t> index_of(const StoredObject& pod) {
   const std::string* text = find_label(pod.labels, kIndex);
-  if (text == nullptr) return std::nullopt;
-  std::int64_t index = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), index);
-  if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
-  return index;
+  return text == nullptr ? std::nullopt : base::parse_number<std::int64_t>(*text);
 }
 
 // "0,2-4"
@@ -89,19 +85,19 @@ struct Jobs::Spec {
   }
 };
 
-Jobs::Jobs(Api& api, Agenda& agenda, PodIndex& pods)
+Jobs::Jobs(Api& api, WorkQueue& queue, PodIndex& pods)
     : api_(api),
-      agenda_(agenda),
+      queue_(queue),
       pods_(pods),
-      work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  watch_ = follow(api_.store(), Kind::job, [this](const WatchEvent& event) { see(event); });
-  for (const auto& [name, pod] : pods_.all()) see_pod(&pod);
+      work_(api.store(), queue, [this](const ObjectName& name) { look(name); }) {
+  watch_ = follow(api_.store(), Kind::job, [this](const WatchEvent& event) { upsert(event); });
+  for (const auto& [name, pod] : pods_.all()) upsert_pod(&pod);
   pods_.on_change([this](const PodFacts* after, const PodFacts* before) {
-    see_pod(after != nullptr ? after : before);
+    upsert_pod(after != nullptr ? after : before);
   });
 }
 
-void Jobs::see(const WatchEvent& event) {
+void Jobs::upsert(const WatchEvent& event) {
   if (event.change == Change::deleted) {
     jobs_.erase(event.object->uid);
     return;
@@ -110,7 +106,7 @@ void Jobs::see(const WatchEvent& event) {
   work_.add(event.object->name);
 }
 
-void Jobs::see_pod(const PodFacts* pod) {
+void Jobs::upsert_pod(const PodFacts* pod) {
   const auto found = jobs_.find(pod->object->owner_uid);
   if (found == jobs_.end()) return;
   Tally& tally = found->second;
@@ -119,7 +115,7 @@ void Jobs::see_pod(const PodFacts* pod) {
     tally.indexes.insert(*index);
   }
   if (pod->phase() == "Failed" && tally.failed.insert(pod->object->uid).second) {
-    tally.last_failure = agenda_.now();
+    tally.last_failure = queue_.now();
   }
   work_.add(tally.name);
 }
@@ -161,14 +157,14 @@ bool Jobs::conclude(const ObjectPtr& job, const json::object& tree, const Spec& 
     return false;
   }
   if (!spec.deadline || spec.suspended) return true;
-  const WallTime started = parse_time(text_at(tree, "status.startTime")).value_or(agenda_.now());
+  const WallTime started = parse_time(text_at(tree, "status.startTime")).value_or(queue_.now());
   const WallTime deadline = started + seconds{*spec.deadline};
-  if (agenda_.now() >= deadline) {
+  if (queue_.now() >= deadline) {
     end(job, tally,
         {"Failed", "DeadlineExceeded", "Job was active longer than specified deadline"});
     return false;
   }
-  work_.add_after(job->name, deadline - agenda_.now());
+  work_.add_after(job->name, deadline - queue_.now());
   return true;
 }
 
@@ -189,7 +185,7 @@ void Jobs::run(const ObjectPtr& job, const json::object& tree, const Spec& spec,
     const auto failures = static_cast<std::uint32_t>(tally.failed.size());
     const auto rest = base::Backoff::nth(kFirstRest, kLongestRest, failures);
     const WallTime until = tally.last_failure + std::chrono::floor<microseconds>(rest);
-    if (until > agenda_.now()) return work_.add_after(job->name, until - agenda_.now());
+    if (until > queue_.now()) return work_.add_after(job->name, until - queue_.now());
   }
   add_pods(job, tree, spec, tally, std::min(wanted - active, kPodsAtOnce));
   if (wanted - active > kPodsAtOnce) work_.add(job->name);
@@ -252,14 +248,14 @@ void Jobs::report(const ObjectPtr& job, const Spec& spec, const Tally& tally) {
           status["completedIndexes"] = index_list(tally.indexes);
         }
         if (!spec.suspended && !status.contains("startTime")) {
-          status["startTime"] = time_text(agenda_.now());
+          status["startTime"] = time_text(queue_.now());
         }
         if (spec.suspended || has_condition(changed, "Suspended")) {
           set_condition(status,
                         {"Suspended", spec.suspended ? "True" : "False",
                          spec.suspended ? "JobSuspended" : "JobResumed",
                          spec.suspended ? "Job suspended" : "Job resumed"},
-                        agenda_.now());
+                        queue_.now());
         }
         if (spec.suspended) status.erase("startTime");
         return true;
@@ -275,7 +271,7 @@ void Jobs::end(const ObjectPtr& job, const Tally& tally, const Verdict& verdict)
         if (text_at(changed, "metadata.uid") != job->uid) return false;
         json::object& status = make_object(changed, "status");
         const bool good = verdict.type == "Complete";
-        const WallTime now = agenda_.now();
+        const WallTime now = queue_.now();
         set_condition(status,
                       {good ? "SuccessCriteriaMet" : "FailureTarget", "True", verdict.reason,
                        verdict.message},
@@ -289,13 +285,13 @@ void Jobs::end(const ObjectPtr& job, const Tally& tally, const Verdict& verdict)
 void Jobs::remove_after_end(const ObjectPtr& job, const json::object& tree) {
   const auto ttl = int_at(tree, "spec.ttlSecondsAfterFinished");
   if (!ttl) return;
-  WallTime ended = agenda_.now();
+  WallTime ended = queue_.now();
   for (const std::string_view type : {"Complete", "Failed"}) {
     const json::object* one = find_condition(tree, type);
     if (one != nullptr) ended = parse_time(text_at(*one, "lastTransitionTime")).value_or(ended);
   }
   const WallTime until = ended + seconds{*ttl};
-  if (until > agenda_.now()) return work_.add_after(job->name, until - agenda_.now());
+  if (until > queue_.now()) return work_.add_after(job->name, until - queue_.now());
   static_cast<void>(api_.remove(Kind::job, job->name, {.preconditions = {job->uid, ""}}));
 }
 

@@ -4,21 +4,20 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "local/api.h"
-#include "local/controllers/agenda.h"
 #include "local/controllers/pod_index.h"
+#include "local/controllers/work_queue.h"
 #include "local/controllers/workload.h"
 
 namespace stowage::local {
 
 class Jobs {
  public:
-  Jobs(Api& api, Agenda& agenda, PodIndex& pods);  // all of them outlive it
+  Jobs(Api& api, WorkQueue& queue, PodIndex& pods);  // all of them outlive it
 
  private:
   // What has become of the pods of a job so far, those that are gone included.
@@ -31,8 +30,8 @@ class Jobs {
   };
   struct Spec;
 
-  void see(const WatchEvent& event);
-  void see_pod(const PodFacts* now);
+  void upsert(const WatchEvent& event);
+  void upsert_pod(const PodFacts* now);
   void look(const ObjectName& name);
   // True if the job goes on.
   [[nodiscard]] bool conclude(const ObjectPtr& job, const json::object& tree, const Spec& spec,
@@ -51,7 +50,7 @@ class Jobs {
   void remove_after_end(const ObjectPtr& job, const json::object& tree);
 
   Api& api_;
-  Agenda& agenda_;
+  WorkQueue& queue_;
   PodIndex& pods_;
   WorkList work_;
   std::map<std::string, Tally> jobs_;  // by uid

@@ -29,11 +29,7 @@ std::string_view condition_status(const json::object& node, std::string_view typ
 
 std::vector<Taint> taints_of(const json::object& node) {
   std::vector<Taint> taints;
-  const json::array* list = array_at(node, "spec.taints");
-  if (list == nullptr) return taints;
-  for (const json::value& element : *list) {
-    const json::object* one = element.if_object();
-    if (one == nullptr) continue;
+  for (const json::object* one : objects_at(node, "spec.taints")) {
     taints.push_back({std::string(text_at(*one, "key")), std::string(text_at(*one, "value")),
                       std::string(text_at(*one, "effect")),
                       parse_time(text_at(*one, "timeAdded"))});
@@ -71,12 +67,9 @@ struct Bearing {
 };
 Bearing bearing(const json::object& pod, const Taint& taint) {
   Bearing result;
-  const json::array* tolerations = array_at(pod, "spec.tolerations");
-  if (tolerations == nullptr) return result;
   constexpr std::int64_t kLongest = 1'000'000'000;
-  for (const json::value& element : *tolerations) {
-    const json::object* one = element.if_object();
-    if (one == nullptr || !tolerates(*one, taint)) continue;
+  for (const json::object* one : objects_at(pod, "spec.tolerations")) {
+    if (!tolerates(*one, taint)) continue;
     result.tolerated = true;
     const auto limit = int_at(*one, "tolerationSeconds");
     if (!limit) continue;
@@ -129,33 +122,33 @@ std::optional<WallTime> may_stay_until(const json::object& pod, const std::vecto
   return until;
 }
 
-NodeLifecycle::NodeLifecycle(Api& api, Agenda& agenda, PodIndex& pods,
+NodeLifecycle::NodeLifecycle(Api& api, WorkQueue& queue, PodIndex& pods,
                              const NodeLifecycleOptions& options)
     : api_(api),
-      agenda_(agenda),
+      queue_(queue),
       pods_(pods),
       options_(options),
-      work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  watch_ = follow(api_.store(), Kind::node, [this](const WatchEvent& event) { see(event); });
+      work_(api.store(), queue, [this](const ObjectName& name) { look(name); }) {
+  watch_ = follow(api_.store(), Kind::node, [this](const WatchEvent& event) { upsert(event); });
   pods_.on_change(
-      [this](const PodFacts* after, const PodFacts* before) { see_pod(after, before); });
-  agenda_.after(kCleaning, [this] { remove_ended(); });
+      [this](const PodFacts* after, const PodFacts* before) { upsert_pod(after, before); });
+  queue_.after(kCleaning, [this] { remove_ended(); });
 }
 
-void NodeLifecycle::see(const WatchEvent& event) {
+void NodeLifecycle::upsert(const WatchEvent& event) {
   const std::string& name = event.object->name.name;
   if (event.change != Change::deleted) return work_.add(event.object->name);
   silent_.erase(name);
   repelling_.erase(name);
-  agenda_.after(options_.lost, [this, name] { remove_lost(name); });
+  queue_.after(options_.lost, [this, name] { remove_lost(name); });
 }
 
-void NodeLifecycle::see_pod(const PodFacts* now, const PodFacts* before) {
+void NodeLifecycle::upsert_pod(const PodFacts* now, const PodFacts* before) {
   if (now == nullptr || !now->bound() || (before != nullptr && before->bound())) return;
   const std::string node(now->object->field("spec.nodeName"));
   if (repelling_.contains(node)) work_.add({"", node});
   if (api_.store().get(Kind::node, {"", node}) == nullptr) {
-    agenda_.after(options_.lost, [this, node] { remove_lost(node); });
+    queue_.after(options_.lost, [this, node] { remove_lost(node); });
   }
 }
 
@@ -163,7 +156,7 @@ void NodeLifecycle::look(const ObjectName& name) {
   const ObjectPtr node = api_.store().get(Kind::node, name);
   if (node == nullptr) return;
   const json::object tree = node->tree();
-  const WallTime now = agenda_.now();
+  const WallTime now = queue_.now();
   if (!marked_failed(tree)) {
     silent_.erase(name.name);
   } else if (condition_status(tree, "Ready") != "Unknown") {
@@ -192,7 +185,7 @@ void NodeLifecycle::set_unknown(const ObjectName& name) {
     for (const std::string_view type : {"MemoryPressure", "DiskPressure", "PIDPressure", "Ready"}) {
       set_condition(status,
                     {type, "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."},
-                    agenda_.now());
+                    queue_.now());
     }
     return true;
   }));
@@ -211,7 +204,7 @@ std::vector<Taint> NodeLifecycle::settle_taints(const ObjectPtr& node, const jso
       after.push_back(*old);
       continue;
     }
-    if (taint.effect == "NoExecute") taint.added = agenda_.now();
+    if (taint.effect == "NoExecute") taint.added = queue_.now();
     after.push_back(std::move(taint));
   }
   if (after == before) return after;
@@ -229,7 +222,7 @@ std::vector<Taint> NodeLifecycle::settle_taints(const ObjectPtr& node, const jso
 }
 
 void NodeLifecycle::drive_away(const std::string& node, std::vector<Taint> taints) {
-  const WallTime now = agenda_.now();
+  const WallTime now = queue_.now();
   Repelling& repelling = repelling_[node];
   std::map<std::string, WallTime> since;
   for (Taint& taint : taints) {
@@ -263,7 +256,7 @@ void NodeLifecycle::evict(const ObjectPtr& pod) {
         set_condition(make_object(tree, "status"),
                       {"DisruptionTarget", "True", "DeletionByTaintManager",
                        "Taint manager: deleting due to NoExecute taint"},
-                      agenda_.now());
+                      queue_.now());
         return true;
       });
   if (!told) return;
@@ -283,7 +276,7 @@ void NodeLifecycle::remove_lost(const std::string& node) {
 }
 
 void NodeLifecycle::remove_ended() {
-  agenda_.after(kCleaning, [this] { remove_ended(); });
+  queue_.after(kCleaning, [this] { remove_ended(); });
   std::vector<ObjectPtr> ended;
   for (const auto& [name, pod] : pods_.all()) {
     if (pod.ended() && !pod.object->deleting) ended.push_back(pod.object);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "local/api.h"
-#include "local/controllers/agenda.h"
 #include "local/controllers/pod_index.h"
+#include "local/controllers/work_queue.h"
 #include "local/controllers/workload.h"
 
 namespace stowage::local {
@@ -47,11 +47,11 @@ struct Taint {
 class NodeLifecycle {
  public:
   // All of them outlive it.
-  NodeLifecycle(Api& api, Agenda& agenda, PodIndex& pods, const NodeLifecycleOptions& options);
+  NodeLifecycle(Api& api, WorkQueue& queue, PodIndex& pods, const NodeLifecycleOptions& options);
 
  private:
-  void see(const WatchEvent& event);
-  void see_pod(const PodFacts* now, const PodFacts* before);
+  void upsert(const WatchEvent& event);
+  void upsert_pod(const PodFacts* now, const PodFacts* before);
   void look(const ObjectName& name);
   void set_unknown(const ObjectName& name);
   // Brings those that follow from the node's state up to date and returns all of them.
@@ -62,7 +62,7 @@ class NodeLifecycle {
   void remove_ended();
 
   Api& api_;
-  Agenda& agenda_;
+  WorkQueue& queue_;
   PodIndex& pods_;
   NodeLifecycleOptions options_;
   WorkList work_;

@@ -2,7 +2,6 @@
 // store; what is written shows after the store's next deliver().
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>

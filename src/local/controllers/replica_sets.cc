@@ -26,17 +26,18 @@ auto worth(const PodFacts& pod) {
 
 }  // namespace
 
-ReplicaSets::ReplicaSets(Api& api, Agenda& agenda, PodIndex& pods)
+ReplicaSets::ReplicaSets(Api& api, WorkQueue& queue, PodIndex& pods)
     : api_(api),
-      agenda_(agenda),
+      queue_(queue),
       pods_(pods),
-      work_(api.store(), agenda, [this](const ObjectName& name) { look(name); }) {
-  watch_ = follow(api_.store(), Kind::replica_set, [this](const WatchEvent& event) { see(event); });
+      work_(api.store(), queue, [this](const ObjectName& name) { look(name); }) {
+  watch_ =
+      follow(api_.store(), Kind::replica_set, [this](const WatchEvent& event) { upsert(event); });
   pods_.on_change(
-      [this](const PodFacts* after, const PodFacts* before) { see_pod(after, before); });
+      [this](const PodFacts* after, const PodFacts* before) { upsert_pod(after, before); });
 }
 
-void ReplicaSets::see(const WatchEvent& event) {
+void ReplicaSets::upsert(const WatchEvent& event) {
   const ObjectPtr& object = event.object;
   if (event.change == Change::deleted) {
     sets_.erase(object->uid);
@@ -52,11 +53,11 @@ void ReplicaSets::see(const WatchEvent& event) {
   const auto& orphans = pods_.without_owner();
   for (auto at = orphans.lower_bound({object->name.ns, ""}); at != orphans.end(); ++at) {
     if (at->first.ns != object->name.ns) break;
-    if (selector->matches(at->second.object->labels)) set.waifs.insert(at->first);
+    if (selector->matches(at->second.object->labels)) set.to_adopt.insert(at->first);
   }
 }
 
-void ReplicaSets::see_pod(const PodFacts* now, const PodFacts* before) {
+void ReplicaSets::upsert_pod(const PodFacts* now, const PodFacts* before) {
   for (const PodFacts* pod : {now, before}) {
     if (pod == nullptr) continue;
     const auto owner = sets_.find(pod->object->owner_uid);
@@ -74,7 +75,7 @@ void ReplicaSets::see_pod(const PodFacts* now, const PodFacts* before) {
   if (pod.labels.empty() || (!relabelled && !released)) return;
   for (auto& [uid, set] : sets_) {
     if (set.name.ns != pod.name.ns || !set.selector.matches(pod.labels)) continue;
-    set.waifs.insert(pod.name);
+    set.to_adopt.insert(pod.name);
     work_.add(set.name);
   }
 }
@@ -102,15 +103,15 @@ void ReplicaSets::fit_owners(const ObjectPtr& object) {
       strangers.push_back(pod->second.object);
     }
   }
-  std::vector<ObjectPtr> waifs;
-  for (const ObjectName& name : std::exchange(set.waifs, {})) {
+  std::vector<ObjectPtr> to_adopt;
+  for (const ObjectName& name : std::exchange(set.to_adopt, {})) {
     const auto pod = pods_.without_owner().find(name);
     if (pod == pods_.without_owner().end() || !pod->second.active()) continue;
-    if (set.selector.matches(pod->second.object->labels)) waifs.push_back(pod->second.object);
+    if (set.selector.matches(pod->second.object->labels)) to_adopt.push_back(pod->second.object);
   }
   for (const ObjectPtr& pod : strangers) disown(api_, pod, object->uid);
-  for (const ObjectPtr& pod : waifs) adopt(api_, pod, *object);
-  if (!strangers.empty() || !waifs.empty()) api_.store().deliver();
+  for (const ObjectPtr& pod : to_adopt) adopt(api_, pod, *object);
+  if (!strangers.empty() || !to_adopt.empty()) api_.store().deliver();
 }
 
 void ReplicaSets::scale(const ObjectPtr& set, const json::object& tree, std::string& trouble) {
@@ -165,13 +166,13 @@ microseconds ReplicaSets::rest_after_failures(const std::string& uid) {
   const WallTime until = failed.back().first + kRestAfterFailure;
   failed.resize(failed.size() - std::min(failed.size(), kFailedKept));
   for (const auto& [when, pod] : failed) static_cast<void>(api_.remove(Kind::pod, pod->name));
-  return std::max(microseconds{0}, until - agenda_.now());
+  return std::max(microseconds{0}, until - queue_.now());
 }
 
 void ReplicaSets::report(const ObjectPtr& set, const json::object& tree,
                          const std::string& trouble) {
   const seconds settle{int_at(tree, "spec.minReadySeconds").value_or(0)};
-  const WallTime now = agenda_.now();
+  const WallTime now = queue_.now();
   std::int64_t active = 0;
   std::int64_t ready = 0;
   std::int64_t available = 0;

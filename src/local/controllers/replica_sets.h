@@ -5,11 +5,10 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "local/api.h"
-#include "local/controllers/agenda.h"
 #include "local/controllers/pod_index.h"
+#include "local/controllers/work_queue.h"
 #include "local/controllers/workload.h"
 
 namespace stowage::local {
@@ -17,18 +16,18 @@ namespace stowage::local {
 class ReplicaSets {
  public:
   // All of them outlive it.
-  ReplicaSets(Api& api, Agenda& agenda, PodIndex& pods);
+  ReplicaSets(Api& api, WorkQueue& queue, PodIndex& pods);
 
  private:
   struct Set {
     ObjectName name;
     LabelSelector selector;          // never changes
     std::set<ObjectName> strangers;  // own pods that may no longer match
-    std::set<ObjectName> waifs;      // pods that matched when they had no owner
+    std::set<ObjectName> to_adopt;   // pods that matched when they had no owner
   };
 
-  void see(const WatchEvent& event);
-  void see_pod(const PodFacts* now, const PodFacts* before);
+  void upsert(const WatchEvent& event);
+  void upsert_pod(const PodFacts* now, const PodFacts* before);
   void look(const ObjectName& name);
   void fit_owners(const ObjectPtr& set);
   void scale(const ObjectPtr& set, const json::object& tree, std::string& trouble);
@@ -40,7 +39,7 @@ class ReplicaSets {
   void report(const ObjectPtr& set, const json::object& tree, const std::string& trouble);
 
   Api& api_;
-  Agenda& agenda_;
+  WorkQueue& queue_;
   PodIndex& pods_;
   WorkList work_;
   std::map<std::string, Set> sets_;  // by uid

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "local/controllers/agenda.h"
+#include "local/controllers/work_queue.h"
 #include "local/controllers/workload.h"
 
 namespace stowage::local {
@@ -121,29 +121,29 @@ TEST(PartOf, NumbersPercentagesAndNonsense) {
   EXPECT_EQ(part_of(nullptr, 10, Round::up), 0);
 }
 
-TEST(Agenda, WorkIsDoneInTheOrderOfItsTimeAndNewWorkWaits) {
+TEST(WorkQueue, WorkIsDoneInTheOrderOfItsTimeAndNewWorkWaits) {
   WallTime now{};
-  Agenda agenda([&] { return now; });
+  WorkQueue queue([&] { return now; });
   std::string order;
   int sooner = 0;
-  agenda.on_sooner([&] { ++sooner; });
+  queue.on_sooner([&] { ++sooner; });
   const auto at = [](int second) { return WallTime{std::chrono::seconds{second}}; };
-  agenda.at(at(2), [&] { order += 'b'; });
-  agenda.at(at(1), [&] {
+  queue.at(at(2), [&] { order += 'b'; });
+  queue.at(at(1), [&] {
     order += 'a';
-    agenda.at(at(1), [&] { order += 'n'; });
+    queue.at(at(1), [&] { order += 'n'; });
   });
-  agenda.at(at(2), [&] { order += 'c'; });
-  agenda.at(at(9), [&] { order += 'z'; });
+  queue.at(at(2), [&] { order += 'c'; });
+  queue.at(at(9), [&] { order += 'z'; });
   EXPECT_EQ(sooner, 2);
-  EXPECT_EQ(agenda.run(), 0U);
+  EXPECT_EQ(queue.run(), 0U);
   now = at(3);
-  EXPECT_EQ(agenda.run(), 3U);
+  EXPECT_EQ(queue.run(), 3U);
   EXPECT_EQ(order, "abc");
-  EXPECT_EQ(agenda.next(), at(1));
-  EXPECT_EQ(agenda.run(), 1U);
+  EXPECT_EQ(queue.next(), at(1));
+  EXPECT_EQ(queue.run(), 1U);
   EXPECT_EQ(order, "abcn");
-  EXPECT_EQ(agenda.next(), at(9));
+  EXPECT_EQ(queue.next(), at(9));
 }
 
 }  // namespace

@@ -21,11 +21,11 @@ void drop_reference(json::object& tree, std::string_view uid) {
 
 }  // namespace
 
-WorkList::WorkList(Store& store, Agenda& agenda, Look look, std::chrono::microseconds gather)
+WorkList::WorkList(Store& store, WorkQueue& queue, Look look, std::chrono::microseconds gather)
     : store_(store),
-      agenda_(agenda),
+      queue_(queue),
       look_(std::move(look)),
-      soon_(agenda, gather, [this] { run(); }) {}
+      soon_(queue, gather, [this] { run(); }) {}
 
 void WorkList::add(const ObjectName& name) {
   names_.insert(name);
@@ -33,7 +33,7 @@ void WorkList::add(const ObjectName& name) {
 }
 
 void WorkList::add_after(const ObjectName& name, std::chrono::microseconds delay) {
-  agenda_.after(delay, [this, name] { add(name); });
+  queue_.after(delay, [this, name] { add(name); });
 }
 
 void WorkList::run() {
@@ -95,11 +95,11 @@ void set_count(json::object& status, std::string_view key, std::int64_t count) {
   }
 }
 
-Watch follow(Store& store, Kind kind, const std::function<void(const WatchEvent&)>& see) {
+Watch follow(Store& store, Kind kind, const std::function<void(const WatchEvent&)>& upsert) {
   const std::uint64_t now = store.version();
-  store.visit(kind, "", [&see](const ObjectPtr& one) { see({Change::added, one, nullptr}); });
-  auto watch = store.watch(kind, {}, now, [see](const WatchEvent& event) {
-    see(event);
+  store.visit(kind, "", [&upsert](const ObjectPtr& one) { upsert({Change::added, one, nullptr}); });
+  auto watch = store.watch(kind, {}, now, [upsert](const WatchEvent& event) {
+    upsert(event);
     return Store::Flow::more;
   });
   STOWAGE_CHECK(watch.has_value());

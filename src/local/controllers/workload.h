@@ -5,15 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "local/api.h"
-#include "local/controllers/agenda.h"
 #include "local/controllers/pod_index.h"
+#include "local/controllers/work_queue.h"
 
 namespace stowage::local {
 
@@ -23,7 +21,7 @@ namespace stowage::local {
 class WorkList {
  public:
   using Look = std::function<void(const ObjectName&)>;
-  WorkList(Store& store, Agenda& agenda, Look look,
+  WorkList(Store& store, WorkQueue& queue, Look look,
            std::chrono::microseconds gather = std::chrono::milliseconds{20});
   WorkList(const WorkList&) = delete;
   WorkList& operator=(const WorkList&) = delete;
@@ -35,7 +33,7 @@ class WorkList {
   void run();
 
   Store& store_;
-  Agenda& agenda_;
+  WorkQueue& queue_;
   Look look_;
   std::set<ObjectName> names_;
   Soon soon_;
@@ -44,7 +42,7 @@ class WorkList {
 // Sees all objects of a kind that are there, as added, and then whatever changes, as long as the
 // watch is kept.
 [[nodiscard]] Watch follow(Store& store, Kind kind,
-                           const std::function<void(const WatchEvent&)>& see);
+                           const std::function<void(const WatchEvent&)>& upsert);
 
 // A pod as the template of its owner describes it, with the owner's reference, not yet named.
 [[nodiscard]] json::object pod_of_template(const StoredObject& owner, const json::object& tree);

@@ -28,17 +28,9 @@ constexpr std::string_view kBad = "\033[31m";
 
 std::vector<CardFill> inventory_of(const json::object& node, std::string& model) {
   std::vector<CardFill> cards;
-  const json::object* annotations = object_at(node, "metadata.annotations");
-  const json::value* text =
-      annotations == nullptr ? nullptr : annotations->if_contains(dialect::kInventoryAnnotation);
-  if (text == nullptr) return cards;
-  const auto inventory = parse_json(text_of(*text));
+  const auto inventory = parse_json(annotation(node, dialect::kInventoryAnnotation));
   if (!inventory || !inventory->is_object()) return cards;
-  const json::array* list = array_at(inventory->get_object(), "cards");
-  if (list == nullptr) return cards;
-  for (const json::value& element : *list) {
-    const json::object* card = element.if_object();
-    if (card == nullptr) continue;
+  for (const json::object* card : objects_at(inventory->get_object(), "cards")) {
     cards.push_back({.id = std::string(text_at(*card, "id")),
                      .memory_mib = int_at(*card, "memoryMiB").value_or(0)});
     if (model.empty()) model = text_at(*card, "model");

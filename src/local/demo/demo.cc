@@ -17,11 +17,7 @@ constexpr std::int64_t kBarWidth = 32;
 
 std::vector<json::object> items_of(const json::object& list) {
   std::vector<json::object> items;
-  const json::array* all = array_at(list, "items");
-  if (all == nullptr) return items;
-  for (const json::value& item : *all) {
-    if (const json::object* object = item.if_object()) items.push_back(*object);
-  }
+  for (const json::object* item : objects_at(list, "items")) items.push_back(*item);
   return items;
 }
 
@@ -172,8 +168,7 @@ void Demo::show(std::vector<json::object> pods) {
 void Demo::call(kube::ApiCall call, const std::string& what, Then then) {
   client_.call(
       std::move(call), kDeadline,
-      [this, what,
-       next = std::move(then)](const tl::expected<kube::ApiReply, kube::CallError>& reply) {
+      [this, what, next = std::move(then)](const kube::CallResult& reply) {
         if (finished_) return;
         if (!reply) {
           return finish({false, fmt::format("cannot {}: {}", what, reply.error().message)});

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/number.h"
 #include "core/model/node.h"
 #include "local/names.h"
 
@@ -34,16 +34,14 @@ Result<CardModel> own_model(std::string_view text, std::size_t colon) {
     return fail(fmt::format(
         "GPU model \"{}\": the name in front of the colon must be letters, digits, - and _", text));
   }
-  std::int32_t mib = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), mib);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size();
-  if (!whole || mib < 1 || mib > core::kMaxCardMemoryMib) {
+  const auto mib = base::parse_number<std::int32_t>(digits);
+  if (!mib || *mib < 1 || *mib > core::kMaxCardMemoryMib) {
     return fail(
         fmt::format("GPU model \"{}\": the memory behind the colon must be a number of MiB "
                     "from 1 to {}",
                     text, core::kMaxCardMemoryMib));
   }
-  return CardModel{name, name, mib};
+  return CardModel{name, name, *mib};
 }
 
 }  // namespace

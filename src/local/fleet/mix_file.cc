@@ -1,10 +1,7 @@
 #include "local/fleet/mix_file.h"
 
-#include <charconv>
 #include <functional>
-#include <map>
 #include <set>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/quantity.h"
 #include "local/names.h"
 
@@ -22,13 +20,27 @@ constexpr std::int64_t kCoresMax = 4096;
 constexpr std::int64_t kMemoryMibMax = 1LL << 30U;  // a pebibyte
 constexpr std::int64_t kMib = 1LL << 20U;
 
+const std::vector<std::string>& root_keys() {
+  static const std::vector<std::string> kKeys{"nodes"};
+  return kKeys;
+}
+const std::vector<std::string>& group_keys() {
+  static const std::vector<std::string> kKeys{"count", "name",   "gpus",   "model",
+                                              "cpu",   "memory", "labels", "taints"};
+  return kKeys;
+}
+const std::vector<std::string>& taint_keys() {
+  static const std::vector<std::string> kKeys{"key", "value", "effect"};
+  return kKeys;
+}
+
 class MixReader {
  public:
   explicit MixReader(std::string file) : file_(std::move(file)) {}
 
   Result<std::vector<NodeGroup>> read(const YAML::Node& root) {
     std::vector<NodeGroup> groups;
-    STOWAGE_TRY_VOID(each_key(root, "", {"nodes"}, [&](const auto&, const YAML::Node& list) {
+    STOWAGE_TRY_VOID(each_key(root, "", root_keys(), [&](const auto&, const YAML::Node& list) {
       return read_groups(list, groups);
     }));
     if (groups.empty()) return fail(fmt::format("{}: it has no list \"nodes\"", file_));
@@ -91,15 +103,13 @@ class MixReader {
   [[nodiscard]] Result<std::int64_t> number(const YAML::Node& value, const std::string& path,
                                             Range range) const {
     STOWAGE_TRY(word, text(value, path));
-    std::int64_t result = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), result);
-    const bool whole = error == std::errc() && end == word.data() + word.size();
-    if (!whole || result < range.least || result > range.most) {
+    const auto result = base::parse_number<std::int64_t>(word);
+    if (!result || *result < range.least || *result > range.most) {
       return wrong(value, path,
                    fmt::format("is \"{}\": write a whole number from {} to {}", word, range.least,
                                range.most));
     }
-    return result;
+    return *result;
   }
 
   [[nodiscard]] Result<std::int64_t> memory_mib(const YAML::Node& value,
@@ -126,13 +136,12 @@ class MixReader {
   Status read_group(const YAML::Node& map, const std::string& path, NodeGroup& group) {
     bool has_model = false;
     bool has_gpus = false;
-    const std::vector<std::string> known = {"count", "name",   "gpus",   "model",
-                                            "cpu",   "memory", "labels", "taints"};
-    STOWAGE_TRY_VOID(each_key(map, path, known, [&](const std::string& key, const YAML::Node& v) {
-      has_model = has_model || key == "model";
-      has_gpus = has_gpus || key == "gpus";
-      return read_key(key, v, path + "." + key, group);
-    }));
+    STOWAGE_TRY_VOID(
+        each_key(map, path, group_keys(), [&](const std::string& key, const YAML::Node& v) {
+          has_model = has_model || key == "model";
+          has_gpus = has_gpus || key == "gpus";
+          return read_key(key, v, path + "." + key, group);
+        }));
     if (has_model && !has_gpus) {
       return wrong(map, path, "has a model but no number of cards: add gpus");
     }
@@ -153,11 +162,9 @@ class MixReader {
       STOWAGE_TRY(gpus, number(value, path, {0, kCardsPerNodeMax}));
       group.gpus = static_cast<std::int32_t>(gpus);
     } else if (key == "cpu") {
-      STOWAGE_TRY(cpu, number(value, path, {1, kCoresMax}));
-      group.cpu = cpu;
+      STOWAGE_TRY_ASSIGN(group.cpu, number(value, path, {1, kCoresMax}));
     } else if (key == "memory") {
-      STOWAGE_TRY(mib, memory_mib(value, path));
-      group.memory_mib = mib;
+      STOWAGE_TRY_ASSIGN(group.memory_mib, memory_mib(value, path));
     } else if (key == "name") {
       STOWAGE_TRY(name, text(value, path));
       // Room for the number behind it.
@@ -191,8 +198,7 @@ class MixReader {
     return each_item(list, path, [&](const YAML::Node& item, const std::string& at) -> Status {
       NodeTaint taint;
       STOWAGE_TRY_VOID(each_key(
-          item, at, {"key", "value", "effect"},
-          [&](const std::string& key, const YAML::Node& v) -> Status {
+          item, at, taint_keys(), [&](const std::string& key, const YAML::Node& v) -> Status {
             STOWAGE_TRY(word, text(v, at + "." + key));
             (key == "key" ? taint.key : key == "value" ? taint.value : taint.effect) = word;
             return {};
@@ -236,6 +242,22 @@ Result<std::vector<NodeGroup>> parse_mix(const std::string& file, const std::str
 Result<std::vector<NodeGroup>> read_mix_file(const std::string& file) {
   STOWAGE_TRY(text, base::read_file(file));
   return parse_mix(file, text);
+}
+
+std::vector<std::string> mix_file_keys() {
+  std::vector<std::string> keys;
+  for (const std::string& root : root_keys()) {
+    for (const std::string& key : group_keys()) {
+      if (key != "taints") {
+        keys.push_back(fmt::format("{}[].{}", root, key));
+        continue;
+      }
+      for (const std::string& inner : taint_keys()) {
+        keys.push_back(fmt::format("{}[].{}[].{}", root, key, inner));
+      }
+    }
+  }
+  return keys;
 }
 
 }  // namespace stowage::local

@@ -26,4 +26,7 @@ namespace stowage::local {
                                                        const std::string& text);
 [[nodiscard]] Result<std::vector<NodeGroup>> read_mix_file(const std::string& file);
 
+// All keys of such a file: "nodes[].count".
+[[nodiscard]] std::vector<std::string> mix_file_keys();
+
 }  // namespace stowage::local

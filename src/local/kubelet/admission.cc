@@ -59,17 +59,10 @@ Amounts largest_moment(const json::object& pod, const Ask& ask) {
   Amounts sidecars;
   Amounts most;
   const auto each = [&](std::string_view list, const auto& visit) {
-    const json::array* containers = array_at(pod, list);
-    if (containers == nullptr) return;
-    for (const json::value& element : *containers) {
-      if (const json::object* container = element.if_object()) visit(*container, ask(*container));
-    }
+    for (const json::object* container : objects_at(pod, list)) visit(*container, ask(*container));
   };
   each("spec.initContainers", [&](const json::object& container, const Amounts& asked) {
-    if (text_at(container, "restartPolicy") == "Always") {
-      add(sidecars, asked);
-      return;
-    }
+    if (text_at(container, "restartPolicy") == "Always") return add(sidecars, asked);
     Amounts moment = sidecars;
     add(moment, asked);
     raise_to(most, moment);
@@ -79,12 +72,6 @@ Amounts largest_moment(const json::object& pod, const Ask& ask) {
        [&](const json::object& /*container*/, const Amounts& asked) { add(apps, asked); });
   raise_to(most, apps);
   return most;
-}
-
-std::string_view annotation(const json::object& object, std::string_view name) {
-  const json::object* all = object_at(object, "metadata.annotations");
-  const json::value* one = all == nullptr ? nullptr : all->if_contains(name);
-  return one == nullptr ? std::string_view{} : text_of(*one);
 }
 
 // The value of one of our annotations; null if it is not there or can not be read.

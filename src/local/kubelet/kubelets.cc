@@ -4,7 +4,7 @@
 
 namespace stowage::local {
 
-void Kubelets::see(const PodNews& news, WallTime now) {
+void Kubelets::upsert(const PodNews& news, WallTime now) {
   if (news.node.empty()) return;
   const auto pod = pods_.try_emplace(news.uid, Pod{.name = news.name, .node = news.node}).first;
   const bool ended = news.phase == "Succeeded" || news.phase == "Failed";
@@ -64,10 +64,10 @@ std::vector<KubeletTask> Kubelets::take_due(WallTime now, std::size_t most) {
       parked_[pod.node].push_back(at->first);
       continue;
     }
-    const Deed deed = pod.next == Next::start    ? Deed::start
-                      : pod.next == Next::finish ? Deed::finish
-                                                 : Deed::remove;
-    tasks.push_back({deed, pod.name, at->first, pod.node, pod.exit_code});
+    const KubeletAction action = pod.next == Next::start    ? KubeletAction::start
+                                 : pod.next == Next::finish ? KubeletAction::finish
+                                                            : KubeletAction::remove;
+    tasks.push_back({action, pod.name, at->first, pod.node, pod.exit_code});
   }
   return tasks;
 }
@@ -75,13 +75,13 @@ std::vector<KubeletTask> Kubelets::take_due(WallTime now, std::size_t most) {
 void Kubelets::done(const KubeletTask& task, const PodPlan& plan, WallTime now) {
   const auto pod = pods_.find(task.uid);
   if (pod == pods_.end()) return;
-  if (task.deed == Deed::start && !pod->second.started) {
+  if (task.action == KubeletAction::start && !pod->second.started) {
     pod->second.started = true;
     pod->second.exit_code = plan.exit_code;
     if (pod->second.next != Next::start) return;  // deleted meanwhile
     const Next next = plan.run_for ? Next::finish : Next::nothing;
     plan_next(pod, next, now + plan.run_for.value_or(std::chrono::microseconds{0}));
-  } else if (task.deed == Deed::finish && pod->second.next == Next::finish) {
+  } else if (task.action == KubeletAction::finish && pod->second.next == Next::finish) {
     plan_next(pod, Next::nothing, now);
   }
 }

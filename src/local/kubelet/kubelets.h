@@ -24,14 +24,14 @@
 
 namespace stowage::local {
 
-enum class Deed : std::uint8_t {
+enum class KubeletAction : std::uint8_t {
   start,   // admit it, and set it Running or Failed
   finish,  // set it Succeeded or Failed
   remove,  // delete it with no grace
 };
 
 struct KubeletTask {
-  Deed deed = Deed::start;
+  KubeletAction action = KubeletAction::start;
   ObjectName pod;
   std::string uid;
   std::string node;
@@ -53,7 +53,7 @@ class Kubelets {
  public:
   explicit Kubelets(const KubeletOptions& options) : options_(options) {}
 
-  void see(const PodNews& pod, WallTime now);
+  void upsert(const PodNews& pod, WallTime now);
   void gone(const std::string& uid);
 
   // Nodes are down until they are said to be up.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "local/controllers/testing/lab.h"
+#include "local/controllers/testing/controllers_fixture.h"
 #include "local/kubelet/local_kubelets.h"
 
 namespace stowage::local {
@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::Lab;
+using testing::ControllersFixture;
 
 json::object parse(std::string_view text) {
   auto value = parse_json(text);
@@ -62,138 +62,140 @@ TEST(PodPlan, APodStopsSoonButNeverLaterThanItsGrace) {
 constexpr const char* kPod =
     R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})";
 
-struct Cluster : Lab {
-  Cluster() : kubelets(api, agenda, KubeletOptions{}) {}
+struct Cluster : ControllersFixture {
+  Cluster() : kubelets(api, queue, KubeletOptions{}) {}
   std::string phase(const std::string& pod = "p") { return text(Kind::pod, pod, "status.phase"); }
   LocalKubelets kubelets;
 };
 
 TEST(LocalKubelets, ABoundPodComesUpAndIsReady) {
-  Cluster lab;
-  lab.node("n");
-  lab.create(Kind::pod, kPod);
-  lab.run(seconds{5});
-  EXPECT_EQ(lab.phase(), "Pending") << "nobody has bound it";
-  lab.bind("p", "n");
-  lab.run(milliseconds{100});
-  EXPECT_EQ(lab.phase(), "Pending");
-  const std::uint64_t before = lab.api.store().version();
-  lab.run(milliseconds{200});
-  EXPECT_EQ(lab.phase(), "Running");
-  EXPECT_EQ(lab.api.store().version(), before + 1) << "one write brings it up";
+  Cluster fixture;
+  fixture.node("n");
+  fixture.create(Kind::pod, kPod);
+  fixture.run(seconds{5});
+  EXPECT_EQ(fixture.phase(), "Pending") << "nobody has bound it";
+  fixture.bind("p", "n");
+  fixture.run(milliseconds{100});
+  EXPECT_EQ(fixture.phase(), "Pending");
+  const std::uint64_t before = fixture.api.store().version();
+  fixture.run(milliseconds{200});
+  EXPECT_EQ(fixture.phase(), "Running");
+  EXPECT_EQ(fixture.api.store().version(), before + 1) << "one write brings it up";
   for (const char* type : {"Ready", "ContainersReady", "Initialized", "PodScheduled"}) {
-    EXPECT_EQ(lab.condition(Kind::pod, "p", type), "True ") << type;
+    EXPECT_EQ(fixture.condition(Kind::pod, "p", type), "True ") << type;
   }
-  EXPECT_EQ(lab.text(Kind::pod, "p", "status.podIP"), "10.255.255.1");
-  EXPECT_FALSE(lab.text(Kind::pod, "p", "status.startTime").empty());
+  EXPECT_EQ(fixture.text(Kind::pod, "p", "status.podIP"), "10.255.255.1");
+  EXPECT_FALSE(fixture.text(Kind::pod, "p", "status.startTime").empty());
 }
 
 TEST(LocalKubelets, ADeletedPodGoesAndOneOfTheSameNameIsLeftAlone) {
-  Cluster lab;
-  lab.node("n");
-  lab.create(Kind::pod, kPod);
-  lab.bind("p", "n");
-  lab.run(seconds{1});
-  ASSERT_TRUE(lab.api.remove(Kind::pod, {"default", "p"}).has_value());
-  lab.run(milliseconds{400});
-  EXPECT_EQ(lab.phase(), "Running") << "it is still stopping";
-  lab.run(milliseconds{200});
-  EXPECT_EQ(lab.phase(), "") << "it has gone";
-  lab.create(Kind::pod, kPod);
-  lab.run(seconds{60});
-  EXPECT_EQ(lab.phase(), "Pending");
+  Cluster fixture;
+  fixture.node("n");
+  fixture.create(Kind::pod, kPod);
+  fixture.bind("p", "n");
+  fixture.run(seconds{1});
+  ASSERT_TRUE(fixture.api.remove(Kind::pod, {"default", "p"}).has_value());
+  fixture.run(milliseconds{400});
+  EXPECT_EQ(fixture.phase(), "Running") << "it is still stopping";
+  fixture.run(milliseconds{200});
+  EXPECT_EQ(fixture.phase(), "") << "it has gone";
+  fixture.create(Kind::pod, kPod);
+  fixture.run(seconds{60});
+  EXPECT_EQ(fixture.phase(), "Pending");
 }
 
 TEST(LocalKubelets, APodThatRunsToItsEndSucceedsOrFails) {
   for (const auto& [code, phase] : {std::pair{"0", "Succeeded"}, std::pair{"3", "Failed"}}) {
-    Cluster lab;
-    lab.node("n");
-    lab.create(Kind::pod, std::string(R"({"metadata":{"name":"p","annotations":{
+    Cluster fixture;
+    fixture.node("n");
+    fixture.create(Kind::pod, std::string(R"({"metadata":{"name":"p","annotations":{
         "local.stowage.dev/run-seconds":"20","local.stowage.dev/exit-code":")") +
-                              code + R"("}},
+                                  code + R"("}},
         "spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}})");
-    lab.bind("p", "n");
-    lab.run(seconds{20});
-    EXPECT_EQ(lab.phase(), "Running");
-    lab.run(seconds{1});
-    EXPECT_EQ(lab.phase(), phase);
-    EXPECT_EQ(lab.condition(Kind::pod, "p", "Ready").substr(0, 5), "False");
+    fixture.bind("p", "n");
+    fixture.run(seconds{20});
+    EXPECT_EQ(fixture.phase(), "Running");
+    fixture.run(seconds{1});
+    EXPECT_EQ(fixture.phase(), phase);
+    EXPECT_EQ(fixture.condition(Kind::pod, "p", "Ready").substr(0, 5), "False");
   }
 }
 
 TEST(LocalKubelets, WhatDoesNotFitIsRefusedAndWhatEndedMakesRoom) {
-  Cluster lab;
-  lab.node("n", R"({"cpu":"1","pods":"9"})");
+  Cluster fixture;
+  fixture.node("n", R"({"cpu":"1","pods":"9"})");
   const auto pod = [&](const char* name, const char* more) {
-    lab.create(Kind::pod, std::string(R"({"metadata":{"name":")") + name + R"(","annotations":{)" +
-                              more +
-                              R"(}},"spec":{"restartPolicy":"Never","containers":[{"name":"c",
+    fixture.create(Kind::pod, std::string(R"({"metadata":{"name":")") + name +
+                                  R"(","annotations":{)" + more +
+                                  R"(}},"spec":{"restartPolicy":"Never","containers":[{"name":"c",
         "image":"i","resources":{"requests":{"cpu":"1"}}}]}})");
-    lab.bind(name, "n");
+    fixture.bind(name, "n");
   };
   pod("a", R"("local.stowage.dev/run-seconds":"2")");
-  lab.run(seconds{1});
+  fixture.run(seconds{1});
   pod("b", "");
-  lab.run(seconds{1});
-  EXPECT_EQ(lab.phase("a"), "Running");
-  EXPECT_EQ(lab.phase("b"), "Failed");
-  EXPECT_EQ(lab.text(Kind::pod, "b", "status.reason"), "OutOfcpu");
-  lab.run(seconds{1});
-  EXPECT_EQ(lab.phase("a"), "Succeeded");
+  fixture.run(seconds{1});
+  EXPECT_EQ(fixture.phase("a"), "Running");
+  EXPECT_EQ(fixture.phase("b"), "Failed");
+  EXPECT_EQ(fixture.text(Kind::pod, "b", "status.reason"), "OutOfcpu");
+  fixture.run(seconds{1});
+  EXPECT_EQ(fixture.phase("a"), "Succeeded");
   pod("c", "");
-  lab.run(seconds{1});
-  EXPECT_EQ(lab.phase("c"), "Running");
+  fixture.run(seconds{1});
+  EXPECT_EQ(fixture.phase("c"), "Running");
 }
 
 TEST(LocalKubelets, NothingHappensOnAFailedNodeUntilItReturns) {
-  Cluster lab;
-  lab.node("n");
-  lab.create(Kind::pod, kPod);
-  lab.create(Kind::pod,
-             R"({"metadata":{"name":"q"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
-  lab.bind("p", "n");
-  lab.run(seconds{1});
-  lab.patch(Kind::node, "n", R"({"metadata":{"annotations":{"local.stowage.dev/failed":"true"}}})");
-  lab.run(seconds{1});
-  lab.bind("q", "n");
-  ASSERT_TRUE(lab.api.remove(Kind::pod, {"default", "p"}).has_value());
-  lab.run(seconds{300});
-  EXPECT_EQ(lab.phase("p"), "Running");
-  EXPECT_EQ(lab.phase("q"), "Pending");
-  lab.patch(Kind::node, "n", R"({"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}})",
-            Part::status);
-  lab.patch(Kind::node, "n", R"({"metadata":{"annotations":{"local.stowage.dev/failed":null}}})");
-  lab.run(seconds{1});
-  EXPECT_EQ(lab.phase("p"), "");
-  EXPECT_EQ(lab.phase("q"), "Running");
-  EXPECT_EQ(lab.condition(Kind::node, "n", "Ready"), "True KubeletReady");
+  Cluster fixture;
+  fixture.node("n");
+  fixture.create(Kind::pod, kPod);
+  fixture.create(Kind::pod,
+                 R"({"metadata":{"name":"q"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  fixture.bind("p", "n");
+  fixture.run(seconds{1});
+  fixture.patch(Kind::node, "n",
+                R"({"metadata":{"annotations":{"local.stowage.dev/failed":"true"}}})");
+  fixture.run(seconds{1});
+  fixture.bind("q", "n");
+  ASSERT_TRUE(fixture.api.remove(Kind::pod, {"default", "p"}).has_value());
+  fixture.run(seconds{300});
+  EXPECT_EQ(fixture.phase("p"), "Running");
+  EXPECT_EQ(fixture.phase("q"), "Pending");
+  fixture.patch(Kind::node, "n",
+                R"({"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}})", Part::status);
+  fixture.patch(Kind::node, "n",
+                R"({"metadata":{"annotations":{"local.stowage.dev/failed":null}}})");
+  fixture.run(seconds{1});
+  EXPECT_EQ(fixture.phase("p"), "");
+  EXPECT_EQ(fixture.phase("q"), "Running");
+  EXPECT_EQ(fixture.condition(Kind::node, "n", "Ready"), "True KubeletReady");
 }
 
 TEST(LocalKubelets, APodOnANodeThatComesLaterStartsThen) {
-  Cluster lab;
-  lab.create(Kind::pod, kPod);
-  lab.bind("p", "later");
-  lab.run(seconds{10});
-  EXPECT_EQ(lab.phase(), "Pending");
-  lab.node("later");
-  lab.run(seconds{1});
-  EXPECT_EQ(lab.phase(), "Running");
+  Cluster fixture;
+  fixture.create(Kind::pod, kPod);
+  fixture.bind("p", "later");
+  fixture.run(seconds{10});
+  EXPECT_EQ(fixture.phase(), "Pending");
+  fixture.node("later");
+  fixture.run(seconds{1});
+  EXPECT_EQ(fixture.phase(), "Running");
 }
 
 TEST(LocalKubelets, NodesHaveLeasesThatAreRenewed) {
-  Cluster lab;
-  lab.node("n");
-  lab.run(seconds{5});
+  Cluster fixture;
+  fixture.node("n");
+  fixture.run(seconds{5});
   const auto renewed = [&] {
-    const ObjectPtr lease = lab.api.store().get(Kind::lease, {"kube-node-lease", "n"});
+    const ObjectPtr lease = fixture.api.store().get(Kind::lease, {"kube-node-lease", "n"});
     return lease == nullptr ? "" : std::string(text_at(lease->tree(), "spec.renewTime"));
   };
   const std::string first = renewed();
   EXPECT_FALSE(first.empty());
-  lab.run(seconds{120});
+  fixture.run(seconds{120});
   EXPECT_NE(renewed(), first);
-  ASSERT_TRUE(lab.api.remove(Kind::node, {"", "n"}).has_value());
-  lab.run(seconds{1});
+  ASSERT_TRUE(fixture.api.remove(Kind::node, {"", "n"}).has_value());
+  fixture.run(seconds{1});
   EXPECT_EQ(renewed(), "");
 }
 

@@ -40,36 +40,28 @@ std::string pod_prefix_of(const json::object& node) {
 }
 
 std::string host_address_of(const json::object& node) {
-  const json::array* addresses = array_at(node, "status.addresses");
-  if (addresses != nullptr) {
-    for (const json::value& element : *addresses) {
-      const json::object* one = element.if_object();
-      if (one != nullptr && text_at(*one, "type") == "InternalIP") {
-        return std::string(text_at(*one, "address"));
-      }
-    }
+  for (const json::object* one : objects_at(node, "status.addresses")) {
+    if (text_at(*one, "type") == "InternalIP") return std::string(text_at(*one, "address"));
   }
   return "127.0.0.1";
 }
 
 bool marked_failed(const json::object& node) {
-  const json::object* annotations = object_at(node, "metadata.annotations");
-  const json::value* mark =
-      annotations == nullptr ? nullptr : annotations->if_contains(kNodeFailedAnnotation);
+  const json::value* mark = find_annotation(node, kNodeFailedAnnotation);
   return mark != nullptr && text_of(*mark) != "false";
 }
 
-LocalKubelets::LocalKubelets(Api& api, Agenda& agenda, const KubeletOptions& options)
-    : api_(api), agenda_(agenda), options_(options), kubelets_(options) {
+LocalKubelets::LocalKubelets(Api& api, WorkQueue& queue, const KubeletOptions& options)
+    : api_(api), queue_(queue), options_(options), kubelets_(options) {
   Store& store = api_.store();
   const std::uint64_t now = store.version();
-  store.visit(Kind::node, "", [this](const ObjectPtr& node) { see_node(*node); });
-  store.visit(Kind::pod, "", [this](const ObjectPtr& pod) { see_pod(*pod); });
+  store.visit(Kind::node, "", [this](const ObjectPtr& node) { upsert_node(*node); });
+  store.visit(Kind::pod, "", [this](const ObjectPtr& pod) { upsert_pod(*pod); });
   auto nodes = store.watch(Kind::node, {}, now, [this](const WatchEvent& event) {
     if (event.change == Change::deleted) {
       forget_node(event.object->name.name);
     } else {
-      see_node(*event.object);
+      upsert_node(*event.object);
     }
     return Store::Flow::more;
   });
@@ -79,7 +71,7 @@ LocalKubelets::LocalKubelets(Api& api, Agenda& agenda, const KubeletOptions& opt
         if (event.change == Change::deleted) {
           forget_pod(event.object->uid);
         } else {
-          see_pod(*event.object);
+          upsert_pod(*event.object);
         }
         return Store::Flow::more;
       },
@@ -88,22 +80,19 @@ LocalKubelets::LocalKubelets(Api& api, Agenda& agenda, const KubeletOptions& opt
   node_watch_ = *std::move(nodes);
   pod_watch_ = *std::move(pods);
   arm();
-  agenda_.after(kLeaseTick, [this] { renew_leases(); });
+  queue_.after(kLeaseTick, [this] { renew_leases(); });
 }
 
-void LocalKubelets::see_node(const StoredObject& object) {
+void LocalKubelets::upsert_node(const StoredObject& object) {
   const json::object tree = object.tree();
   const std::string& name = object.name.name;
   Node& node = nodes_[name];
   node.host_ip = host_address_of(tree);
   node.pod_prefix = pod_prefix_of(tree);
   admission_.set_node(name, supply_of(tree));
-  if (marked_failed(tree)) {
-    kubelets_.node_down(name);
-    return;
-  }
+  if (marked_failed(tree)) return kubelets_.node_down(name);
   if (!kubelets_.is_up(name)) {
-    kubelets_.node_up(name, agenda_.now());
+    kubelets_.node_up(name, queue_.now());
     greet(object);
     arm();
   }
@@ -121,7 +110,7 @@ void LocalKubelets::greet(const StoredObject& object) {
                                     text_at(one.get_object(), "status") == "True";
                            });
         if (ready) return false;
-        set_node_ready(make_object(tree, "status"), agenda_.now());
+        set_node_ready(make_object(tree, "status"), queue_.now());
         return true;
       }));
 }
@@ -133,18 +122,18 @@ void LocalKubelets::forget_node(const std::string& name) {
   static_cast<void>(api_.remove(Kind::lease, lease_name(name)));
 }
 
-void LocalKubelets::see_pod(const StoredObject& object) {
+void LocalKubelets::upsert_pod(const StoredObject& object) {
   const std::string_view node = object.field("spec.nodeName");
   if (node.empty()) return;
   const std::string_view phase = object.field("status.phase");
   if (phase == "Succeeded" || phase == "Failed") admission_.release(object.uid);
-  kubelets_.see({object.name, object.uid, std::string(node), std::string(phase), object.deleting,
-                 [&] {
-                   const json::object tree = object.tree();
-                   if (phase == "Running") admission_.count(std::string(node), object.uid, tree);
-                   return plan_of(tree, options_);
-                 }},
-                agenda_.now());
+  kubelets_.upsert({object.name, object.uid, std::string(node), std::string(phase), object.deleting,
+                    [&] {
+                      const json::object tree = object.tree();
+                      if (phase == "Running") admission_.count(std::string(node), object.uid, tree);
+                      return plan_of(tree, options_);
+                    }},
+                   queue_.now());
 }
 
 void LocalKubelets::forget_pod(const std::string& uid) {
@@ -157,7 +146,7 @@ void LocalKubelets::arm() {
   if (!next || (armed_ && armed_for_ <= *next)) return;
   armed_ = true;
   armed_for_ = *next;
-  agenda_.at(*next, [this, when = *next] {
+  queue_.at(*next, [this, when = *next] {
     if (!armed_ || armed_for_ != when) return;  // an earlier one has come between
     armed_ = false;
     work();
@@ -165,16 +154,16 @@ void LocalKubelets::arm() {
 }
 
 void LocalKubelets::work() {
-  for (const KubeletTask& task : kubelets_.take_due(agenda_.now(), kSlice)) act(task);
+  for (const KubeletTask& task : kubelets_.take_due(queue_.now(), kSlice)) act(task);
   arm();
 }
 
 void LocalKubelets::act(const KubeletTask& task) {
   bool done = true;
-  switch (task.deed) {
-    case Deed::start: done = start(task); break;
-    case Deed::finish: done = finish(task); break;
-    case Deed::remove: {
+  switch (task.action) {
+    case KubeletAction::start: done = start(task); break;
+    case KubeletAction::finish: done = finish(task); break;
+    case KubeletAction::remove: {
       const auto removed =
           api_.remove(Kind::pod, task.pod, {.grace_seconds = 0, .preconditions = {task.uid, ""}});
       // A pod that is not there, or another one of its name, is as good as removed.
@@ -182,13 +171,13 @@ void LocalKubelets::act(const KubeletTask& task) {
       break;
     }
   }
-  if (!done) kubelets_.again(task, agenda_.now() + kPauseAfterFailure);
+  if (!done) kubelets_.again(task, queue_.now() + kPauseAfterFailure);
 }
 
 PodStart LocalKubelets::start_of(Node& node, const json::object& pod) {
   const bool host = true_at(pod, "spec.hostNetwork");
   return {node.host_ip, host ? node.host_ip : pod_address(node.pod_prefix, node.pods++),
-          agenda_.now()};
+          queue_.now()};
 }
 
 bool LocalKubelets::start(const KubeletTask& task) {
@@ -202,7 +191,7 @@ bool LocalKubelets::start(const KubeletTask& task) {
         if (!current) return false;
         json::object status(make_object(pod, "status"), pod.storage());
         if (const auto refusal = admission_.admit(task.node, task.uid, pod)) {
-          set_refused(status, *refusal, agenda_.now());
+          set_refused(status, *refusal, queue_.now());
         } else {
           plan = plan_of(pod, options_);
           set_running(status, pod, start_of(node->second, pod));
@@ -211,7 +200,7 @@ bool LocalKubelets::start(const KubeletTask& task) {
         return true;
       });
   if (!written) return written.error().code == 404;
-  if (current) kubelets_.done(task, plan, agenda_.now());
+  if (current) kubelets_.done(task, plan, queue_.now());
   return true;
 }
 
@@ -220,18 +209,18 @@ bool LocalKubelets::finish(const KubeletTask& task) {
       api_.update(Kind::pod, task.pod, Part::status, [&](json::object& pod) -> ApiResult<bool> {
         if (text_at(pod, "metadata.uid") != task.uid) return false;
         json::object status(make_object(pod, "status"), pod.storage());
-        set_ended(status, pod, task.exit_code, agenda_.now());
+        set_ended(status, pod, task.exit_code, queue_.now());
         pod["status"] = std::move(status);
         return true;
       });
   if (!written) return written.error().code == 404;
-  kubelets_.done(task, {}, agenda_.now());
+  kubelets_.done(task, {}, queue_.now());
   return true;
 }
 
 void LocalKubelets::renew_leases() {
   auto node = nodes_.lower_bound(next_lease_);
-  const std::string time = micro_time_text(agenda_.now());
+  const std::string time = micro_time_text(queue_.now());
   for (std::size_t i = 0; i < kLeasesAtOnce && node != nodes_.end(); ++i, ++node) {
     const std::string& name = node->first;
     if (!kubelets_.is_up(name)) continue;
@@ -259,7 +248,7 @@ void LocalKubelets::renew_leases() {
   }
   const bool round = node == nodes_.end();
   next_lease_ = round ? "" : node->first;
-  agenda_.after(round ? kLeaseRest : kLeaseTick, [this] { renew_leases(); });
+  queue_.after(round ? kLeaseRest : kLeaseTick, [this] { renew_leases(); });
 }
 
 }  // namespace stowage::local

@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "local/api.h"
-#include "local/controllers/agenda.h"
+#include "local/controllers/work_queue.h"
 #include "local/kubelet/admission.h"
 #include "local/kubelet/kubelets.h"
 
@@ -17,8 +16,8 @@ namespace stowage::local {
 
 class LocalKubelets {
  public:
-  // Looks at what is there and watches from then on. `api` and `agenda` outlive it.
-  LocalKubelets(Api& api, Agenda& agenda, const KubeletOptions& options);
+  // Looks at what is there and watches from then on. `api` and `queue` outlive it.
+  LocalKubelets(Api& api, WorkQueue& queue, const KubeletOptions& options);
 
  private:
   struct Node {
@@ -27,10 +26,10 @@ class LocalKubelets {
     std::uint32_t pods = 0;  // addresses given so far
   };
 
-  void see_node(const StoredObject& object);
+  void upsert_node(const StoredObject& object);
   void forget_node(const std::string& name);
   void greet(const StoredObject& object);
-  void see_pod(const StoredObject& object);
+  void upsert_pod(const StoredObject& object);
   void forget_pod(const std::string& uid);
   void arm();
   void work();
@@ -41,7 +40,7 @@ class LocalKubelets {
   void renew_leases();
 
   Api& api_;
-  Agenda& agenda_;
+  WorkQueue& queue_;
   KubeletOptions options_;
   Kubelets kubelets_;
   Admission admission_;

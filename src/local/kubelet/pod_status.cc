@@ -1,11 +1,10 @@
 #include "local/kubelet/pod_status.h"
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 
 #include <fmt/format.h>
 
+#include "base/number.h"
 #include "local/defaults.h"
 
 namespace stowage::local {
@@ -13,27 +12,12 @@ namespace {
 
 using std::chrono::microseconds;
 
-std::string_view annotation(const json::object& pod, std::string_view name) {
-  const json::object* all = object_at(pod, "metadata.annotations");
-  const json::value* one = all == nullptr ? nullptr : all->if_contains(name);
-  return one == nullptr ? std::string_view{} : text_of(*one);
-}
-
 // A number of seconds, such as "5" or "0.25"; unset if it is anything else.
 std::optional<microseconds> seconds(std::string_view text) {
   constexpr double kMost = 1e9;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (!(number >= 0) || number > kMost) return std::nullopt;
-  return microseconds{static_cast<std::int64_t>(number * 1e6)};
-}
-
-std::optional<int> whole_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  const auto number = base::parse_number<double>(text);
+  if (!number || !(*number >= 0) || *number > kMost) return std::nullopt;
+  return microseconds{static_cast<std::int64_t>(*number * 1e6)};
 }
 
 bool of_a_job(const json::object& pod) {
@@ -84,11 +68,8 @@ json::array container_statuses(const json::object& pod, Which which, std::option
                                const Moment& moment) {
   json::array statuses;
   const bool init = which == Which::init;
-  const json::array* containers = array_at(pod, init ? "spec.initContainers" : "spec.containers");
-  if (containers == nullptr) return statuses;
-  for (const json::value& element : *containers) {
-    const json::object* container = element.if_object();
-    if (container == nullptr) continue;
+  for (const json::object* container :
+       objects_at(pod, init ? "spec.initContainers" : "spec.containers")) {
     const bool done_before = init && !is_sidecar(*container);
     if (!done_before && !exit_code) {
       statuses.push_back(container_status(
@@ -117,7 +98,7 @@ void set_containers(json::object& status, const json::object& pod, std::optional
 
 PodPlan plan_of(const json::object& pod, const KubeletOptions& options) {
   PodPlan plan;
-  plan.exit_code = whole_number(annotation(pod, kExitCodeAnnotation)).value_or(0);
+  plan.exit_code = base::parse_number<int>(annotation(pod, kExitCodeAnnotation)).value_or(0);
   if (text_at(pod, "spec.restartPolicy") != "Always") {
     plan.run_for = seconds(annotation(pod, kRunSecondsAnnotation));
     if (!plan.run_for && of_a_job(pod)) plan.run_for = options.job_runs_for;

@@ -104,11 +104,11 @@ RemoteKubelets::RemoteKubelets(kube::ApiClient& client, const KubeletOptions& op
       timer_(client.loop()),
       node_sink_(
           *this, "nodes", "metadata.name",
-          [this](const json::object& node, std::string_view) { see_node(node); },
+          [this](const json::object& node, std::string_view) { upsert_node(node); },
           [this](const std::string& name) { forget_node(name); }),
       pod_sink_(
           *this, "pods", "metadata.uid",
-          [this](const json::object& pod, std::string_view text) { see_pod(pod, text); },
+          [this](const json::object& pod, std::string_view text) { upsert_pod(pod, text); },
           [this](const std::string& uid) { forget_pod(uid); }),
       node_reflector_(client, {.path = "/api/v1/nodes"}, node_sink_),
       pod_reflector_(client, {.path = "/api/v1/pods", .field_selector = "spec.nodeName!="},
@@ -121,7 +121,7 @@ void RemoteKubelets::start() {
   pod_reflector_.start();
 }
 
-void RemoteKubelets::see_node(const json::object& node) {
+void RemoteKubelets::upsert_node(const json::object& node) {
   const std::string name(text_at(node, "metadata.name"));
   Node& known = nodes_[name];
   known.host_ip = host_address_of(node);
@@ -140,24 +140,24 @@ void RemoteKubelets::forget_node(const std::string& name) {
   nodes_.erase(name);
 }
 
-void RemoteKubelets::see_pod(const json::object& pod, std::string_view text) {
+void RemoteKubelets::upsert_pod(const json::object& pod, std::string_view text) {
   const std::string uid(text_at(pod, "metadata.uid"));
   const std::string node(text_at(pod, "spec.nodeName"));
   if (uid.empty() || node.empty()) return;
   const std::string phase(text_at(pod, "status.phase"));
   texts_[uid] = text;
   if (phase == "Succeeded" || phase == "Failed") admission_.release(uid);
-  kubelets_.see({{std::string(text_at(pod, "metadata.namespace")),
-                  std::string(text_at(pod, "metadata.name"))},
-                 uid,
-                 node,
-                 phase,
-                 !text_at(pod, "metadata.deletionTimestamp").empty(),
-                 [&] {
-                   if (phase == "Running") admission_.count(node, uid, pod);
-                   return plan_of(pod, options_);
-                 }},
-                now_());
+  kubelets_.upsert({{std::string(text_at(pod, "metadata.namespace")),
+                     std::string(text_at(pod, "metadata.name"))},
+                    uid,
+                    node,
+                    phase,
+                    !text_at(pod, "metadata.deletionTimestamp").empty(),
+                    [&] {
+                      if (phase == "Running") admission_.count(node, uid, pod);
+                      return plan_of(pod, options_);
+                    }},
+                   now_());
 }
 
 void RemoteKubelets::forget_pod(const std::string& uid) {
@@ -179,7 +179,7 @@ void RemoteKubelets::work() {
 }
 
 void RemoteKubelets::act(const KubeletTask& task) {
-  if (task.deed == Deed::remove) {
+  if (task.action == KubeletAction::remove) {
     return send(task, delete_call(task), [this] { ++counters_.removed; });
   }
   const auto text = texts_.find(task.uid);
@@ -187,7 +187,7 @@ void RemoteKubelets::act(const KubeletTask& task) {
   const auto value = parse_json(text->second);
   if (!value || !value->is_object()) return;
   const json::object& pod = value->get_object();
-  if (task.deed == Deed::start) return start_pod(task, pod);
+  if (task.action == KubeletAction::start) return start_pod(task, pod);
   json::object status;
   set_ended(status, pod, task.exit_code, now_());
   send(task, status_call(task, std::move(status)), [this, task] {
@@ -220,14 +220,12 @@ void RemoteKubelets::start_pod(const KubeletTask& task, const json::object& pod)
 
 void RemoteKubelets::send(const KubeletTask& task, kube::ApiCall call, std::function<void()> done) {
   client_.call(std::move(call), kDeadline,
-               [this, task, then = std::move(done)](
-                   const tl::expected<kube::ApiReply, kube::CallError>& reply) {
+               [this, task, then = std::move(done)](const kube::CallResult& reply) {
                  settle(task, reply, then);
                });
 }
 
-void RemoteKubelets::settle(const KubeletTask& task,
-                            const tl::expected<kube::ApiReply, kube::CallError>& reply,
+void RemoteKubelets::settle(const KubeletTask& task, const kube::CallResult& reply,
                             const std::function<void()>& done) {
   if (reply && reply->status < 300) return done();
   // The pod is gone, or its name is another one's: there is nothing left to do.

@@ -70,16 +70,16 @@ class RemoteKubelets {
     std::uint32_t pods = 0;
   };
 
-  void see_node(const json::object& node);
+  void upsert_node(const json::object& node);
   void forget_node(const std::string& name);
-  void see_pod(const json::object& pod, std::string_view text);
+  void upsert_pod(const json::object& pod, std::string_view text);
   void forget_pod(const std::string& uid);
   void arm();
   void work();
   void act(const KubeletTask& task);
   void start_pod(const KubeletTask& task, const json::object& pod);
   void send(const KubeletTask& task, kube::ApiCall call, std::function<void()> done);
-  void settle(const KubeletTask& task, const tl::expected<kube::ApiReply, kube::CallError>& reply,
+  void settle(const KubeletTask& task, const kube::CallResult& reply,
               const std::function<void()>& done);
 
   kube::ApiClient& client_;

@@ -1,5 +1,5 @@
-// A server of the API between an API server that says what it is told to say and clients with all
-// kinds of certificates. Everything shares the loop of the test.
+// A server of the API between a scripted API server and clients with all kinds of certificates.
+// Everything shares the loop of the test.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/temp_folder.h"
 #include "metricsapi/server.h"
-#include "metricsapi/testing/pages.h"
+#include "metricsapi/testing/node_reports.h"
 #include "net/http_client.h"
-#include "reports/door.h"
+#include "reports/agent_server.h"
 
 namespace stowage::metricsapi::testing {
 
@@ -95,12 +95,13 @@ struct ServerFixture : ::testing::Test {
     codec::AgentReport report;
     report.cards = {card("GPU-a", 0, "Tesla T4"), card("GPU-b", 1, "Tesla T4")};
     report.pods = codec::ReportedPods{.all = true, .now = {pod("d", "p", {"GPU-a"})}, .gone = {}};
-    EXPECT_TRUE(book.hear("n1", report, now));
+    EXPECT_TRUE(report_cache.update("n1", report, now));
   }
 
   enum class Wait : std::uint8_t { no, for_trust };
-  // A server with certificates from files, which knows whom to believe.
-  std::unique_ptr<Server> make(reports::Book& from, std::function<reports::Place()> place = {},
+  // A server with certificates from files, and with known CAs.
+  std::unique_ptr<Server> make(reports::ReportCache& from,
+                               std::function<reports::LeaderLocation()> place = {},
                                ServerOptions options = {}, Wait wait = Wait::for_trust) {
     options.listen = "127.0.0.1:0";
     options.files = CertificatePaths{.certificate = folder.path("tls.crt"),
@@ -112,8 +113,8 @@ struct ServerFixture : ::testing::Test {
     auto made = Server::listen(
         options, {.loop = loop,
                   .client = *client,
-                  .gate = gate,
-                  .book = from,
+                  .auth = auth,
+                  .report_cache = from,
                   .log = log,
                   .agents =
                       [this](const net::ServerRequest&, const std::shared_ptr<net::Responder>& to) {
@@ -132,7 +133,7 @@ struct ServerFixture : ::testing::Test {
     return std::move(*made);
   }
 
-  // A client with a certificate of that authority; none if it is null.
+  // A client with a certificate of that CA; none if it is null.
   std::unique_ptr<net::HttpClient> client_of(const Server& to, const net::KeyPair* signer,
                                              std::string name = "front-proxy-client",
                                              std::vector<std::string> groups = {}) {
@@ -200,11 +201,11 @@ struct ServerFixture : ::testing::Test {
   net::EventLoop loop;
   FakeApiServer api{loop};
   std::unique_ptr<kube::ApiClient> client = api.client();
-  kube::Gatekeeper gate{*client, {.kept = 1ns}};
+  kube::DelegatedAuth auth{*client, {.kept = 1ns}};
   std::string lines;
   base::Log log{
       {.level = base::LogLevel::debug, .write = [this](std::string_view line) { lines += line; }}};
-  reports::Book book;
+  reports::ReportCache report_cache;
   int agents = 0;
   std::vector<std::pair<std::string, std::string>> questions;
   std::string not_ready;

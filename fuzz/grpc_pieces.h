@@ -1,0 +1,31 @@
+// For the fuzzers of both ends of gRPC.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+
+namespace stowage::fuzz {
+
+// When a session is asked for what it has to say.
+enum class Answering : bool { at_the_end, all_the_time };
+
+// The first byte says into pieces of which size the rest is cut. Events must be good, and however
+// the bytes are cut the same ones: run(bytes, piece, answering), check(events), check_same(a, b).
+template <typename Run, typename Check, typename CheckSame>
+void compare_cuts(std::string_view input, const Run& run, const Check& check,
+                  const CheckSame& check_same) {
+  if (input.empty()) return;
+  const std::size_t piece = 1 + static_cast<unsigned char>(input.front()) % 64;
+  input.remove_prefix(1);
+  const auto whole = run(input, input.size() + 1, Answering::at_the_end);
+  const auto cut = run(input, piece, Answering::at_the_end);
+  check(whole);
+  check(run(input, piece, Answering::all_the_time));
+  STOWAGE_CHECK(whole.size() == cut.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) check_same(whole[i], cut[i]);
+}
+
+}  // namespace stowage::fuzz

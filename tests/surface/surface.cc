@@ -1,0 +1,211 @@
+// Prints the names that users depend on, one in a line, as the code's own tables have them: keys of
+// files, values that they take, metrics, reasons, resources, annotations, objects, paths.
+// surface_test.py adds what only the program and the manifests know.
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "agent/agent.h"
+#include "codec/agent_report.h"
+#include "codec/leader_note.h"
+#include "codec/picker.h"
+#include "controller/config.h"
+#include "controller/status_server.h"
+#include "core/engine/engine.h"
+#include "core/explain/condition.h"
+#include "core/model/policy.h"
+#include "core/model/reason.h"
+#include "dialect/own_annotations.h"
+#include "dialect/table.h"
+#include "extender/server.h"
+#include "gpu/fake_file.h"
+#include "kube/event_reason.h"
+#include "kube/quota_text.h"
+#include "local/fleet/mix_file.h"
+#include "local/kubelet/pod_status.h"
+#include "metricsapi/objects.h"
+#include "metricsapi/request.h"
+#include "reports/agent_server.h"
+#include "samples.h"
+#include "scheduler/command_executor.h"
+#include "scheduler/profile.h"
+
+namespace {
+
+using namespace stowage;
+
+void title(std::string_view text) { fmt::print("\n## {}\n", text); }
+
+template <typename... Args>
+void line(fmt::format_string<Args...> format, Args&&... args) {
+  fmt::print("{}\n", fmt::format(format, std::forward<Args>(args)...));
+}
+
+void print_keys(const std::vector<yaml::StrictMap::Key>& keys) {
+  for (const auto& key : keys) {
+    if (key.now.empty()) {
+      line("{}: {}", key.path, key.type);
+    } else {
+      line("{}: deprecated; use {}", key.path, key.now);
+    }
+  }
+}
+
+void print_files() {
+  title(fmt::format("File: configuration of the controller, {} {}", controller::kConfigApiVersion,
+                    controller::kConfigKind));
+  print_keys(controller::config_keys());
+  title("File: stowage agent --cards fake:FILE");
+  print_keys(gpu::fake_cards_keys());
+  title("File: stowage local --mix FILE");
+  for (const std::string& key : local::mix_file_keys()) line("{}", key);
+  title("File: quotas in ConfigMaps");
+  line("{}", kube::kGpuQuotaKey);
+  for (const auto key : kube::kQuotaKeys) line("{}.<namespace>[].{}", kube::kStowageQuotaKey, key);
+}
+
+void print_values() {
+  title("Values: built-in profiles");
+  for (const auto& profile : scheduler::built_in_profiles()) line("{}", profile.name);
+  title("Values: node policies");
+  for (const std::string& name : core::policy_names()) line("{}", name);
+  title("Values: card policies");
+  for (const std::string& name : core::card_policy_names()) line("{}", name);
+  title("Values: extender presets, with their modes and listeners");
+  for (const std::string& name : extender::preset_names()) {
+    const auto preset = extender::preset(name);
+    line("{} {} {}", name, extender::to_string(preset->mode), preset->listen);
+  }
+  title("Values: extender modes");
+  for (const auto mode : {extender::Mode::bind, extender::Mode::choose, extender::Mode::single_node,
+                          extender::Mode::count}) {
+    line("{}", extender::to_string(mode));
+  }
+}
+
+std::string_view writer(dialect::Writer who) {
+  switch (who) {
+    case dialect::Writer::scheduler: return "pod, by the scheduler";
+    case dialect::Writer::agent: return "node, by the agent";
+    case dialect::Writer::author: return "pod, by its author";
+  }
+  return "";
+}
+
+void print_api_names() {
+  title("API: resources that a pod may ask for, by dialect");
+  for (const dialect::Dialect& each : dialect::dialects()) {
+    for (const std::string_view name : each.resources) line("{} {}", each.name, name);
+  }
+  title("API: annotations");
+  for (const auto& row : dialect::own_annotations()) line("{} ({})", row.key, writer(row.writer));
+  line("{} (lease, by the leader)", codec::kLeaderAnnotation);
+  for (const std::string_view key :
+       {local::kRunSecondsAnnotation, local::kStopSecondsAnnotation, local::kExitCodeAnnotation}) {
+    line("{} (pod, by its author; stowage local)", key);
+  }
+  line("{} (node, by anyone; stowage local)", local::kNodeFailedAnnotation);
+  title("API: annotations of other systems that say which cards were chosen, by dialect");
+  for (const dialect::Dialect& each : dialect::dialects()) {
+    std::set<std::string_view> prefixes(each.chosen.begin(), each.chosen.end());
+    prefixes.insert(each.answers.begin(), each.answers.end());
+    for (const std::string_view prefix : prefixes) line("{} {}*", each.name, prefix);
+  }
+  title("API: taints");
+  line("{}", core::kSilentTaint);
+  title("API: groups and kinds");
+  line("{} {}", controller::kConfigApiVersion, controller::kConfigKind);
+  line("{}", codec::kPickerApiVersion);
+  for (const auto resource : metricsapi::kAllResources) {
+    line("{} {} {}", metricsapi::kGroupVersion, metricsapi::plural(resource),
+         metricsapi::kind_of(resource));
+  }
+  title("API: objects by default");
+  const controller::Config config;
+  line("Lease {}", config.leader_election.name);
+  line("Secret {}", config.signing.secret);
+  line("ConfigMap {}", config.signing.config_map);
+  line("Secret {}", config.metrics_api.secret);
+  line("ConfigMap {}", config.metrics_api.ca_map);
+  line("Service {}", config.metrics_api.service);
+  line("APIService {}", config.metrics_api.api_service);
+  line("ConfigMap {}", config.quota.gpu_quota);
+  line("ConfigMap {}", config.quota.stowage_quota);
+  line("label {}", config.quota.model_label);
+  line("label {}", config.quota.pool_label);
+  for (const std::string& user : config.agents.accounts) line("user {}", user);
+  line("audience of agents' tokens {}", reports::kReportsAudience);
+}
+
+void print_paths() {
+  const controller::Config config;
+  title(fmt::format("HTTP: the controller, {}", config.listen));
+  for (const auto& each : controller::kStatusPaths) line("GET {}{}", each.path, each.query);
+  line("PUT {}", controller::kLogLevelPath);
+  title("HTTP: agents and metrics API");
+  line("POST {} ({})", codec::kReportsPath, codec::kReportsProtocol);
+  for (const std::string& route : metricsapi::routes()) line("{}", route);
+  title("HTTP: the agent");
+  for (const std::string_view path : agent::kPaths) line("GET {}", path);
+  title("HTTP: extenders");
+  for (const std::string_view path : extender::kStatusPaths) line("GET {}", path);
+  for (const auto& route : extender::own_routes()) {
+    line("{} {}", extender::to_string(route.verb), route.path);
+  }
+  for (const std::string& name : extender::preset_names()) {
+    const auto preset = extender::preset(name);
+    for (const auto& route : preset->routes) {
+      line("{} {} ({})", extender::to_string(route.verb), route.path, name);
+    }
+  }
+}
+
+void print_reasons() {
+  title("Reasons: events");
+  for (const auto reason : kube::kEventReasons) line("{}", kube::to_string(reason));
+  title("Reasons: condition PodScheduled=False");
+  for (const auto condition : core::kConditions) line("{}", core::to_string(condition));
+  title("Reasons: refusals, in metrics and JSON");
+  for (std::size_t code = 1; code < core::kReasonCodes; ++code) {
+    line("{}", core::to_string(static_cast<core::ReasonCode>(code)));
+  }
+  line("{}", scheduler::kRejected);
+}
+
+// Labels whose values come from the cluster or the configuration.
+bool is_open(const std::string& metric, const std::string& name) {
+  static const std::set<std::string> kOpen{"card",  "code",    "container", "extender",
+                                           "index", "method",  "model",     "namespace",
+                                           "pod",   "profile", "version"};
+  return kOpen.contains(name) || metric.starts_with("stowage_queue_");
+}
+
+void print_metrics(std::string_view what, const std::string& sample) {
+  title(what);
+  for (const metrics::Family& family : metrics::families(sample)) {
+    std::string labels;
+    for (const auto& [name, values] : family.labels) {
+      labels +=
+          fmt::format(" {}={}", name,
+                      is_open(family.name, name) ? "*" : fmt::format("{}", fmt::join(values, "|")));
+    }
+    line("{} {}{}", family.name, family.type, labels);
+  }
+}
+
+}  // namespace
+
+int main() {
+  print_files();
+  print_values();
+  print_api_names();
+  print_paths();
+  print_reasons();
+  print_metrics("Metrics: the controller", metrics::controller_sample());
+  print_metrics("Metrics: the agent", metrics::agent_sample());
+  return 0;
+}
