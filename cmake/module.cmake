@@ -173,3 +173,23 @@ function(stowage_program)
     OUTPUT_NAME ${P_NAME}
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endfunction()
+
+# stowage_program_test(NAME <n> COMMAND ...): a test that runs programs. Those that the command names,
+# as a target or by $<TARGET_FILE:...>, are built by the target stowage_test_programs.
+function(stowage_program_test)
+  cmake_parse_arguments(PARSE_ARGV 0 T "" "NAME" "COMMAND")
+  if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_COMMAND)
+    message(FATAL_ERROR
+      "stowage_program_test: needs NAME and COMMAND; not understood: ${T_UNPARSED_ARGUMENTS}")
+  endif()
+  add_test(NAME ${T_NAME} COMMAND ${T_COMMAND})
+  string(REGEX MATCHALL "TARGET_FILE:[A-Za-z0-9_]+" programs "${T_COMMAND}")
+  list(TRANSFORM programs REPLACE "TARGET_FILE:" "")
+  list(GET T_COMMAND 0 program)
+  if(TARGET ${program})
+    list(APPEND programs ${program})
+  endif()
+  if(programs)
+    add_dependencies(stowage_test_programs ${programs})
+  endif()
+endfunction()

@@ -82,12 +82,13 @@ void print_small(std::uint64_t seed, const Arguments& arguments) {
   print(fmt::format("made small, it fails so: {}\n{}", outcome.violation, to_text(small)));
 }
 
-// One line for each seed, by number: equal files mean equal calls to the API, to the byte.
+// One line for each seed, by number: equal first digests mean equal calls to the API, to the byte;
+// equal second ones, equal calls but for messages, reasons and Events.
 bool write_digests(const std::string& path, const std::map<std::uint64_t, Outcome>& outcomes) {
   std::string text;
   for (const auto& [seed, outcome] : outcomes) {
-    text += fmt::format("{} {:016x} {} {}\n", seed, outcome.digest, outcome.steps,
-                        outcome.violation.empty() ? "passes" : "fails");
+    text += fmt::format("{} {:016x} {:016x} {} {}\n", seed, outcome.digest, outcome.textless,
+                        outcome.steps, outcome.violation.empty() ? "passes" : "fails");
   }
   const Status written = base::write_file(path, text);
   if (!written) print(fmt::format("stowage_faults: {}\n", written.error().message));

@@ -44,8 +44,8 @@ std::string read_all(int from) {
 }
 
 std::string encode(const Outcome& o) {
-  return fmt::format("{} {} {} {} {} {}\n{}", o.digest, o.steps, o.bound, o.pre_allocated,
-                     o.recounts, o.takeovers, o.violation);
+  return fmt::format("{} {} {} {} {} {} {}\n{}", o.digest, o.textless, o.steps, o.bound,
+                     o.pre_allocated, o.recounts, o.takeovers, o.violation);
 }
 
 Outcome decode(const std::string& text, int status) {
@@ -57,7 +57,7 @@ Outcome decode(const std::string& text, int status) {
                       : std::string("died: the process ended without a result");
     return o;
   }
-  std::array<std::uint64_t*, 6> fields{&o.digest,        &o.steps,    &o.bound,
+  std::array<std::uint64_t*, 7> fields{&o.digest,        &o.textless, &o.steps,    &o.bound,
                                        &o.pre_allocated, &o.recounts, &o.takeovers};
   const char* at = text.c_str();
   for (std::uint64_t* field : fields) {
@@ -70,17 +70,17 @@ Outcome decode(const std::string& text, int status) {
 }
 
 Child begin(const Plan& plan, Defect defect) {
-  std::array<int, 2> deps{};
-  STOWAGE_CHECK(pipe(deps.data()) == 0);
+  std::array<int, 2> ends{};
+  STOWAGE_CHECK(pipe(ends.data()) == 0);
   const pid_t pid = fork();
   STOWAGE_CHECK(pid >= 0);
   if (pid == 0) {
-    close(deps[0]);
-    write_all(deps[1], encode(simulate(plan, {.defect = defect})));
+    close(ends[0]);
+    write_all(ends[1], encode(simulate(plan, {.defect = defect})));
     _exit(0);
   }
-  close(deps[1]);
-  return {.pid = pid, .from = deps[0], .seed = plan.seed};
+  close(ends[1]);
+  return {.pid = pid, .from = ends[0], .seed = plan.seed};
 }
 
 Outcome end(const Child& child, int status) {

@@ -88,6 +88,7 @@ class Simulation {
     Outcome outcome;
     outcome.violation = checks_.violation();
     outcome.digest = checks_.digest();
+    outcome.textless = checks_.textless_digest();
     outcome.steps = world_.steps();
     outcome.bound = checks_.counts().bound;
     outcome.pre_allocated = checks_.counts().pre_allocated;

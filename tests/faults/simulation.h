@@ -18,8 +18,9 @@ struct RunOptions {
 };
 
 struct Outcome {
-  std::string violation;  // empty: all is well
-  std::uint64_t digest = 0;
+  std::string violation;            // empty: all is well
+  std::uint64_t digest = 0;         // of all calls to the API
+  std::uint64_t textless = 0;       // the same without texts for people
   std::uint64_t steps = 0;          // pieces of work
   std::uint64_t bound = 0;          // pods, by replicas
   std::uint64_t pre_allocated = 0;  // pods, by kube-scheduler to cards of a pre-allocation
