@@ -8,7 +8,7 @@
 //   after a day of health. Each fault restarts it.
 // - Waiting does not repair broken cards. A reset has happened when the card disappeared from the
 //   inventory and came back, when the driver was unloaded and came back, or when the driver, which
-//   had asked for a reset, no longer does. Otherwise an operator has to declare it: pardon().
+//   had asked for a reset, no longer does. pardon() ends it as well, but no command calls it yet.
 // - Instances of a divided card come and go without a reset of it. A new instance is broken if
 //   another one of the same card is broken, or was when it disappeared.
 // - Application errors do not make a card unhealthy (gpu/xid.h).
@@ -56,9 +56,9 @@ class HealthTracker {
   void observe(const Inventory& inventory, base::Instant now);
   void observe(const std::vector<CardSample>& samples, base::Instant now);
   void observe(const Fault& fault, base::Instant now);
-  // An operator declares the card healthy, whatever has happened until now. This includes a card
-  // with bad memory, until the driver reports a change, but not a card that does not answer.
-  // Returns false if there is no such card.
+  // Declares the card healthy, whatever has happened until now. This includes a card with bad
+  // memory, until the driver reports a change, but not a card that does not answer. Returns false
+  // if there is no such card. For an operator's command, which does not exist yet.
   bool pardon(const std::string& card, base::Instant now);
 
   struct Change {

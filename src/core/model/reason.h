@@ -8,8 +8,10 @@
 
 namespace stowage::core {
 
-// Ordered by precedence if a node fails for several reasons, and if equally many nodes fail for two
-// reasons.
+// The order counts in two places: a refusal lists reasons of equally many nodes in it, and a code
+// after `quota` implies that the node has a card of an accepted model (engine/refusals.cc). Which
+// reason a node gets if it fails for several is decided by the code that judges it: why_not() in
+// place/judge.cc, then ConstraintFilter::check(). `search` stays last (kReasonCodes).
 enum class ReasonCode : std::uint8_t {
   none,                  // fits
   not_schedulable,       // the node is cordoned or being removed
