@@ -1,5 +1,5 @@
-// Renders refusals as text. The event, the condition, the command line, the API and the web page all
-// show these sentences. Only the extender also has the phrases of the systems that it replaces
+// Renders refusals as text. The event, the condition, the command line, the API and the web page
+// all show these sentences. Only the extender also has the phrases of the systems that it replaces
 // (extender/reason_texts.h).
 #pragma once
 
