@@ -1,5 +1,5 @@
-// How one extender of a kube-scheduler behaves: its address, its routes, and how cards are reserved
-// and reported.
+// How one extender of a kube-scheduler behaves: its address, its routes, and how cards are held and
+// written.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ enum class Mode : std::uint8_t {
   bind,    // kube-scheduler calls our bind: cards are held at filter, reserved at bind, and written
            // with the binding
   choose,  // the same, but filter answers only the best node: kube-scheduler scores nothing
-  single_node,  // filter answers one node, reserves it and writes the cards before it answers; a
+  single_node,  // filter answers one node; it holds the cards and writes them before it answers; a
                 // bind may follow or not
   count,        // another vendor's device plugin picks the cards: only numbers count, and the node
                 // is written on the pod
