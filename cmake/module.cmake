@@ -174,8 +174,8 @@ function(stowage_program)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endfunction()
 
-# stowage_program_test(NAME <n> COMMAND ...): a test that runs programs. Those that the command names,
-# as a target or by $<TARGET_FILE:...>, are built by the target stowage_test_programs.
+# stowage_program_test(NAME <n> COMMAND ...): a test that runs programs. The target
+# stowage_test_programs builds those that the command names, as a target or by $<TARGET_FILE:...>.
 function(stowage_program_test)
   cmake_parse_arguments(PARSE_ARGV 0 T "" "NAME" "COMMAND")
   if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_COMMAND)
