@@ -44,7 +44,8 @@ enum class ReasonCode : std::uint8_t {
   volume_none,           // no volume for a claim that waits for its first consumer
   volume_limit,          // the driver's limit of attached volumes is reached
   volume_in_use,         // a disk, or a ReadWriteOncePod claim, that another pod uses
-  search,                // enough card capacity in total, but not all assignments were tried yet
+  // The last one: kReasonCodes counts up to it.
+  search,  // enough card capacity in total, but not all assignments were tried yet
 };
 inline constexpr std::size_t kReasonCodes = static_cast<std::size_t>(ReasonCode::search) + 1;
 
