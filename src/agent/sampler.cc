@@ -31,7 +31,7 @@ struct Sampler::Impl : std::enable_shared_from_this<Sampler::Impl> {
         source(std::move(from)),
         options(std::move(given)),
         on_snapshot(std::move(called)),
-        keeper(options.health) {}
+        tracker(options.health) {}
 
   // ---- the sampler's thread
 
@@ -54,22 +54,21 @@ struct Sampler::Impl : std::enable_shared_from_this<Sampler::Impl> {
     const net::Moment began = net::clock_now();
     const base::Instant now = instant_of(began);
     if (!current.known || source->stale() || began >= inventory_due) read_inventory(began);
-    for (const gpu::Fault& fault : source->faults()) keeper.observe(fault, now);
+    for (const gpu::Fault& fault : source->faults()) tracker.observe(fault, now);
     auto samples = source->sample();
     if (samples) {
-      keeper.observe(*samples, now);
+      tracker.observe(*samples, now);
       current.samples = std::move(*samples);
     } else {
       current.samples.clear();
       current.trouble = samples.error().message;
     }
-    pardon_asked(now);
     current.news.clear();
-    for (const auto& change : keeper.pass(now)) current.news.push_back(words(change));
-    current.list = gpu::cards_of(current.inventory, keeper);
+    for (const auto& change : tracker.pass(now)) current.news.push_back(words(change));
+    current.list = gpu::cards_of(current.inventory, tracker);
     current.health.clear();
     for (const gpu::CardInfo& card : current.inventory.cards) {
-      current.health.emplace(card.id, keeper.of(card.id));
+      current.health.emplace(card.id, tracker.of(card.id));
     }
     return std::make_shared<const CardsSnapshot>(current);
   }
@@ -79,18 +78,9 @@ struct Sampler::Impl : std::enable_shared_from_this<Sampler::Impl> {
     auto read = source->inventory();
     current.trouble = read ? source->trouble() : read.error().message;
     if (!read) return;
-    keeper.observe(*read, instant_of(now));
+    tracker.observe(*read, instant_of(now));
     current.inventory = std::move(*read);
     current.known = true;
-  }
-
-  void pardon_asked(base::Instant now) {
-    std::vector<std::string> asked;
-    {
-      const std::scoped_lock lock(mutex);
-      asked.swap(pardons);
-    }
-    for (const std::string& card : asked) (void)keeper.pardon(card, now);
   }
 
   // ---- the loop's thread
@@ -106,7 +96,6 @@ struct Sampler::Impl : std::enable_shared_from_this<Sampler::Impl> {
   bool ending = false;
   bool ended = false;
   bool started = false;
-  std::vector<std::string> pardons;
   net::EventLoop* loop;  // not used after `ending`
 
   const std::unique_ptr<gpu::Source> source;  // used by the sampler's thread only, as are the
@@ -115,7 +104,7 @@ struct Sampler::Impl : std::enable_shared_from_this<Sampler::Impl> {
   const OnSnapshot on_snapshot;  // used by the loop's thread only, as are `gone` and `last`
   bool gone = false;
   net::Moment last{};
-  gpu::HealthTracker keeper;
+  gpu::HealthTracker tracker;
   CardsSnapshot current;
   net::Moment inventory_due{};
 };
@@ -137,11 +126,6 @@ Sampler::~Sampler() {
 void Sampler::start() {
   impl_->started = true;
   std::thread([body = impl_] { body->run(); }).detach();
-}
-
-void Sampler::pardon(const std::string& card) {
-  const std::scoped_lock lock(impl_->mutex);
-  impl_->pardons.push_back(card);
 }
 
 net::Moment Sampler::last() const { return impl_->last; }

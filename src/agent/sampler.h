@@ -46,8 +46,6 @@ class Sampler {
   Sampler& operator=(const Sampler&) = delete;
 
   void start();
-  // Declares this card healthy (HealthTracker::pardon). Not called outside tests yet.
-  void pardon(const std::string& card);
   // When the last snapshot arrived; time zero: never.
   [[nodiscard]] net::Moment last() const;
 

@@ -45,4 +45,15 @@ inline constexpr std::string_view kSpaces = " \t\n\v\f\r";  // as std::isspace()
   return all;
 }
 
+// "namespace/name" in parts. Without a slash, the namespace is empty.
+struct SplitName {
+  std::string_view ns;
+  std::string_view name;
+};
+[[nodiscard]] constexpr SplitName split_name(std::string_view full) {
+  const std::size_t slash = full.find('/');
+  if (slash == std::string_view::npos) return {.ns = {}, .name = full};
+  return {.ns = full.substr(0, slash), .name = full.substr(slash + 1)};
+}
+
 }  // namespace stowage::base

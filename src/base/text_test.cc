@@ -38,5 +38,12 @@ TEST(Text, IsJoined) {
   EXPECT_EQ(join(rows[2].texts, " and "), "a and b and c");
 }
 
+TEST(Text, NamesAreSplitAtTheFirstSlash) {
+  EXPECT_EQ(split_name("ns/pod").ns, "ns");
+  EXPECT_EQ(split_name("ns/pod").name, "pod");
+  EXPECT_EQ(split_name("node").ns, "");
+  EXPECT_EQ(split_name("node").name, "node");
+}
+
 }  // namespace
 }  // namespace stowage::base

@@ -273,19 +273,22 @@ void queue_metrics(const MetricsInput& input, Exposition& out) {
   const std::array<const char*, kube::kLaneCount> lanes{"lease", "bind", "normal", "events"};
   const auto each = [&](std::string_view name, std::string_view help, auto value) {
     out.family(name, Type::gauge, help);
-    const auto sample = [&](const scheduler::QueueFill& queue, const std::string& of) {
-      out.sample(as_double(value(queue)), {{"queue", std::string(queue.name)}, {"component", of}});
+    const auto sample = [&](std::string_view queue, std::size_t number, const std::string& of) {
+      out.sample(as_double(number), {{"queue", std::string(queue)}, {"component", of}});
     };
-    for (const auto& queue : input.scheduler.queues) sample(queue, "scheduler");
+    for (const auto& queue : input.scheduler.queues) {
+      sample(to_string(queue.queue), value(queue), "scheduler");
+    }
     for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
       const bool events = lane + 1 == lanes.size();
-      sample({.name = lanes[lane],
-              .size = input.api.waiting[lane],
-              .limit = events ? api.events_waiting_max : api.waiting_max},
-             "api");
+      const scheduler::QueueFill fill{.size = input.api.waiting[lane],
+                                      .limit = events ? api.events_waiting_max : api.waiting_max};
+      sample(lanes[lane], value(fill), "api");
     }
     for (const auto& extender : input.extenders) {
-      for (const auto& queue : extender.queues) sample(queue, "extender " + extender.name);
+      for (const auto& queue : extender.queues) {
+        sample(to_string(queue.queue), value(queue), "extender " + extender.name);
+      }
     }
   };
   each("stowage_queue_size", "What is in queues and caches that have a limit.",

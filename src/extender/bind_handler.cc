@@ -42,22 +42,22 @@ void BindHandler::handle(Call request) {
 void BindHandler::read_pod(const BindCallPtr& call) {
   context_.shared().pods.read(
       {.ns = call->binding.pod_namespace, .name = call->binding.pod_name},
-      context_.while_alive(
-          [this, call](tl::expected<dialect::PodObject, kube::PodAccess::ReadError> pod) {
-            if (!pod && pod.error().absent) {
-              return answer(*call, fmt::format("pods \"{}\" not found", call->binding.pod_name));
-            }
-            if (!pod) return answer(*call, pod.error().message);
-            if (pod->uid != call->binding.pod_uid) {
-              return answer(*call, uids_differ({.preset = context_.options().preset,
-                                                .ns = pod->ns,
-                                                .name = pod->name,
-                                                .real = pod->uid,
-                                                .given = call->binding.pod_uid}));
-            }
-            call->object = std::move(*pod);
-            reserve(call);
-          }));
+      context_.while_alive([this, call](
+                               tl::expected<dialect::PodObject, kube::PodAccess::ReadError> pod) {
+        if (!pod && pod.error().absent) {
+          return answer(*call, fmt::format("pods \"{}\" not found", call->binding.pod_name));
+        }
+        if (!pod) return answer(*call, pod.error().message);
+        if (pod->uid != call->binding.pod_uid) {
+          return answer(*call, uids_differ({.elastic_messages = context_.options().elastic_messages,
+                                            .ns = pod->ns,
+                                            .name = pod->name,
+                                            .real = pod->uid,
+                                            .given = call->binding.pod_uid}));
+        }
+        call->object = std::move(*pod);
+        reserve(call);
+      }));
 }
 
 // What in the pod itself forbids this bind; empty if nothing.

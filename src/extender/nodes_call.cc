@@ -49,8 +49,7 @@ Status read_args(CallContext& context, NodesCall& call) {
   call.args = std::move(*args);
   if (!call.args.pod) return fail("the request has no Pod");
   if (!call.args.node_names && !call.args.nodes) {
-    const bool elastic = context.options().preset == "elastic-gpu-scheduler";
-    return fail(std::string(elastic ? kNoNodesElastic : kNoNodes));
+    return fail(std::string(context.options().elastic_messages ? kNoNodesElastic : kNoNodes));
   }
   call.ask.nodes = take_names(call.args);
   STOWAGE_TRY_VOID(validate_names(call.ask.nodes));

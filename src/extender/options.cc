@@ -58,7 +58,8 @@ ExtenderOptions elastic() {
                      {"/scheduler/bind", Verb::bind},
                      {"/scheduler/status", Verb::status}},
           .policies = {{.dialect = "nano", .policy = policy("binpack")},
-                       {.dialect = "", .policy = policy("elastic-binpack")}}};
+                       {.dialect = "", .policy = policy("elastic-binpack")}},
+          .elastic_messages = true};
 }
 
 ExtenderOptions admission(std::string name) {

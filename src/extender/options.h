@@ -77,7 +77,8 @@ struct ExtenderOptions {
   // error: kube-scheduler then writes SchedulerError, which autoscalers ignore. kube-scheduler
   // skips an `ignorable` extender that answers with an error, and with it the quota.
   bool error_if_no_node_helps = true;
-  bool cpu_nodes_first = false;  // prioritize prefers nodes without cards for pods that need none
+  bool elastic_messages = false;  // error messages in the words of elastic-gpu-scheduler
+  bool cpu_nodes_first = false;   // prioritize prefers nodes without cards for pods that need none
   // The scheduler names of kube-scheduler in the configuration that ships for the preset
   // (deploy/extender): the controller must not have profiles of these names.
   std::vector<std::string> kube_names = {"default-scheduler"};

@@ -70,8 +70,7 @@ TEST(Words, AreThoseThatPeopleOfEachSystemKnow) {
             "no enough resource to allocate: insufficient GPU cards");
   EXPECT_EQ(other_node_phrase("vcuda", "u"), "pod u has already been matched to another node");
   EXPECT_EQ(
-      uids_differ(
-          {.preset = "elastic-gpu-scheduler", .ns = "d", .name = "p", .real = "a", .given = "b"}),
+      uids_differ({.elastic_messages = true, .ns = "d", .name = "p", .real = "a", .given = "b"}),
       "pod p in ns d's uid is a, and it's not equal with expected b");
 }
 

@@ -68,7 +68,7 @@ std::string other_node_phrase(std::string_view dialect, const std::string& uid) 
 }
 
 std::string uids_differ(const UidsDiffer& pod) {
-  if (pod.preset == "elastic-gpu-scheduler") {
+  if (pod.elastic_messages) {
     return fmt::format("pod {} in ns {}'s uid is {}, and it's not equal with expected {}", pod.name,
                        pod.ns, pod.real, pod.given);
   }

@@ -22,7 +22,7 @@ namespace stowage::extender {
 
 // The pod of that name has another uid than the one that the bind is for.
 struct UidsDiffer {
-  std::string_view preset;
+  bool elastic_messages = false;
   std::string ns;
   std::string name;
   std::string real;

@@ -66,7 +66,7 @@ Server::Server(ExtenderOptions options, Extender::Deps deps)
           {.open =
                [this] {
                  if (!leads()) return forwarder_.has_way();
-                 return !held_back_ && deps_.not_ready().empty();
+                 return !paused_ && deps_.not_ready().empty();
                },
            .answer = [this](PendingRequest question) { answer(std::move(question)); }}),
       timer_(deps_.shared.loop) {}
@@ -133,19 +133,20 @@ Status Server::forward_with(const net::ServerTls& own) {
 }
 
 std::vector<scheduler::QueueFill> Server::queues() const {
-  return {{.name = "guests",
+  using scheduler::QueueName;
+  return {{.queue = QueueName::external_pods,
            .size = extender_.counters().external_pods,
            .limit = Extender::kExternalPodsMax},
-          {.name = "lobby",
+          {.queue = QueueName::pending_requests,
            .size = pending_requests_.waiting(),
            .limit = pending_requests_.options().waiting_max},
-          {.name = "forwarded",
+          {.queue = QueueName::forwarded,
            .size = forwarder_.counters().under_way,
            .limit = forwarder_.options().in_flight_max},
-          {.name = "connections",
+          {.queue = QueueName::connections,
            .size = server_->connections(),
            .limit = server_->options().connections_max},
-          {.name = "body_bytes",
+          {.queue = QueueName::body_bytes,
            .size = server_->buffered_bytes(),
            .limit = server_->options().buffered_bytes_max}};
 }
@@ -201,7 +202,7 @@ void Server::take(PendingRequest question) {
   // its own queue of pending requests.
   const bool passed_on = kube::was_forwarded(question.request.http);
   const bool answered_here = question.verb == Verb::status ||
-                             (leads() ? held_back_ && question.verb != Verb::filter : passed_on);
+                             (leads() ? paused_ && question.verb != Verb::filter : passed_on);
   if (answered_here) return answer(std::move(question));
   pending_requests_.enter(std::move(question));
 }

@@ -51,7 +51,7 @@ class Server {
   void ask(Verb verb, std::string body, Answer answer);
   // Makes no more pre-allocations: requests for placement wait until another server answers, here
   // or elsewhere. Requests about existing pre-allocations are answered.
-  void pause() { held_back_ = true; }
+  void pause() { paused_ = true; }
   // Passes all requests to `next` from now on, also those that wait. `next` must outlive this
   // server. Null: they are not answered.
   void succeed(Server* next);
@@ -74,7 +74,7 @@ class Server {
   std::string host_;
   std::unique_ptr<net::HttpServer> server_;
   bool accepts_ = true;
-  bool held_back_ = false;
+  bool paused_ = false;
   bool succeeded_ = false;
   Server* successor_ = nullptr;
   net::Timer timer_;

@@ -100,7 +100,6 @@ void HealthTracker::recover(Record& record) const {
 void HealthTracker::renew(Record& record) const {
   recover(record);
   record.ecc.reset();
-  record.excused = false;
 }
 
 void HealthTracker::inherit(Record& record) const {
@@ -200,14 +199,13 @@ void HealthTracker::read_levels(Record& record, const CardSample& sample) const 
   const bool asks = sample.needs_reset.value_or(record.asks_reset);
   const bool bad = sample.row_remap_failed.value_or(record.bad_memory);
   const bool worse = (asks && !record.asks_reset) || (bad && !record.bad_memory);
-  if (!asks && !bad) record.excused = false;
   // The driver had asked for a reset and no longer does: the reset has happened.
   const bool was_reset = record.asks_reset && !asks;
   const bool was_replaced = record.bad_memory && !bad && !record.broken;
   if (was_reset || was_replaced) recover(record);
   record.asks_reset = asks;
   record.bad_memory = bad;
-  if (record.excused || (!asks && !bad) || (record.unhealthy && !worse)) return;
+  if ((!asks && !bad) || (record.unhealthy && !worse)) return;
   fall(record, words_of({.kind = asks ? FaultKind::reset_required : FaultKind::row_remap_failure}));
 }
 
@@ -224,21 +222,7 @@ void HealthTracker::read_ecc(Record& record, const CardSample& sample) const {
   rest(record, pause_after(record.falls));
 }
 
-// ---- calls of operators and readers
-
-bool HealthTracker::pardon(const std::string& card, base::Instant now) {
-  advance(now);
-  const auto found = cards_.find(card);
-  if (found == cards_.end()) return false;
-  Record& record = found->second;
-  settle(record);
-  record.broken = false;
-  record.excused = true;
-  record.quiet_until.reset();
-  record.falls = record.lost ? 1 : 0;
-  settle(record);
-  return true;
-}
+// ---- calls of readers
 
 std::vector<HealthTracker::Change> HealthTracker::pass(base::Instant now) {
   advance(now);

@@ -8,7 +8,7 @@
 //   after a day of health. Each fault restarts it.
 // - Waiting does not repair broken cards. A reset has happened when the card disappeared from the
 //   inventory and came back, when the driver was unloaded and came back, or when the driver, which
-//   had asked for a reset, no longer does. pardon() ends it as well, but no command calls it yet.
+//   had asked for a reset, no longer does. A restart of the agent forgets them too.
 // - Instances of a divided card come and go without a reset of it. A new instance is broken if
 //   another one of the same card is broken, or was when it disappeared.
 // - Application errors do not make a card unhealthy (gpu/xid.h).
@@ -56,10 +56,6 @@ class HealthTracker {
   void observe(const Inventory& inventory, base::Instant now);
   void observe(const std::vector<CardSample>& samples, base::Instant now);
   void observe(const Fault& fault, base::Instant now);
-  // Declares the card healthy, whatever has happened until now. This includes a card with bad
-  // memory, until the driver reports a change, but not a card that does not answer. Returns false
-  // if there is no such card. For an operator's command, which does not exist yet.
-  bool pardon(const std::string& card, base::Instant now);
 
   struct Change {
     std::string card;
@@ -83,7 +79,6 @@ class HealthTracker {
     bool broken = false;      // by a fault
     bool asks_reset = false;  // by the last sample
     bool bad_memory = false;  // by the last sample
-    bool excused = false;     // the two above do not count: an operator has accepted them
     std::optional<base::Instant> quiet_until;
     std::optional<std::uint64_t> ecc;
 
@@ -95,7 +90,7 @@ class HealthTracker {
     std::string reason;
 
     // Only a reset, or another card, can repair this.
-    [[nodiscard]] bool unfit() const { return broken || (!excused && (asks_reset || bad_memory)); }
+    [[nodiscard]] bool unfit() const { return broken || asks_reset || bad_memory; }
   };
 
   void advance(base::Instant now);

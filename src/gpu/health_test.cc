@@ -211,20 +211,6 @@ TEST_F(Health, UncorrectedErrorsThatComeAreAFault) {
   EXPECT_FALSE(keeper_.healthy("a"));
 }
 
-TEST_F(Health, AnOperatorMaySayThatACardIsWell) {
-  keeper_.observe(xid(79), at(seconds{1}));
-  EXPECT_TRUE(keeper_.pardon("a", at(seconds{2})));
-  EXPECT_TRUE(keeper_.healthy("a"));
-  keeper_.observe({{.id = "a", .row_remap_failed = true}}, at(seconds{3}));
-  EXPECT_TRUE(keeper_.healthy("a")) << "pardoned before it was known";
-  keeper_.observe(xid(79), at(seconds{4}));
-  EXPECT_FALSE(keeper_.healthy("a")) << "not once for all";
-  EXPECT_FALSE(keeper_.pardon("z", at(seconds{5})));
-  keeper_.observe(lost("b"), at(seconds{6}));
-  EXPECT_TRUE(keeper_.pardon("b", at(seconds{6})));
-  EXPECT_FALSE(keeper_.healthy("b")) << "one that does not answer is of no use to anybody";
-}
-
 TEST_F(Health, TheOwnerOfTheClusterMayKnowBetter) {
   HealthTracker keeper(
       {.quiet = seconds{10}, .xids = {{79, XidEffect::none}, {13, XidEffect::needs_reset}}});
@@ -293,8 +279,7 @@ constexpr int kAnswers = 4;
 constexpr int kEcc = 5;
 constexpr int kInventory = 6;
 constexpr int kOnlyB = 7;
-constexpr int kPardon = 8;
-constexpr int kReloaded = 9;
+constexpr int kReloaded = 8;
 
 rc::Gen<Step> step_of(const std::vector<int>& kinds) {
   return rc::gen::construct<Step>(rc::gen::elementOf(kinds),
@@ -317,13 +302,12 @@ void take(HealthTracker& keeper, const Step& step, base::Instant now) {
     case kEcc: return keeper.observe({{.id = step.card, .ecc_uncorrected = step.number}}, now);
     case kInventory: return keeper.observe(there({"a", "b"}), now);
     case kOnlyB: return keeper.observe(there({"b"}), now);
-    case kReloaded: return keeper.observe(there({"a", "b"}, 1 + step.number), now);
-    default: (void)keeper.pardon(step.card, now);
+    default: return keeper.observe(there({"a", "b"}, 1 + step.number), now);  // kReloaded
   }
 }
 
-const std::vector<int> kAll = {kHarmless, kRest,      kBreak, kLost,   kAnswers,
-                               kEcc,      kInventory, kOnlyB, kPardon, kReloaded};
+const std::vector<int> kAll = {kHarmless, kRest,      kBreak, kLost,    kAnswers,
+                               kEcc,      kInventory, kOnlyB, kReloaded};
 
 RC_GTEST_PROP(HealthProperties, HowOftenTimeIsToldDoesNotMatter, ()) {
   HealthTracker rarely{HealthOptions{}};
@@ -343,7 +327,7 @@ RC_GTEST_PROP(HealthProperties, HowOftenTimeIsToldDoesNotMatter, ()) {
 RC_GTEST_PROP(HealthProperties, CardsThatNobodySpokeOfAreWell, ()) {
   HealthTracker keeper{HealthOptions{}};
   base::Instant now{};
-  for (const Step& step : *steps_of({kHarmless, kAnswers, kInventory, kPardon})) {
+  for (const Step& step : *steps_of({kHarmless, kAnswers, kInventory})) {
     take(keeper, step, {now.ns += step.after});
     RC_ASSERT(keeper.healthy("a") && keeper.healthy("b"));
     RC_ASSERT(keeper.pass(now).empty());
@@ -354,7 +338,7 @@ RC_GTEST_PROP(HealthProperties, WhatHappensToOneCardIsNothingToTheOther, ()) {
   HealthTracker both{HealthOptions{}};
   HealthTracker alone{HealthOptions{}};
   base::Instant now{};
-  for (const Step& step : *steps_of({kRest, kBreak, kLost, kAnswers, kEcc, kPardon})) {
+  for (const Step& step : *steps_of({kRest, kBreak, kLost, kAnswers, kEcc})) {
     now.ns += step.after;
     take(both, step, now);
     if (step.card == "a") take(alone, step, now);

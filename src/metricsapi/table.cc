@@ -136,7 +136,9 @@ Sums sums_of(const std::vector<CardState>& cards) {
       sums.power_milliwatt += *card.load->power_milliwatt;
       sums.power_known = true;
     }
-    if (card.load->celsius) sums.celsius = std::max(*card.load->celsius, sums.celsius.value_or(0));
+    if (const auto celsius = card.load->celsius) {
+      sums.celsius = std::max(*celsius, sums.celsius.value_or(*celsius));
+    }
   }
   return sums;
 }

@@ -57,6 +57,17 @@ TEST(Table, ANodeReadsWell) {
             R"("<unknown>",0,"<unknown>","<unknown>"]})");
 }
 
+TEST(Table, TemperaturesBelowZeroAreShown) {
+  Desk desk;
+  codec::AgentReport report;
+  report.cards = {card("GPU-a", 0, "Tesla T4"), card("GPU-b", 1, "Tesla T4")};
+  report.load = {{.card = 0, .celsius = -7}, {.card = 1, .celsius = -3}};
+  desk.update("n1", report);
+  const std::string row =
+      row_of(gpu_info(*desk.report_cache.node_report("n1"), desk.now), RowObject::none, desk.now);
+  EXPECT_NE(row.find(R"("-3C")"), std::string::npos) << row;
+}
+
 TEST(Table, APodReadsWell) {
   Desk desk;
   desk.cards("n1", {card("GPU-a", 0, "T4"), card("GPU-b", 1, "T4"), card("GPU-c", 2, "A100")});

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "codec/picker.h"
 #include "core/explain/model_note.h"
 #include "core/explain/render.h"
@@ -143,9 +144,9 @@ void CommandExecutor::execute(const core::CardConflict& conflict) {
                   {"card", conflict.card},
                   {"stays", with},
                   {"evicted", conflict.evict ? "yes" : "no"}});
-  const std::size_t slash = full.find('/');
+  const base::SplitName parts = base::split_name(full);
   record(
-      {.ns = full.substr(0, slash), .name = full.substr(slash + 1), .uid = conflict.uid},
+      {.ns = std::string(parts.ns), .name = std::string(parts.name), .uid = conflict.uid},
       kube::EventType::warning, kube::EventReason::card_conflict,
       fmt::format("card {} of node {} cannot hold this pod beside {}, which {}; this pod {}",
                   conflict.card, conflict.node,

@@ -67,7 +67,7 @@ class EventQueue {
   // If set, called on every arrival instead of signalling the condition variable.
   void on_arrival(std::function<void()> arrived) { on_arrival_ = std::move(arrived); }
   // Only for the tests of the fault simulation: drops an event for which it returns false.
-  void drop_events_if(std::function<bool(const core::Event&)> keep) { keep_ = std::move(keep); }
+  void keep_events_if(std::function<bool(const core::Event&)> keep) { keep_ = std::move(keep); }
 
   struct Sizes {
     std::size_t replies = 0;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "codec/patches.h"
 #include "kube/object_path.h"
 
@@ -43,12 +44,12 @@ void Evictor::begin(const std::string& uid, const std::string& node, const std::
   const std::string full = deps_.cluster_cache.pods().name_of(uid);
   if (full.empty()) return;  // it is deleted: the engine gets that event
   if (!under_way_.insert(uid).second) return;
-  const std::size_t slash = full.find('/');
+  const base::SplitName parts = base::split_name(full);
   Victim victim{.uid = uid,
                 .node = node,
                 .note = why.note,
-                .ns = full.substr(0, slash),
-                .name = full.substr(slash + 1)};
+                .ns = std::string(parts.ns),
+                .name = std::string(parts.name)};
   const codec::DisruptionRequest ask{
       .uid = uid, .message = why.condition, .unix_seconds = kube::unix_seconds(deps_.wall_clock())};
   deps_.log.info("evicting a pod", {{"pod", full},

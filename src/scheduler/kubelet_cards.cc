@@ -164,10 +164,10 @@ KubeletCards::Finding KubeletCards::name_cards(const Where& where, Pod& pod,
 }
 
 Notice KubeletCards::notice_of(Notice::Kind kind, const Where& where, std::string text) {
-  const std::size_t slash = where.name.find('/');
+  const base::SplitName parts = base::split_name(where.name);
   return {.kind = kind,
-          .ns = where.name.substr(0, slash),
-          .name = where.name.substr(slash + 1),
+          .ns = std::string(parts.ns),
+          .name = std::string(parts.name),
           .uid = where.uid,
           .text = std::move(text)};
 }

@@ -368,10 +368,16 @@ std::vector<QueueFill> Scheduler::queues() const {
   const kube::ConditionCounters conditions = conditions_.counters();
   const kube::ConditionWriterOptions condition_limits;
   return {
-      {.name = "binds", .size = binder.in_flight + binder.waiting, .limit = options_.binds_max},
-      {.name = "events", .size = events.waiting, .limit = options_.events.waiting_max},
-      {.name = "event_series", .size = events.series, .limit = options_.events.series_max},
-      {.name = "conditions", .size = conditions.waiting, .limit = condition_limits.waiting_max}};
+      {.queue = QueueName::binds,
+       .size = binder.in_flight + binder.waiting,
+       .limit = options_.binds_max},
+      {.queue = QueueName::events, .size = events.waiting, .limit = options_.events.waiting_max},
+      {.queue = QueueName::event_series,
+       .size = events.series,
+       .limit = options_.events.series_max},
+      {.queue = QueueName::conditions,
+       .size = conditions.waiting,
+       .limit = condition_limits.waiting_max}};
 }
 
 Scheduler::Snapshot Scheduler::snapshot() const {

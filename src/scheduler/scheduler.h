@@ -36,6 +36,7 @@
 #include "scheduler/pod_source.h"
 #include "scheduler/pre_allocation_reaper.h"
 #include "scheduler/profile.h"
+#include "scheduler/queue_fill.h"
 #include "scheduler/quota_source.h"
 
 namespace stowage::scheduler {
@@ -57,13 +58,6 @@ struct SchedulerOptions {
   // If true, nothing is decided before lead() is called. binder.fence then tells until when.
   bool elected = false;
   std::shared_ptr<kube::Outages> outages;  // null: one of its own
-};
-
-// The fill level of a bounded queue.
-struct QueueFill {
-  std::string_view name;
-  std::size_t size = 0;
-  std::size_t limit = 0;
 };
 
 class Scheduler {

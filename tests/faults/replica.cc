@@ -136,7 +136,7 @@ Replica::GenerationPtr Replica::make_generation() {
   auto made = std::make_unique<Generation>();
   made->scheduler = std::make_unique<scheduler::Scheduler>(*client_, scheduler_options(), log_);
   if (auto filter = event_filter(settings_.defect)) {
-    made->scheduler->shared().event_queue.drop_events_if(std::move(filter));
+    made->scheduler->shared().event_queue.keep_events_if(std::move(filter));
   }
   make_extenders(*made);
   return made;

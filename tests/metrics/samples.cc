@@ -33,7 +33,10 @@ std::string controller_sample() {
   snapshot.command_executor.refused_by[scheduler::kRejected] = 1;
   snapshot.command_executor.pickers["learned"] = {};
   snapshot.survey.models.push_back({.model = "NVIDIA H200"});
-  snapshot.queues.push_back({.name = "pending", .size = 0, .limit = 1});
+  for (std::size_t queue = 0; queue < scheduler::kQueueNames.size(); ++queue) {
+    snapshot.queues.push_back(
+        {.queue = static_cast<scheduler::QueueName>(queue), .size = 0, .limit = 1});
+  }
   kube::ApiCounters api;
   api.calls.push_back({.method = "GET", .code = 200, .calls = 1});
   const std::vector<controller::ExtenderSnapshot> extenders{

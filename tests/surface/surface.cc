@@ -177,11 +177,11 @@ void print_reasons() {
 }
 
 // Labels whose values come from the cluster or the configuration.
-bool is_open(const std::string& metric, const std::string& name) {
-  static const std::set<std::string> kOpen{"card",  "code",    "container", "extender",
-                                           "index", "method",  "model",     "namespace",
-                                           "pod",   "profile", "version"};
-  return kOpen.contains(name) || metric.starts_with("stowage_queue_");
+bool is_open(const std::string& name) {
+  static const std::set<std::string> kOpen{"card",      "code",  "component", "container",
+                                           "extender",  "index", "method",    "model",
+                                           "namespace", "pod",   "profile",   "version"};
+  return kOpen.contains(name);
 }
 
 void print_metrics(std::string_view what, const std::string& sample) {
@@ -189,9 +189,8 @@ void print_metrics(std::string_view what, const std::string& sample) {
   for (const metrics::Family& family : metrics::families(sample)) {
     std::string labels;
     for (const auto& [name, values] : family.labels) {
-      labels +=
-          fmt::format(" {}={}", name,
-                      is_open(family.name, name) ? "*" : fmt::format("{}", fmt::join(values, "|")));
+      labels += fmt::format(" {}={}", name,
+                            is_open(name) ? "*" : fmt::format("{}", fmt::join(values, "|")));
     }
     line("{} {}{}", family.name, family.type, labels);
   }

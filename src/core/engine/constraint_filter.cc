@@ -130,8 +130,23 @@ bool resolvable(ReasonCode code) {
     case ReasonCode::spread:
     case ReasonCode::volume_limit:
     case ReasonCode::volume_in_use: return true;
-    default: return false;
+    case ReasonCode::none:
+    case ReasonCode::not_schedulable:
+    case ReasonCode::taint:
+    case ReasonCode::node_affinity:
+    case ReasonCode::no_cards:
+    case ReasonCode::not_offered:
+    case ReasonCode::model_mismatch:
+    case ReasonCode::quota:
+    case ReasonCode::id_mismatch:
+    case ReasonCode::unhealthy:
+    case ReasonCode::pod_affinity:
+    case ReasonCode::spread_label:
+    case ReasonCode::claim:
+    case ReasonCode::volume_node:
+    case ReasonCode::volume_none: return false;
   }
+  return false;
 }
 
 }  // namespace stowage::core

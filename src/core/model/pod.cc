@@ -202,10 +202,7 @@ bool asks_for_cards(const PodSpec& pod) {
                      [](const ContainerSpec& container) { return container.gpu.count > 0; });
 }
 
-std::string_view namespace_of(std::string_view pod_name) {
-  const auto slash = pod_name.find('/');
-  return slash == std::string_view::npos ? std::string_view() : pod_name.substr(0, slash);
-}
+std::string_view namespace_of(std::string_view pod_name) { return base::split_name(pod_name).ns; }
 
 Status validate(const PodSpec& pod) {
   if (pod.uid.empty()) return fail("pod \"" + pod.name + "\" has no uid");

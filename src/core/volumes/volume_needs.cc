@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace stowage::core {
 namespace {
 
@@ -66,7 +68,7 @@ std::string claim_name(const PodSpec& pod, const ClaimUse& use) {
 }
 
 bool uses_directly(const PodSpec& pod, const Claim& claim) {
-  const std::string_view name = std::string_view(claim.name).substr(claim.name.find('/') + 1);
+  const std::string_view name = base::split_name(claim.name).name;
   return std::any_of(pod.constraints.claims.begin(), pod.constraints.claims.end(),
                      [&](const ClaimUse& use) { return !use.ephemeral && use.name == name; });
 }
