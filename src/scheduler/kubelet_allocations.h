@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/instant.h"
 #include "dialect/kubelet_allocation.h"
