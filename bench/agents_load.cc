@@ -99,14 +99,14 @@ class Agents {
     const std::string token = fmt::format("{}/{}.token", settings_.folder, node);
     std::ofstream(token) << kAccount << '@' << node;
     One one;
-    one.uplink = std::make_unique<agent::Uplink>(loop_,
-                                                 agent::UplinkOptions{.controller = url,
-                                                                      .node = node,
-                                                                      .agent = "load",
-                                                                      .token_file = token,
-                                                                      .ca_file = settings_.ca,
-                                                                      .seed = number + 1},
-                                                 log_);
+    one.uplink = std::make_unique<agent::Uplink>(
+        loop_,
+        agent::UplinkOptions{.controller = url,
+                             .report = {.node = node, .agent = "load"},
+                             .token_file = token,
+                             .ca_file = settings_.ca,
+                             .seed = number + 1},
+        log_);
     std::vector<codec::ReportedCard> cards;
     for (int i = 0; i < kCards; ++i) {
       cards.push_back({.id = card_id(node, i),

@@ -49,6 +49,7 @@ struct AgentOptions {
 inline constexpr std::array kPaths{net::kHealthzPath, net::kLivezPath, net::kReadyzPath,
                                    net::kMetricsPath, net::kVersionPath};
 
+// Large because it creates and connects all parts of the process.
 class Agent {
  public:
   // Listens, and is ready to start. `log` outlives the agent.

@@ -1,6 +1,5 @@
 #include "agent/uplink.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,16 +15,8 @@ namespace {
 constexpr int kRedirectsMax = 3;
 constexpr std::size_t kWhyMax = 300;  // of the server's error message
 
-std::string name_of(const codec::ReportedPod& pod) { return pod.ns + '/' + pod.name; }
-
 std::string first_line(const std::string& text) {
   return text.substr(0, std::min(text.find('\n'), kWhyMax));
-}
-
-bool far(const std::optional<std::int32_t>& a, const std::optional<std::int32_t>& b,
-         std::int32_t step) {
-  if (a.has_value() != b.has_value()) return true;
-  return a && std::abs(std::int64_t{*a} - *b) >= step;
 }
 
 }  // namespace
@@ -50,7 +41,8 @@ Uplink::Uplink(net::EventLoop& loop, UplinkOptions options, base::Log& log)
       retry_timer_(loop),
       beat_timer_(loop),
       soon_timer_(loop),
-      backoff_(options_.backoff_min, options_.backoff_max, options_.seed) {}
+      backoff_(options_.backoff_min, options_.backoff_max, options_.seed),
+      builder_(options_.report) {}
 
 Uplink::~Uplink() = default;
 
@@ -148,52 +140,22 @@ void Uplink::retry(const std::string& why) {
 // ---- the reported state
 
 void Uplink::set_cards(std::vector<codec::ReportedCard> cards) {
-  if (cards_ == cards) return;
-  cards_ = std::move(cards);
-  cards_told_ = false;
-  hurry();
-}
-
-void Uplink::set_load(const std::vector<codec::ReportedLoad>& load) {
-  std::map<std::int32_t, Load> now;
-  for (const codec::ReportedLoad& each : load) {
-    Load& kept = now[each.card];
-    const auto before = load_.find(each.card);
-    if (before != load_.end()) kept = before->second;
-    kept.now = each;
-  }
-  load_ = std::move(now);
+  if (builder_.set_cards(std::move(cards))) hurry();
 }
 
 void Uplink::set_pods(std::vector<codec::ReportedPod> pods) {
-  pods_known_ = true;
-  all_pods_told_ = false;
-  pods_changed_.clear();
-  pods_.clear();
-  for (codec::ReportedPod& pod : pods) {
-    std::string name = name_of(pod);
-    pods_.insert_or_assign(std::move(name), std::move(pod));
-  }
+  builder_.set_pods(std::move(pods));
   hurry();
 }
 
 void Uplink::change_pods(std::vector<codec::ReportedPod> now,
                          const std::vector<std::string>& gone) {
-  for (const std::string& name : gone) {
-    if (pods_.erase(name) > 0) pods_changed_.insert(name);
-  }
-  for (codec::ReportedPod& pod : now) {
-    const std::string name = name_of(pod);
-    pods_changed_.insert(name);
-    pods_.insert_or_assign(name, std::move(pod));
-  }
-  if (!pods_changed_.empty()) hurry();
+  if (builder_.change_pods(std::move(now), gone)) hurry();
 }
 
 void Uplink::tell_all() {
-  hello_told_ = cards_told_ = all_pods_told_ = false;
-  for (auto& [card, load] : load_) load.told.reset();
-  if (alive_) send(news());
+  builder_.start_over();
+  if (alive_) send(builder_.next());
 }
 
 void Uplink::beat() {
@@ -203,7 +165,7 @@ void Uplink::beat() {
 
 void Uplink::send_news() {
   if (!open_ || !alive_ || stream_->backlog() > options_.backlog_max) return;
-  send(news());
+  send(builder_.next());
 }
 
 void Uplink::hurry() {
@@ -212,50 +174,6 @@ void Uplink::hurry() {
     hurried_ = false;
     send_news();
   });
-}
-
-bool Uplink::is_news(const Load& load) const {
-  if (!load.told || load.beats >= options_.load_beats_most) return true;
-  return far(load.now.busy_permille, load.told->busy_permille, options_.busy_step_permille) ||
-         far(load.now.memory_mib, load.told->memory_mib, options_.memory_step_mib);
-}
-
-codec::AgentReport Uplink::news() {
-  codec::AgentReport report;
-  if (!std::exchange(hello_told_, true)) {
-    report.version = codec::kReportVersion;
-    report.node = options_.node;
-    report.agent = options_.agent;
-  }
-  if (cards_ && !std::exchange(cards_told_, true)) report.cards = cards_;
-  for (auto& [card, load] : load_) {
-    ++load.beats;
-    if (!is_news(load)) continue;
-    load.told = load.now;
-    load.beats = 0;
-    report.load.push_back(load.now);
-  }
-  put_pods(report);
-  return report;
-}
-
-void Uplink::put_pods(codec::AgentReport& report) {
-  if (!pods_known_) return;
-  if (!std::exchange(all_pods_told_, true)) {
-    report.pods.emplace().all = true;
-    for (const auto& [name, pod] : pods_) report.pods->now.push_back(pod);
-  } else if (!pods_changed_.empty()) {
-    report.pods.emplace();
-    for (const std::string& name : pods_changed_) {
-      const auto found = pods_.find(name);
-      if (found != pods_.end()) {
-        report.pods->now.push_back(found->second);
-      } else {
-        report.pods->gone.push_back(name);
-      }
-    }
-  }
-  pods_changed_.clear();
 }
 
 void Uplink::send(const codec::AgentReport& report) {

@@ -6,9 +6,9 @@
 //     ^          |  '--307--> opening elsewhere: another replica leads
 //     '--error---'------the stream ends, or no data arrives for a while
 //
-// Callers pass the current state; the changes are computed here. While nothing can be sent, only
-// the newest state is kept, so nothing accumulates. The token and certificate files are read for
-// each stream, so that they may be replaced.
+// Callers pass the current state; report_builder.h computes the changes. While nothing can be sent,
+// only the newest state is kept, so nothing accumulates. The token and certificate files are read
+// for each stream, so that they may be replaced.
 //
 // Reports and the token go only to a server that has presented a certificate for `server_name` or
 // the controller's host, also after a 307. Without TLS they go only to a loopback address, and
@@ -18,13 +18,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "agent/report_builder.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "codec/agent_report.h"
@@ -36,8 +34,7 @@ namespace stowage::agent {
 
 struct UplinkOptions {
   net::Url controller;  // "https://stowage-agents.stowage.svc:10362"
-  std::string node;
-  std::string agent;        // version of the agent
+  ReportBuilderOptions report;
   std::string token_file;   // empty: none is sent
   std::string ca_file;      // empty: the system's
   std::string server_name;  // expected in the certificate; empty: the controller's host
@@ -48,10 +45,6 @@ struct UplinkOptions {
                                                        // closed
   net::Duration backoff_min = std::chrono::milliseconds{500};
   net::Duration backoff_max = std::chrono::seconds{15};
-  // Smaller changes of a card's load are sent with the next larger one, or after this many beats.
-  std::int32_t busy_step_permille = 10;
-  std::int32_t memory_step_mib = 64;
-  std::int32_t load_beats_most = 10;
   std::size_t backlog_max = std::size_t{1} << 20U;
   std::uint64_t seed = 1;  // of the jitter
 };
@@ -60,6 +53,8 @@ struct UplinkOptions {
 // redirected us; null: none.
 [[nodiscard]] Status may_report_to(const net::Url& server, const net::Url* from = nullptr);
 
+// Large because it is one state machine: opening, redirects, retries and reports share the stream
+// and the timers.
 class Uplink {
  public:
   Uplink(net::EventLoop& loop, UplinkOptions options, base::Log& log);
@@ -70,7 +65,7 @@ class Uplink {
   void start();
 
   void set_cards(std::vector<codec::ReportedCard> cards);
-  void set_load(const std::vector<codec::ReportedLoad>& load);
+  void set_load(const std::vector<codec::ReportedLoad>& load) { builder_.set_load(load); }
   // All pods that have devices on this node.
   void set_pods(std::vector<codec::ReportedPod> pods);
   void change_pods(std::vector<codec::ReportedPod> now, const std::vector<std::string>& gone);
@@ -88,11 +83,6 @@ class Uplink {
   [[nodiscard]] Snapshot snapshot() const;
 
  private:
-  struct Load {
-    codec::ReportedLoad now;
-    std::optional<codec::ReportedLoad> told;
-    std::int32_t beats = 0;  // since it was sent
-  };
   void open(const net::Url& server);
   [[nodiscard]] Result<net::HttpRequest> request() const;
   [[nodiscard]] Result<std::shared_ptr<net::TlsContext>> tls() const;
@@ -102,10 +92,7 @@ class Uplink {
   void beat();
   void hurry();
   void send_news();
-  [[nodiscard]] codec::AgentReport news();
   void send(const codec::AgentReport& report);
-  [[nodiscard]] bool is_news(const Load& load) const;
-  void put_pods(codec::AgentReport& report);
 
   net::EventLoop& loop_;
   const UplinkOptions options_;
@@ -124,15 +111,7 @@ class Uplink {
   net::Timer soon_timer_;
   bool hurried_ = false;
   kube::JitteredBackoff backoff_;
-
-  std::optional<std::vector<codec::ReportedCard>> cards_;
-  bool hello_told_ = false;
-  bool cards_told_ = false;
-  std::map<std::int32_t, Load> load_;
-  std::map<std::string, codec::ReportedPod> pods_;
-  bool pods_known_ = false;
-  bool all_pods_told_ = false;
-  std::set<std::string> pods_changed_;  // or deleted
+  ReportBuilder builder_;
   Snapshot snapshot_;
 };
 

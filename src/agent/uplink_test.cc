@@ -65,8 +65,8 @@ struct UplinkTest : ::testing::Test {
   void make(const Controller& to, UplinkOptions options = {}) {
     if (options.controller.host.empty()) options.controller.host = "127.0.0.1";
     options.controller.port = to.server->port();
-    options.node = "n1";
-    options.agent = "test";
+    options.report.node = "n1";
+    options.report.agent = "test";
     if (options.beat == UplinkOptions{}.beat) options.beat = 10ms;
     options.backoff_min = 10ms;
     options.backoff_max = 20ms;
@@ -126,7 +126,7 @@ TEST_F(UplinkTest, PodsAndSicknessDoNotWaitForTheBeat) {
 }
 
 TEST_F(UplinkTest, SmallChangesOfLoadWait) {
-  make(controller, {.load_beats_most = 1000});
+  make(controller, {.report = {.load_beats_most = 1000}});
   uplink->set_load({{.card = 0, .busy_permille = 500}, {.card = 1, .busy_permille = 0}});
   ASSERT_TRUE(soon([&] { return controller.reports.size() >= 2; }));
   controller.reports.clear();

@@ -85,8 +85,7 @@ Result<agent::UplinkOptions> uplink_of(const AgentFlags& flags, const std::strin
     return fail("--controller: " + allowed.error().message);
   }
   return agent::UplinkOptions{.controller = *url,
-                              .node = node,
-                              .agent = std::string(base::kVersion),
+                              .report = {.node = node, .agent = std::string(base::kVersion)},
                               .token_file = flags.token_file,
                               .ca_file = url->tls ? flags.ca_file : "",
                               .server_name = flags.server_name,

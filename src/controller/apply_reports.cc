@@ -8,11 +8,12 @@ void apply_reports(const std::vector<reports::NodeUpdate>& batch, const ReportTi
     if (to.cluster_cache.nodes().find(node_update.node) == nullptr) continue;
     if (node_update.silent)
       to.event_queue.put_silence({.node = node_update.node, .silent = *node_update.silent});
-    to.cluster_cache.set_agent_silent(node_update.node, node_update.silent.value_or(false));
+    to.cluster_cache.kubelets().cards().set_agent_silent(node_update.node,
+                                                         node_update.silent.value_or(false));
     for (const std::string& pod : node_update.gone)
-      to.cluster_cache.forget_kubelet_allocation(node_update.node, pod);
+      to.cluster_cache.kubelets().cards().forget_allocation(node_update.node, pod);
     for (const auto& pod : node_update.pods)
-      to.cluster_cache.set_kubelet_allocation(node_update.node, pod.name, pod.allocation);
+      to.cluster_cache.kubelets().set(node_update.node, pod.name, pod.allocation);
     if (!node_update.load_told) continue;
     const net::Duration age =
         node_update.busy.empty() ? net::Duration{0} : times.now - node_update.measured;
@@ -24,7 +25,7 @@ void apply_reports(const std::vector<reports::NodeUpdate>& batch, const ReportTi
 }
 
 void forget_reports(const std::string& node, ReportTarget to) {
-  to.cluster_cache.forget_kubelet_allocation(node);
+  to.cluster_cache.kubelets().cards().forget_node(node);
   to.event_queue.put_silence({.node = node, .silent = false});
 }
 

@@ -85,4 +85,31 @@ std::vector<std::string> warnings_of(const Config& config) {
   return warnings;
 }
 
+std::vector<std::string> keys_that_need_restart(const Config& old, const Config& fresh) {
+  std::vector<std::string> keys;
+  const auto add = [&keys](const char* key, bool changed) {
+    if (changed) keys.emplace_back(key);
+  };
+  add("listen", fresh.listen != old.listen);
+  add("leaderElection", !(fresh.leader_election == old.leader_election));
+  add("api", !(fresh.api == old.api));
+  add("debug", !(fresh.debug == old.debug));
+  add("agents", !(fresh.agents == old.agents));
+  add("signing", !(fresh.signing == old.signing));
+  add("metricsApi", !(fresh.metrics_api == old.metrics_api));
+  add("log.format", fresh.log.format != old.log.format);
+  return keys;
+}
+
+// All of them but log.format, which is read only when the process starts.
+void keep_until_restart(const Config& old, Config& fresh) {
+  fresh.listen = old.listen;
+  fresh.leader_election = old.leader_election;
+  fresh.api = old.api;
+  fresh.debug = old.debug;
+  fresh.agents = old.agents;
+  fresh.metrics_api = old.metrics_api;
+  fresh.signing = old.signing;
+}
+
 }  // namespace stowage::controller

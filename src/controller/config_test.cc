@@ -454,5 +454,20 @@ TEST(Config, SigningKeysAreInASecretOrInAFile) {
   }
 }
 
+TEST(Config, SomeKeysNeedARestart) {
+  const auto old = parse_config("", "c.yaml");
+  auto fresh = parse_config(
+      "{listen: \"127.0.0.1:7\", api: {maxBindsInFlight: 7}, log: {format: json, level: debug}}",
+      "c.yaml");
+  ASSERT_TRUE(old && fresh);
+  EXPECT_EQ(keys_that_need_restart(*old, *old), std::vector<std::string>{});
+  EXPECT_EQ(keys_that_need_restart(*old, *fresh),
+            (std::vector<std::string>{"listen", "api", "log.format"}));
+  keep_until_restart(*old, *fresh);
+  EXPECT_EQ(fresh->listen, old->listen);
+  EXPECT_EQ(fresh->api, old->api);
+  EXPECT_EQ(fresh->log.level, base::LogLevel::debug) << "it counts at once";
+}
+
 }  // namespace
 }  // namespace stowage::controller

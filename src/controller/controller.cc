@@ -13,7 +13,6 @@ namespace stowage::controller {
 namespace {
 
 constexpr std::chrono::seconds kStopGrace{5};
-constexpr std::chrono::seconds kSummaryEvery{10};
 constexpr std::chrono::milliseconds kAskEvery{20};
 constexpr std::chrono::seconds kSlowAfter{10};
 constexpr std::chrono::seconds kPastKept{60};  // for its remaining writes
@@ -37,15 +36,43 @@ bool has_to_write(const Generation& generation) {
          snapshot.conditions.in_flight > 0;
 }
 
+// Where other replicas reach the servers of this one.
+codec::LeaderNote leader_note(const ControllerOptions& options, const Generation& generation,
+                              const Hub* hub) {
+  const auto reachable = [&options](const std::string& listens_on) {
+    return advertised_host({.advertise = options.config.leader_election.advertise,
+                            .listens_on = listens_on,
+                            .api_server = options.cluster.server,
+                            .environment = options.environment});
+  };
+  codec::LeaderNote note;
+  for (const auto& server : generation.extenders()) {
+    note.extenders.emplace(server->extender().options().name,
+                           server->url(reachable(server->host())));
+  }
+  if (hub != nullptr) note.agents = hub->url(reachable(hub->host()));
+  return note;
+}
+
+// Asks the extender of this name; the first one if the name is empty.
+void ask_extender(const Generation& generation, const std::string& name, extender::Verb verb,
+                  std::string body, extender::Answer answer) {
+  for (const auto& server : generation.extenders()) {
+    if (!name.empty() && server->extender().options().name != name) continue;
+    return server->ask(verb, std::move(body), std::move(answer));
+  }
+  answer({.status = 501, .body = "no extender is configured for this API\n"});
+}
+
 }  // namespace
 
 Controller::Controller(net::EventLoop& loop, ControllerOptions options, base::Log& log)
     : loop_(loop),
       options_(std::move(options)),
       log_(log),
+      past_(loop),
       exchange_timer_(loop),
-      past_timer_(loop),
-      summary_timer_(loop),
+      progress_(loop, log, [this] { return now_->scheduler().snapshot(); }),
       heap_(loop) {}
 
 Controller::~Controller() = default;
@@ -75,7 +102,7 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
 Status Controller::make_keys() {
   const Config::Signing& config = options_.config.signing;
   const auto changed = [this] {
-    for (Generation* generation : {now_.get(), next_.get()}) {
+    for (Generation* generation : {now_.get(), next_.generation.get()}) {
       if (generation != nullptr) generation->scheduler().keys_changed();
     }
   };
@@ -136,31 +163,12 @@ Status Controller::listen() {
 
 // ---- leadership
 
-codec::LeaderNote Controller::leader_note() const {
-  codec::LeaderNote note;
-  for (const auto& server : now_->extenders()) {
-    const std::string host =
-        advertised_host({.advertise = options_.config.leader_election.advertise,
-                         .listens_on = server->host(),
-                         .api_server = options_.cluster.server,
-                         .environment = options_.environment});
-    note.extenders.emplace(server->extender().options().name, server->url(host));
-  }
-  if (hub_) {
-    note.agents = hub_->url(advertised_host({.advertise = options_.config.leader_election.advertise,
-                                             .listens_on = hub_->host(),
-                                             .api_server = options_.cluster.server,
-                                             .environment = options_.environment}));
-  }
-  return note;
-}
-
 void Controller::make_leadership() {
   Config::LeaderElection config = options_.config.leader_election;
   config.ns = own_namespace(config.ns, options_.environment);
   // While one generation ends, the next one waits: it learns of leadership when it takes over.
   leadership_ = std::make_unique<Leadership>(
-      elector_options(config, identity(), leader_note()),
+      elector_options(config, identity(), leader_note(options_, *now_, hub_.get())),
       Leadership::Deps{.client = *client_,
                        .log = log_,
                        .outages = outages_,
@@ -197,7 +205,9 @@ Status Controller::make_hub() {
                      },
                  .ask =
                      [this](extender::Verb verb, std::string body, extender::Answer answer) {
-                       ask_extender(verb, std::move(body), std::move(answer));
+                       // `now_` may have other extenders than the first generation.
+                       ask_extender(*now_, options_.config.metrics_api.extender, verb,
+                                    std::move(body), std::move(answer));
                      }};
   STOWAGE_TRY_ASSIGN(hub_,
                      Hub::create({.agents = agents,
@@ -207,16 +217,6 @@ Status Controller::make_hub() {
                                  std::move(deps)));
   watch_nodes(*now_);
   return {};
-}
-
-// The extenders of the current generation, which may differ from those of the first.
-void Controller::ask_extender(extender::Verb verb, std::string body, extender::Answer answer) {
-  const std::string& name = options_.config.metrics_api.extender;
-  for (const auto& server : now_->extenders()) {
-    if (!name.empty() && server->extender().options().name != name) continue;
-    return server->ask(verb, std::move(body), std::move(answer));
-  }
-  answer({.status = 501, .body = "no extender is configured for this API\n"});
 }
 
 void Controller::watch_nodes(Generation& generation) {
@@ -294,25 +294,7 @@ void Controller::start() {
   now_->scheduler().start();
   if (leadership_) leadership_->start();
   if (watch_) watch_->start();
-  summarise();
-}
-
-// Logs one line while there is activity, so that a log at the default level shows that the
-// controller works.
-void Controller::summarise() {
-  const auto snapshot = now_->scheduler().snapshot();
-  const std::uint64_t bound = snapshot.binder.bound;
-  const std::uint64_t refused = snapshot.command_executor.refused;
-  if (bound != summarised_bound_ || refused != summarised_refused_) {
-    log_.info("progress", {{"bound", fmt::format("{}", bound - summarised_bound_)},
-                           {"refused", fmt::format("{}", refused - summarised_refused_)},
-                           {"waiting", fmt::format("{}", snapshot.engine.counters.waiting)},
-                           {"nodes", fmt::format("{}", snapshot.cluster_cache.nodes)},
-                           {"pods", fmt::format("{}", snapshot.cluster_cache.bound)}});
-  }
-  summarised_bound_ = bound;
-  summarised_refused_ = refused;
-  summary_timer_.start(kSummaryEvery, [this] { summarise(); });
+  progress_.start();
 }
 
 std::string Controller::metrics() const {
@@ -349,49 +331,34 @@ void Controller::keep_old(const std::string& why) {
   log_.error("the new configuration cannot be used, the old one stays in force", {{"why", why}});
 }
 
-void Controller::tell_what_waits(const Config& fresh) {
-  const Config& old = options_.config;
-  const auto tell = [this](const char* what, bool changed) {
-    if (changed) log_.warn("this change waits for a restart of the process", {{"key", what}});
-  };
-  tell("listen", fresh.listen != old.listen);
-  tell("leaderElection", !(fresh.leader_election == old.leader_election));
-  tell("api", !(fresh.api == old.api));
-  tell("debug", !(fresh.debug == old.debug));
-  tell("agents", !(fresh.agents == old.agents));
-  tell("signing", !(fresh.signing == old.signing));
-  tell("metricsApi", !(fresh.metrics_api == old.metrics_api));
-  tell("log.format", fresh.log.format != old.log.format);
-}
-
 void Controller::take(const std::string& text) {
   if (stopped_) return;
   if (exchanging_) {
     pending_ = text;
     return;
   }
-  next_.reset();
+  next_.generation.reset();
   exchange_timer_.cancel();
   auto fresh = options_.source.parse(text);
   if (!fresh) return keep_old(fresh.error().message);
   auto made = Generation::create(*fresh, generation_deps(true), now_.get());
   if (!made) return keep_old(made.error().message);
   for (const std::string& warning : warnings_of(*fresh)) log_.warn(warning);
-  tell_what_waits(*fresh);
+  for (const std::string& key : keys_that_need_restart(options_.config, *fresh)) {
+    log_.warn("this change waits for a restart of the process", {{"key", key}});
+  }
   log_.info("the configuration has changed: reading the cluster for the new one");
-  next_ = std::move(*made);
-  fresh_ = std::move(*fresh);
-  fresh_since_ = loop_.now();
-  slow_told_ = false;
+  next_ = {.generation = std::move(*made), .config = std::move(*fresh), .since = loop_.now()};
   reloads_.newest = false;
-  next_->scheduler().start();
+  next_.generation->scheduler().start();
   exchange_when_ready();
 }
 
 void Controller::exchange_when_ready() {
-  if (next_->scheduler().ready()) return exchange();
-  if (loop_.now() - fresh_since_ > kSlowAfter && !std::exchange(slow_told_, true)) {
-    log_.warn("the new configuration is not in force yet", {{"why", next_->scheduler().trouble()}});
+  if (next_.generation->scheduler().ready()) return exchange();
+  if (loop_.now() - next_.since > kSlowAfter && !std::exchange(next_.slow_told, true)) {
+    log_.warn("the new configuration is not in force yet",
+              {{"why", next_.generation->scheduler().trouble()}});
   }
   exchange_timer_.start(kAskEvery, [this] { exchange_when_ready(); });
 }
@@ -410,60 +377,57 @@ void Controller::take_over() {
     return;
   }
   exchanging_ = false;
-  past_ = std::move(now_);
-  now_ = std::move(next_);
-  if (fresh_.log.level != options_.config.log.level) log_.set_level(fresh_.log.level);
-  const Config old = std::exchange(options_.config, std::move(fresh_));
-  options_.config.listen = old.listen;
-  options_.config.leader_election = old.leader_election;
-  options_.config.api = old.api;
-  options_.config.debug = old.debug;
-  options_.config.agents = old.agents;
-  options_.config.metrics_api = old.metrics_api;
-  options_.config.signing = old.signing;
+  past_.generation = std::move(now_);
+  now_ = std::move(next_.generation);
+  if (next_.config.log.level != options_.config.log.level) {
+    log_.set_level(next_.config.log.level);
+  }
+  const Config old = std::exchange(options_.config, std::move(next_.config));
+  keep_until_restart(old, options_.config);
   watch_nodes(*now_);
   tell_leader(leader_);
-  if (leadership_) leadership_->set_note(leader_note());
+  if (leadership_) leadership_->set_note(leader_note(options_, *now_, hub_.get()));
   if (leads()) now_->scheduler().lead();
   now_->accept();
-  past_->succeed(*now_);
-  past_closed_ = false;
-  past_->shutdown(kStopGrace, [this] { past_closed_ = true; });
-  summarised_bound_ = summarised_refused_ = 0;
+  past_.generation->succeed(*now_);
+  past_.closed = false;
+  past_.generation->shutdown(kStopGrace, [this] { past_.closed = true; });
+  progress_.reset();
   ++reloads_.reloads;
   reloads_.newest = true;
   log_.info("the new configuration is in force");
-  past_until_ = loop_.now() + kPastKept;
+  past_.until = loop_.now() + kPastKept;
   forget_past();
   if (!pending_.empty()) take(std::exchange(pending_, {}));
 }
 
 // It decides nothing, but still writes events about its decisions.
 void Controller::forget_past() {
-  const bool busy = !past_closed_ || has_to_write(*past_);
-  if (busy && loop_.now() < past_until_) {
-    past_timer_.start(kAskEvery, [this] { forget_past(); });
+  const bool busy = !past_.closed || has_to_write(*past_.generation);
+  if (busy && loop_.now() < past_.until) {
+    past_.timer.start(kAskEvery, [this] { forget_past(); });
     return;
   }
-  past_timer_.start(kAskEvery, [this] { past_.reset(); });  // not inside one of its own calls
+  // Not inside one of its own calls.
+  past_.timer.start(kAskEvery, [this] { past_.generation.reset(); });
 }
 
 // ---- the end
 
 void Controller::stop(std::function<void()> done) {
   stopped_ = std::move(done);
-  summary_timer_.cancel();
+  progress_.stop();
   if (watch_) watch_->stop();
   if (exchanging_) return;  // finish_stop() follows by itself
   exchange_timer_.cancel();
-  next_.reset();
+  next_.generation.reset();
   now_->stop(kStopGrace, [this] { finish_stop(); });
 }
 
 void Controller::finish_stop() {
   const auto& binder = now_->scheduler().snapshot().binder;
   log_.info("stopped", {{"bound", fmt::format("{}", binder.bound)}});
-  past_until_ = loop_.now() + kLastWords;
+  past_.until = loop_.now() + kLastWords;
   if (!leadership_) return last_words();
   leadership_->stop([this] {
     leadership_->follow();
@@ -475,8 +439,8 @@ void Controller::finish_stop() {
 // done.
 void Controller::last_words() {
   const bool busy = (leadership_ && now_->questions_wait()) || has_to_write(*now_);
-  if (busy && loop_.now() < past_until_) {
-    past_timer_.start(kAskEvery, [this] { last_words(); });
+  if (busy && loop_.now() < past_.until) {
+    past_.timer.start(kAskEvery, [this] { last_words(); });
     return;
   }
   now_->shutdown(kLastRequests, [this] {

@@ -5,7 +5,6 @@
 //   StatusServer, ConfigWatch          observe them
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +20,7 @@
 #include "controller/hub.h"
 #include "controller/leadership.h"
 #include "controller/metrics.h"
+#include "controller/progress_log.h"
 #include "controller/status_server.h"
 #include "kube/api_client.h"
 #include "kube/key_manager.h"
@@ -44,6 +44,8 @@ struct ControllerOptions {
   kube::Environment environment = kube::process_environment();  // POD_IP and POD_NAMESPACE
 };
 
+// Large because it creates and connects all parts of the process, and exchanges generations while
+// they run.
 class Controller {
  public:
   // Listens, and is ready to start. `log` outlives the controller.
@@ -79,25 +81,38 @@ class Controller {
   Status listen();
   void make_leadership();
   Status make_hub();
-  void ask_extender(extender::Verb verb, std::string body, extender::Answer answer);
   void watch_nodes(Generation& generation);
   void tell_hub();
-  [[nodiscard]] codec::LeaderNote leader_note() const;
   void tell_leader(const LeaderAddress& place);
   [[nodiscard]] bool leads() const { return !leadership_ || leadership_->leads(); }
   [[nodiscard]] std::string metrics() const;
-  void summarise();
 
   // ---- a changed configuration
   void take(const std::string& text);
   void keep_old(const std::string& why);
-  void tell_what_waits(const Config& fresh);
   void exchange_when_ready();
   void exchange();
   void take_over();
   void forget_past();
   void finish_stop();
   void last_words();
+
+  // The generation of a changed configuration: it reads the cluster, or waits for `now_` to end.
+  struct Next {
+    std::unique_ptr<Generation> generation;
+    Config config;
+    net::Moment since{};  // when it began to read the cluster
+    bool slow_told = false;
+  };
+  // The previous generation, which exists until its calls have ended. The time and the timer also
+  // serve the end of `now_`.
+  struct Past {
+    explicit Past(net::EventLoop& loop) : timer(loop) {}
+    std::unique_ptr<Generation> generation;
+    net::Moment until{};
+    bool closed = false;
+    net::Timer timer;
+  };
 
   net::EventLoop& loop_;
   ControllerOptions options_;
@@ -107,28 +122,20 @@ class Controller {
   std::shared_ptr<kube::KeySource> keys_;
   kube::KeyManager* keeper_ = nullptr;  // `keys_`, unless the keys are in a file
   std::unique_ptr<Generation> now_;
-  std::unique_ptr<Generation> next_;        // reads the cluster, or waits for `now_` to end
-  std::unique_ptr<Generation> past_;        // exists until its calls have ended
+  Next next_;
+  Past past_;
   std::unique_ptr<Leadership> leadership_;  // null: no election
   std::unique_ptr<StatusServer> status_;
   std::unique_ptr<Hub> hub_;  // null: agents cannot report
   std::unique_ptr<ConfigWatch> watch_;
   LeaderAddress leader_;
-  Config fresh_;                   // of `next_`
   std::string pending_;            // configuration text that arrived while `now_` was ending
   bool exchanging_ = false;        // `now_` is ending
   std::function<void()> stopped_;  // set: the whole controller is stopping
-  net::Moment fresh_since_{};      // when `next_` began to read the cluster
-  bool slow_told_ = false;
-  net::Moment past_until_{};
-  bool past_closed_ = false;
   ReloadSnapshot reloads_;
   net::Timer exchange_timer_;
-  net::Timer past_timer_;
-  net::Timer summary_timer_;
+  ProgressLog progress_;
   HeapTrimmer heap_;
-  std::uint64_t summarised_bound_ = 0;
-  std::uint64_t summarised_refused_ = 0;
 };
 
 }  // namespace stowage::controller

@@ -44,6 +44,8 @@ struct NvmlOptions {
   std::function<base::Instant()> now;  // empty: the system's steady clock
 };
 
+// Large because a session, its boards and its events end together, and three pauses decide when
+// each is tried again.
 class NvmlSource final : public Source {
  public:
   explicit NvmlSource(NvmlOptions options);

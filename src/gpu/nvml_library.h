@@ -13,7 +13,8 @@
 
 namespace stowage::gpu::nvml {
 
-// Null if the driver is too old or too new to have the function; call() then reports that.
+// A table of function pointers, one for each function of NVML that is used. Null if the driver is
+// too old or too new to have the function; call() then reports that.
 struct Functions {
   Return (*init)() = nullptr;
   Return (*shutdown)() = nullptr;

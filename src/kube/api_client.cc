@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "kube/call_lanes.h"
+#include "kube/event_gate.h"
 #include "kube/pacing.h"
 #include "kube/session.h"
 
@@ -56,6 +57,7 @@ struct ApiClient::Impl : std::enable_shared_from_this<ApiClient::Impl> {
       : loop(event_loop),
         options(std::move(given)),
         session(std::move(way)),
+        event_gate(options),
         bucket(options.calls_per_second, options.burst),
         rng(options.seed),
         rate_timer(loop),
@@ -113,35 +115,15 @@ struct ApiClient::Impl : std::enable_shared_from_this<ApiClient::Impl> {
       pump_after(rate_timer, bucket.wait(now));
       return std::nullopt;
     }
-    if (lanes.empty(Lane::events) || !event_may_go(now)) return std::nullopt;
-    if (now < events_paused_until) {
-      pump_after(events_timer, events_paused_until - now);
+    if (lanes.empty(Lane::events)) return std::nullopt;
+    if (const EventGate::Answer answer = event_gate.ask(now); !answer.may_go) {
+      if (answer.again) pump_after(events_timer, *answer.again);  // a reply pumps as well
       return std::nullopt;
     }
     const double reserve = options.burst * kEventsReserve;
     if (bucket.take(now, reserve)) return Lane::events;
     pump_after(rate_timer, bucket.wait(now, reserve));
     return std::nullopt;
-  }
-
-  bool event_may_go(SteadyTime now) {
-    if (events_in_flight >= options.events_in_flight_max) return false;
-    const SteadyTime quiet = last_bind + options.events_quiet;
-    if (binds_in_flight == 0 && (last_bind == SteadyTime{} || now >= quiet)) return true;
-    if (now >= busy_since + options.events_patience) {
-      return events_in_flight < options.events_beside_steady_binds_max;
-    }
-    const SteadyTime next = last_event + options.events_beside_binds_pause;
-    const bool beside = events_in_flight < options.events_beside_binds_max;
-    if (beside && (last_event == SteadyTime{} || now >= next)) return true;
-    // Checked again after a quiet period, or when the next event may be sent beside the binds. A
-    // reply triggers a check as well.
-    if (binds_in_flight == 0) {
-      pump_after(events_timer, (beside ? std::min(next, quiet) : quiet) - now);
-    } else if (beside) {
-      pump_after(events_timer, next - now);
-    }
-    return false;
   }
 
   void pump_after(net::Timer& timer, net::Duration pause) {
@@ -153,14 +135,7 @@ struct ApiClient::Impl : std::enable_shared_from_this<ApiClient::Impl> {
   void send(CallPtr call, const Credential& credential, SteadyTime now) {
     call->generation = credential.generation;
     ++in_flight;
-    if (call->call.lane == Lane::events) {
-      ++events_in_flight;
-      last_event = now;
-    }
-    if (call->call.lane == Lane::bind) {
-      if (binds_in_flight == 0 && now >= last_bind + options.events_quiet) busy_since = now;
-      ++binds_in_flight;
-    }
+    event_gate.sent(call->call.lane, now);
     const net::Duration left = call->deadline - now;
     net::HttpRequest request = session->request_for(call->call, credential);
     session->http().send(std::move(request), left,
@@ -172,11 +147,7 @@ struct ApiClient::Impl : std::enable_shared_from_this<ApiClient::Impl> {
 
   void replied(const CallPtr& call, tl::expected<net::HttpResponse, net::CallError> result) {
     --in_flight;
-    if (call->call.lane == Lane::events) --events_in_flight;
-    if (call->call.lane == Lane::bind) {
-      --binds_in_flight;
-      last_bind = loop.now();
-    }
+    event_gate.replied(call->call.lane, loop.now());
     count(call->call.method, result ? result->status : 0);
     if (!result) {
       call->done(tl::unexpected(from_net(std::move(result).error())));
@@ -203,7 +174,7 @@ struct ApiClient::Impl : std::enable_shared_from_this<ApiClient::Impl> {
     const net::Duration pause =
         std::min(asked.value_or(options.retry_pause_default), options.retry_pause_max);
     const SteadyTime now = loop.now();
-    events_paused_until = std::max(events_paused_until, now + pause);
+    event_gate.pause_until(now + pause);
     // Adds up to half of the pause, so that calls do not all return at once.
     const net::Duration spread = pause + net::Duration{static_cast<net::Duration::rep>(
                                              rng.unit() * static_cast<double>(pause.count()) / 2)};
@@ -377,6 +348,7 @@ struct ApiClient::Impl : std::enable_shared_from_this<ApiClient::Impl> {
   const ApiClientOptions options;
   std::unique_ptr<Session> session;  // null once the client is destroyed
   CallLanes lanes;
+  EventGate event_gate;
   std::unordered_map<const WaitingCall*, Pause> paused;  // until the server's Retry-After has
                                                          // passed
   TokenBucket bucket;
@@ -385,14 +357,8 @@ struct ApiClient::Impl : std::enable_shared_from_this<ApiClient::Impl> {
   net::Timer events_timer;
   net::Timer sweep_timer;
   SteadyTime sweep_at = SteadyTime::max();  // when sweep_timer fires
-  SteadyTime events_paused_until{};
   bool fetching = false;
   std::size_t in_flight = 0;
-  SteadyTime last_event{};
-  SteadyTime busy_since{};  // binds without a quiet period since then
-  std::size_t events_in_flight = 0;
-  std::size_t binds_in_flight = 0;
-  SteadyTime last_bind{};  // time of the last reply to a bind
   ApiCounters counters;
 };
 

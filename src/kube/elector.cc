@@ -30,6 +30,8 @@ struct Sent {
 
 }  // namespace
 
+// Large because it is one state machine: looking, taking, keeping and losing the lease share what
+// was last seen, the call under way and two timers.
 struct Elector::Impl : std::enable_shared_from_this<Elector::Impl> {
   Impl(ApiClient& api, ElectorOptions given, Deps given_deps)
       : client(api),

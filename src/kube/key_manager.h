@@ -66,6 +66,8 @@ struct KeyManagerOptions {
   std::uint64_t seed = 1;                             // of the jitter
 };
 
+// Large because it is one state machine: reading, writing and publishing share the keys, the counts
+// of reads and one timer.
 class KeyManager final : public KeySource {
  public:
   struct Deps {

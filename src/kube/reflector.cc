@@ -41,6 +41,8 @@ struct Reflector::Page {
   std::size_t next = 0;  // next item
 };
 
+// Large because it is one state machine: a list, a watch and the pauses between them share the
+// version, the timers and the round.
 struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   Impl(ApiClient& api, ReflectorOptions given, ReflectorSink& to)
       : client(api),

@@ -56,6 +56,8 @@ struct ServerOptions {
   net::Duration look = std::chrono::milliseconds{500};   // interval of checks which replica leads
 };
 
+// Large because it creates and connects the parts of this server; each step of a request is a
+// method.
 class Server {
  public:
   using Handler = std::function<void(net::ServerRequest, std::shared_ptr<net::Responder>)>;

@@ -45,6 +45,8 @@ struct ChannelOptions {
   std::shared_ptr<TlsContext> tls;
 };
 
+// Large because it is one state machine: connecting (channel_open.cc), reading and writing share
+// the socket, its timer and the state.
 class Channel final : public std::enable_shared_from_this<Channel> {
  public:
   class Owner {

@@ -41,7 +41,8 @@ struct Failed {
 }  // namespace
 
 // Calls wait for any connection, not for a certain one: the first that is free takes the oldest
-// call. Connections are opened as long as calls wait that no connection under way is for.
+// call. Connections are opened as long as calls wait that no connection under way is for. Large
+// because links and calls are matched here, and each of them needs its indexes and counts.
 struct HttpClient::Impl final : public ClientLink::Pool,
                                 public std::enable_shared_from_this<HttpClient::Impl> {
   Impl(EventLoop& event_loop, HttpClientOptions client_options)

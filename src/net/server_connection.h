@@ -21,6 +21,8 @@ namespace stowage::net {
 
 class ServerAnswer;
 
+// Large because all phases of a request share the channel, the parser, the timer and the flags of
+// the request in progress.
 class ServerConnection final : public Channel::Owner,
                                public std::enable_shared_from_this<ServerConnection> {
  public:

@@ -38,19 +38,26 @@ bool same_but_nominated(const core::PodSpec& old, core::PodSpec& now) {
 }  // namespace
 
 ClusterCache::ClusterCache(const std::vector<Profile>& profiles, EventQueue& event_queue,
-                           OnNotice on_notice, Clock clock)
+                           OnNotice on_notice, const Clock& clock)
     : classifier_(profiles),
       event_queue_(event_queue),
       on_notice_(std::move(on_notice)),
-      now_(clock.now),
       annotations_(signatures_),
-      kubelets_(clock.now),
+      kubelets_(
+          clock.now,
+          {.pods = pods_, .nodes = nodes_, .event_queue = event_queue_, .on_notice = on_notice_}),
       decision_clock_(clock.unix_nanos),
-      pre_allocations_(std::move(clock), {.pods = pods_,
-                                          .nodes = nodes_,
-                                          .signatures = signatures_,
-                                          .decision_clock = decision_clock_,
-                                          .event_queue = event_queue_}) {}
+      pre_allocations_(clock, {.pods = pods_,
+                               .nodes = nodes_,
+                               .signatures = signatures_,
+                               .decision_clock = decision_clock_,
+                               .event_queue = event_queue_}),
+      external_pods_(clock.now, {.classifier = classifier_,
+                                 .pods = pods_,
+                                 .nodes = nodes_,
+                                 .pre_allocations = pre_allocations_,
+                                 .event_queue = event_queue_,
+                                 .on_notice = on_notice_}) {}
 
 bool ClusterCache::use_keys(kube::Keys keys) {
   const std::set<std::string> again = signatures_.use_keys(std::move(keys));
@@ -90,7 +97,7 @@ void ClusterCache::upsert_node(const dialect::NodeObject& object) {
   if (!update.cards_changed) return;
   if (on_cards_) on_cards_(object.name, &nodes_.find(object.name)->cards);
   pre_allocations_.node_changed(object.name);
-  for (const std::string& uid : pods_.pods_on(object.name)) compare_with_kubelet(*pods_.find(uid));
+  for (const std::string& uid : pods_.pods_on(object.name)) kubelets_.compare(*pods_.find(uid));
   for (const std::string& uid : pods_.take_unresolved(object.name)) {
     Entry& entry = *pods_.find(uid);
     const std::unique_ptr<PendingPod> kept = std::move(entry.pending);
@@ -100,7 +107,7 @@ void ClusterCache::upsert_node(const dialect::NodeObject& object) {
 
 void ClusterCache::remove_node(const std::string& name) {
   if (!nodes_.erase(name)) return;
-  kubelets_.set_agent_silent(name, true);
+  kubelets_.cards().set_agent_silent(name, true);
   event_queue_.put_node_gone(name);
   if (on_cards_) on_cards_(name, nullptr);
 }
@@ -119,41 +126,20 @@ void ClusterCache::update_unbound(Entry& entry, dialect::PodObject object,
                                   const PodClassifier::Class& is) {
   const bool first = !entry.unplaced;
   const bool ours = is.profile != nullptr;
-  notify(annotations_.check_untrusted(entry.resolver,
-                                      {.object = object,
-                                       .first = first,
-                                       .created = first && !listing_pods_,
-                                       .is_ours = ours,
-                                       .pre_allocations_count = pre_allocations_.enabled()}));
+  notify(on_notice_, annotations_.check_untrusted(
+                         entry.resolver, {.object = object,
+                                          .first = first,
+                                          .created = first && !listing_pods_,
+                                          .is_ours = ours,
+                                          .pre_allocations_count = pre_allocations_.enabled()}));
   if (first && (ours || dialect::asks_for_cards(object))) {
     const std::string text = dialect::unknown_keys(object);
-    if (!text.empty()) notify(notice_of(Notice::Kind::unknown_key, object, text));
+    if (!text.empty()) on_notice_(notice_of(Notice::Kind::unknown_key, object, text));
   }
   entry.unplaced = true;
   if (is.state == PodState::deleting) return forget(entry);
-  if (is.state == PodState::external) return update_external(entry, object);
+  if (is.state == PodState::external) return external_pods_.update(entry, object);
   if (is.state == PodState::pending) return update_pending(entry, std::move(object), is);
-}
-
-// A pod of another scheduler. The extender may hold cards for it, so the engine must learn of its
-// end.
-void ClusterCache::update_external(Entry& entry, const dialect::PodObject& object) {
-  entry.told = true;
-  if (on_external_pod_) on_external_pod_(object);
-  if (pre_allocations_.enabled()) notify(pre_allocations_.see(entry, object));
-  if (!entry.pre_allocation.told) update_nomination(entry, object);
-  ignored_.watch(object, now_());
-}
-
-// Its scheduler has freed capacity for it on a node, or is about to bind it there. Other pods must
-// not use that capacity.
-void ClusterCache::update_nomination(Entry& entry, const dialect::PodObject& object) {
-  if (object.nominated.empty() && entry.nominated.empty()) return;
-  auto spec = dialect::to_spec(
-      object, nodes_.reading({.floor_whole_cards = true, .placed_by_others = true}));
-  if (!spec) spec = dialect::readable_part(object, nodes_.reading({}));
-  entry.nominated = object.nominated;
-  event_queue_.put_pod(core::PodNominated{.pod = std::move(*spec), .node = object.nominated});
 }
 
 void ClusterCache::update_pending(Entry& entry, dialect::PodObject object,
@@ -161,11 +147,11 @@ void ClusterCache::update_pending(Entry& entry, dialect::PodObject object,
   Result<core::PodSpec> spec = dialect::to_spec(object, nodes_.reading(is.profile->reading));
   if (!spec) {
     forget(entry);
-    return notify(notice_of(Notice::Kind::refused, object, spec.error().message));
+    return on_notice_(notice_of(Notice::Kind::refused, object, spec.error().message));
   }
   if (!object.unsupported.empty()) {
     forget(entry);
-    return notify(notice_of(
+    return on_notice_(notice_of(
         Notice::Kind::unsupported, object,
         fmt::format("the pod uses {}, which Stowage does not support yet: remove it, or give the "
                     "pod to another scheduler",
@@ -187,12 +173,6 @@ void ClusterCache::update_pending(Entry& entry, dialect::PodObject object,
   event_queue_.put_pod(core::PodPending{std::move(*spec)});
 }
 
-void ClusterCache::resend_pending() {
-  for (const auto& [name, pending] : pods_.all_pending()) {
-    event_queue_.put_pod(core::PodPending{pending->spec});
-  }
-}
-
 void ClusterCache::update_bound(Entry& entry, dialect::PodObject object,
                                 const PodClassifier::Class& is, const Signatures::Checked& check) {
   dialect::ReadOptions options =
@@ -200,12 +180,11 @@ void ClusterCache::update_bound(Entry& entry, dialect::PodObject object,
   options.floor_whole_cards = true;  // it is bound already, so it has its cards
   auto spec = dialect::to_spec(object, nodes_.reading(options));
   if (!spec) {
-    notify(notice_of(Notice::Kind::unread_pod, object, spec.error().message));
+    on_notice_(notice_of(Notice::Kind::unread_pod, object, spec.error().message));
     spec = dialect::readable_part(object, nodes_.reading(options));
   }
   spec->profile = is.number;
-  pre_allocations_.forget(entry);
-  ignored_.forget(object.uid);
+  external_pods_.forget(entry);
   pods_.bind(entry, object);
   emit_bound(entry, std::move(object), std::move(*spec), check);
 }
@@ -220,7 +199,7 @@ void ClusterCache::emit_bound(Entry& entry, dialect::PodObject object, core::Pod
                                          .created_bound = !entry.unplaced && !listing_pods_,
                                          .is_ours = classifier_.is_ours(object),
                                          .check = check});
-  notify(answer.notice);
+  notify(on_notice_, answer.notice);
   entry.told = true;
   // A pod whose cards no longer exist takes part in no conflict about cards.
   const bool ours = entry.resolver.ours() && answer.resolution.cards;
@@ -232,13 +211,13 @@ void ClusterCache::emit_bound(Entry& entry, dialect::PodObject object, core::Pod
   const std::int64_t placed = ours ? decided.value_or(placed_by(object)) : 0;
   std::optional<core::NamedAssignment> cards;
   if (answer.resolution.cards) cards = core::by_id(*answer.resolution.cards, *node);
-  kubelets_.set_cards(entry.cards, spec, cards);
+  kubelets_.cards().set_cards(entry.cards, spec, cards);
   event_queue_.put_pod(core::PodSeenBound{.pod = spec,
                                           .node = object.node,
                                           .cards = std::move(cards),
                                           .placed = placed,
                                           .placed_by_then = !decided});
-  compare_with_kubelet(entry);
+  kubelets_.compare(entry);
   // The pod came before its node, or the node lacks cards that the pod names: it is resolved again
   // later.
   if (node != nullptr &&
@@ -250,8 +229,7 @@ void ClusterCache::emit_bound(Entry& entry, dialect::PodObject object, core::Pod
 
 void ClusterCache::forget(Entry& entry) {
   pods_.clear_pending(entry);
-  pre_allocations_.forget(entry);
-  ignored_.forget(*entry.uid);
+  external_pods_.forget(entry);
   if (entry.told) event_queue_.put_pod_gone(*entry.uid);
   entry.told = false;
   entry.pre_allocation.told = false;
@@ -262,7 +240,7 @@ void ClusterCache::remove_pod(const std::string& uid) {
   Entry* entry = pods_.find(uid);
   if (entry == nullptr) return;
   signatures_.forget(uid);
-  kubelets_.forget(entry->cards);
+  kubelets_.cards().forget(entry->cards);
   forget(*entry);
   annotations_.forget(entry->resolver);
   pods_.erase(uid);
@@ -274,45 +252,6 @@ void ClusterCache::expect_pod(const std::string& uid, const std::string& name) {
   if (!known && on_expected_) on_expected_(uid);
 }
 
-void ClusterCache::set_kubelet_allocation(const std::string& node, const std::string& pod,
-                                          dialect::KubeletAllocation allocation) {
-  Entry* entry = pods_.find(pods_.uid_of(pod));
-  const bool here = entry != nullptr && entry->node == node;
-  kubelets_.set_allocation({.node = node, .name = pod, .uid = here ? *entry->uid : std::string()},
-                           std::move(allocation));
-  if (here) compare_with_kubelet(*entry);
-}
-
-void ClusterCache::confirm_kubelet_allocations() {
-  for (const std::string& uid : kubelets_.take_unconfirmed()) {
-    Entry* entry = pods_.find(uid);
-    if (entry != nullptr) take_finding(kubelets_.confirm(where(*entry), entry->cards));
-  }
-}
-
-void ClusterCache::compare_with_kubelet(Entry& entry) {
-  take_finding(kubelets_.compare(where(entry), entry.cards));
-}
-
-void ClusterCache::take_finding(KubeletCards::Finding found) {
-  notify(found.notice);
-  if (found.cards) event_queue_.put_cards(std::move(*found.cards));
-}
-
-void ClusterCache::report_ignored_pods() {
-  if (!pre_allocations_.leads()) return;
-  const std::vector<std::string> profiles = classifier_.profile_names();
-  for (const IgnoredPods::Ignored& pod : ignored_.take_due(now_())) {
-    const std::string name = pods_.name_of(pod.uid);
-    const std::size_t slash = name.find('/');
-    on_notice_({.kind = Notice::Kind::ignored,
-                .ns = name.substr(0, slash),
-                .name = name.substr(slash + 1),
-                .uid = pod.uid,
-                .text = IgnoredPods::sentence(pod, profiles)});
-  }
-}
-
 ClusterCache::Sizes ClusterCache::sizes() const {
   return {.nodes = nodes_.size(),
           .unread_nodes = nodes_.unreadable(),
@@ -320,9 +259,9 @@ ClusterCache::Sizes ClusterCache::sizes() const {
           .pending = pods_.pending_count(),
           .bound = pods_.bound_count(),
           .drifted = annotations_.drifted(),
-          .mismatched = kubelets_.mismatched(),
-          .unnamed = kubelets_.unnamed(),
-          .by_kubelet = kubelets_.by_kubelet(),
+          .mismatched = kubelets_.cards().mismatched(),
+          .unnamed = kubelets_.cards().unnamed(),
+          .by_kubelet = kubelets_.cards().by_kubelet(),
           .drifts = annotations_.drifts(),
           .untrusted = annotations_.untrusted() + pre_allocations_.untrusted()};
 }

@@ -5,15 +5,14 @@
 //   any pod on a node                                -> PodSeenBound, with the cards it names
 //   ended or deleted                                 -> PodGone
 //   pod of another scheduler, unbound                -> PodHeld if it carries a pre-allocation
-//                                                       that still counts (see lead()), else
+//                                                       that still counts, else
 //                                                       PodNominated if it is nominated to a node,
 //                                                       or no longer is; PodGone when it goes
 //   ours, but it cannot be read or uses a rule that is not supported -> a notice, no event
 //
 // Composes these parts: PodClassifier (which scheduler places a pod), NodeCache and PodCache (the
-// objects), CardAnnotations with Signatures and KubeletCards (the cards of a pod), PreAllocations,
-// IgnoredPods. The order of events is decided here. The class has 40 methods and 16 members: a
-// method for each thing that can be observed, and a member for each part.
+// objects), CardAnnotations with Signatures and KubeletAllocations (the cards of a pod),
+// PreAllocations, ExternalPods. The order of events is decided here.
 //
 // One thread. A list of pods is bracketed by two calls; a pod that the list does not contain counts
 // as deleted.
@@ -26,12 +25,11 @@
 #include <vector>
 
 #include "dialect/dialect.h"
-#include "dialect/kubelet_allocation.h"
 #include "scheduler/card_annotations.h"
 #include "scheduler/decision_clock.h"
 #include "scheduler/event_queue.h"
-#include "scheduler/ignored_pods.h"
-#include "scheduler/kubelet_cards.h"
+#include "scheduler/external_pods.h"
+#include "scheduler/kubelet_allocations.h"
 #include "scheduler/node_cache.h"
 #include "scheduler/notice.h"
 #include "scheduler/pod_cache.h"
@@ -45,7 +43,7 @@ class ClusterCache {
  public:
   using Clock = PreAllocations::Clock;
   ClusterCache(const std::vector<Profile>& profiles, EventQueue& event_queue, OnNotice on_notice,
-               Clock clock);
+               const Clock& clock);
   ClusterCache(const ClusterCache&) = delete;
   ClusterCache& operator=(const ClusterCache&) = delete;
 
@@ -55,6 +53,8 @@ class ClusterCache {
   [[nodiscard]] const Signatures& signatures() const { return signatures_; }
   [[nodiscard]] DecisionClock& decision_clock() { return decision_clock_; }
   [[nodiscard]] PreAllocations& pre_allocations() { return pre_allocations_; }
+  [[nodiscard]] ExternalPods& external_pods() { return external_pods_; }
+  [[nodiscard]] KubeletAllocations& kubelets() { return kubelets_; }
 
   // Signs what is written on pods, and decides whether annotations under our name count: they must
   // be signed by one of these keys or be older than all signatures. Returns true if there are pods,
@@ -65,12 +65,9 @@ class ClusterCache {
   // We wrote these annotations on the pod: they count even if they are edited later.
   void wrote(const std::string& uid, const dialect::Annotations& annotations);
   // Another replica leads. It may replace what we wrote on pods that are not bound yet, and it
-  // makes and withdraws pre-allocations. The engine gets none of them until lead() is called.
+  // makes and withdraws pre-allocations. The engine gets none of them until
+  // pre_allocations().lead() is called.
   void stand_down();
-  // This replica leads. Requires: a list of pods has arrived since the last leader lost its lease.
-  // Sends all pre-allocations that count to the engine. By then the engine must have all bound pods
-  // and all deletions, because it holds only what is free. Later pre-allocations are sent at once.
-  void lead() { pre_allocations_.lead(); }
 
   // Called with every node whose cards changed, and with null for a node that is deleted. Reports
   // only later changes: nodes().all_cards() has the current state.
@@ -83,22 +80,6 @@ class ClusterCache {
   void remove_node(const std::string& name);
   // The node exists but cannot be read: its known state stays.
   void mark_node_unreadable(const std::string& name) { nodes_.mark_unreadable(name); }
-
-  // The devices of a pod ("namespace/name") on this node. They have no effect unless the API shows
-  // the pod on this node.
-  void set_kubelet_allocation(const std::string& node, const std::string& pod,
-                              dialect::KubeletAllocation allocation);
-  void forget_kubelet_allocation(const std::string& node, const std::string& pod) {
-    kubelets_.forget_allocation(node, pod);
-  }
-  void forget_kubelet_allocation(const std::string& node) { kubelets_.forget_node(node); }
-  // Whether the agent of the node has stopped reporting.
-  void set_agent_silent(const std::string& node, bool silent) {
-    kubelets_.set_agent_silent(node, silent);
-  }
-  // Call about once a second: unconfirmed allocations that have been reported for long enough
-  // count.
-  void confirm_kubelet_allocations();
 
   // Pods that are seen between these calls existed before, so their annotations are treated as
   // after a restart. Outside of them, a new pod was created just now. A dump of the API is a list
@@ -115,16 +96,6 @@ class ClusterCache {
     on_expected_ = std::move(told);
   }
   void expect_pod(const std::string& uid, const std::string& name);
-  // Called for an unbound pod of another scheduler whenever it is seen.
-  void on_external_pod(std::function<void(const dialect::PodObject&)> told) {
-    on_external_pod_ = std::move(told);
-  }
-
-  // Call about once a second: reports, once each, pods of other schedulers that ask for cards and
-  // that no scheduler has handled for a minute.
-  void report_ignored_pods();
-  // Sends every pending pod to the engine again, by name, as if it had just arrived.
-  void resend_pending();
 
   struct Sizes {
     std::size_t nodes = 0;
@@ -146,35 +117,23 @@ class ClusterCache {
 
   void update_unbound(Entry& entry, dialect::PodObject object, const PodClassifier::Class& is);
   void update_pending(Entry& entry, dialect::PodObject object, const PodClassifier::Class& is);
-  void update_external(Entry& entry, const dialect::PodObject& object);
-  void update_nomination(Entry& entry, const dialect::PodObject& object);
   void update_bound(Entry& entry, dialect::PodObject object, const PodClassifier::Class& is,
                     const Signatures::Checked& check);
   void emit_bound(Entry& entry, dialect::PodObject object, core::PodSpec spec,
                   const Signatures::Checked& check);
-  void compare_with_kubelet(Entry& entry);
-  void take_finding(KubeletCards::Finding found);
-  [[nodiscard]] KubeletCards::Where where(const Entry& entry) const {
-    return {.uid = *entry.uid, .name = entry.name, .node = nodes_.find(entry.node)};
-  }
   void forget(Entry& entry);
-  void notify(const std::optional<Notice>& notice) const {
-    if (notice) on_notice_(*notice);
-  }
 
   PodClassifier classifier_;
   EventQueue& event_queue_;
   OnNotice on_notice_;
-  std::function<base::Instant()> now_;
   NodeCache nodes_;
   PodCache pods_;
   Signatures signatures_;
   CardAnnotations annotations_;
-  KubeletCards kubelets_;
+  KubeletAllocations kubelets_;
   DecisionClock decision_clock_;
   PreAllocations pre_allocations_;
-  IgnoredPods ignored_;
-  std::function<void(const dialect::PodObject&)> on_external_pod_;
+  ExternalPods external_pods_;
   std::function<void(const std::string& uid)> on_expected_;
   OnCards on_cards_;
   bool listing_pods_ = false;

@@ -74,13 +74,13 @@ TEST_F(ClusterCacheHintsTest, APodThatNoSchedulerLooksAtIsTold) {
   auto refused = pod_object("refused");
   refused.scheduler = "default-scheduler";
   cluster_cache_.upsert_pod(refused);
-  cluster_cache_.report_ignored_pods();
+  cluster_cache_.external_pods().report_ignored();
   EXPECT_EQ(notices(), "");
   refused.unscheduled_reason = "Unschedulable";
   cluster_cache_.upsert_pod(refused);
   now_.ns += 61'000'000'000;
   cluster_cache_.upsert_pod(stray);
-  cluster_cache_.report_ignored_pods();
+  cluster_cache_.external_pods().report_ignored();
   ASSERT_EQ(notices_.size(), 1U) << notices();
   EXPECT_EQ(notices_[0].kind, Notice::Kind::ignored);
   EXPECT_EQ(notices_[0].text.substr(0, 114),
@@ -89,14 +89,14 @@ TEST_F(ClusterCacheHintsTest, APodThatNoSchedulerLooksAtIsTold) {
       << notices_[0].text;
   notices_.clear();
   now_.ns += 600'000'000'000;
-  cluster_cache_.report_ignored_pods();
+  cluster_cache_.external_pods().report_ignored();
   EXPECT_EQ(notices(), "") << "once";
   auto late = pod_object("late");
   late.scheduler = "nobody";
   cluster_cache_.upsert_pod(late);
   cluster_cache_.remove_pod("late");
   now_.ns += 600'000'000'000;
-  cluster_cache_.report_ignored_pods();
+  cluster_cache_.external_pods().report_ignored();
   EXPECT_EQ(notices(), "");
 }
 

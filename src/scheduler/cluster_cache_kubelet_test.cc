@@ -60,7 +60,7 @@ struct ClusterCacheKubeletTest : ::testing::Test {
     return text;
   }
   void kubelet(const std::string& pod, const std::vector<std::string>& ids) {
-    cluster_cache.set_kubelet_allocation("n", "ns/" + pod, {{"main", ids}});
+    cluster_cache.kubelets().set("n", "ns/" + pod, {{"main", ids}});
   }
 
   std::int64_t now = 5;
@@ -92,9 +92,9 @@ TEST_F(ClusterCacheKubeletTest, NamesTheCardsOfAPodWheneverItSpeaks) {
 
 TEST_F(ClusterCacheKubeletTest, SpeaksForItsOwnNode) {
   cluster_cache.upsert_pod(pod_object("p", "u"));
-  cluster_cache.set_kubelet_allocation("m", "ns/p", {{"main", {"GPU-2"}}});
+  cluster_cache.kubelets().set("m", "ns/p", {{"main", {"GPU-2"}}});
   EXPECT_EQ(named(), "");
-  cluster_cache.forget_kubelet_allocation("n", "ns/p");
+  cluster_cache.kubelets().cards().forget_allocation("n", "ns/p");
   kubelet("p", {"GPU-2"});
   EXPECT_EQ(named(), "u 2;");
 }
@@ -102,16 +102,16 @@ TEST_F(ClusterCacheKubeletTest, SpeaksForItsOwnNode) {
 // A compromised node reports on all pods, before and after their own nodes do.
 TEST_F(ClusterCacheKubeletTest, AnotherNodeNeitherNamesNorUnnamesCards) {
   cluster_cache.upsert_node(node_object("m", 3));
-  cluster_cache.set_kubelet_allocation("m", "ns/p", {{"main", {"GPU-1"}}});
+  cluster_cache.kubelets().set("m", "ns/p", {{"main", {"GPU-1"}}});
   cluster_cache.upsert_pod(pod_object("p", "u"));
   EXPECT_EQ(named(), "") << "it is on n";
   kubelet("p", {"GPU-2"});
   EXPECT_EQ(named(), "u 2;");
-  cluster_cache.set_kubelet_allocation("m", "ns/p", {{"main", {"GPU-0"}}});
+  cluster_cache.kubelets().set("m", "ns/p", {{"main", {"GPU-0"}}});
   EXPECT_EQ(named(), "");
   cluster_cache.upsert_node(node_object("n", 4));  // everything is resolved again
   EXPECT_EQ(named(), "u 2;") << "what n has said still counts";
-  cluster_cache.forget_kubelet_allocation("m", "ns/p");
+  cluster_cache.kubelets().cards().forget_allocation("m", "ns/p");
   cluster_cache.upsert_node(node_object("n", 3));
   EXPECT_EQ(named(), "u 2;");
 }
@@ -137,7 +137,7 @@ TEST_F(ClusterCacheKubeletTest, APodThatIsReplacedIsAnotherOne) {
   cluster_cache.upsert_pod(pod_object("p", "u"));
   kubelet("p", {"GPU-0"});
   cluster_cache.remove_pod("u");
-  cluster_cache.forget_kubelet_allocation("n", "ns/p");
+  cluster_cache.kubelets().cards().forget_allocation("n", "ns/p");
   (void)named();
   cluster_cache.upsert_pod(pod_object("p", "v"));
   EXPECT_EQ(named(), "");
@@ -147,7 +147,7 @@ TEST_F(ClusterCacheKubeletTest, APodThatIsReplacedIsAnotherOne) {
 
 // The kubelet reports no uids, and the agent has not listed its pods again yet.
 TEST_F(ClusterCacheKubeletTest, APodThatIsReplacedDoesNotInheritTheWordAboutTheOneBefore) {
-  cluster_cache.set_agent_silent("n", false);
+  cluster_cache.kubelets().cards().set_agent_silent("n", false);
   cluster_cache.upsert_pod(pod_object("p", "u"));
   kubelet("p", {"GPU-0"});
   EXPECT_EQ(named(), "u 0;");
@@ -166,25 +166,25 @@ TEST_F(ClusterCacheKubeletTest, APodThatIsReplacedDoesNotInheritTheWordAboutTheO
 }
 
 TEST_F(ClusterCacheKubeletTest, AWordThatStandsThoughTheAgentMustHaveLookedAgainIsAboutTheNewPod) {
-  cluster_cache.set_agent_silent("n", false);
+  cluster_cache.kubelets().cards().set_agent_silent("n", false);
   cluster_cache.upsert_pod(pod_object("p", "u"));
   kubelet("p", {"GPU-0"});
   cluster_cache.remove_pod("u");
   cluster_cache.upsert_pod(pod_object("p", "v"));
   (void)named();
   now += 59 * kSecond;
-  cluster_cache.confirm_kubelet_allocations();
+  cluster_cache.kubelets().confirm();
   EXPECT_EQ(named(), "");
-  cluster_cache.set_agent_silent("n", true);
+  cluster_cache.kubelets().cards().set_agent_silent("n", true);
   now += 60 * kSecond;
-  cluster_cache.confirm_kubelet_allocations();
+  cluster_cache.kubelets().confirm();
   EXPECT_EQ(named(), "") << "the agent is silent";
-  cluster_cache.set_agent_silent("n", false);
+  cluster_cache.kubelets().cards().set_agent_silent("n", false);
   now += 59 * kSecond;
-  cluster_cache.confirm_kubelet_allocations();
+  cluster_cache.kubelets().confirm();
   EXPECT_EQ(named(), "");
   now += 2 * kSecond;
-  cluster_cache.confirm_kubelet_allocations();
+  cluster_cache.kubelets().confirm();
   EXPECT_EQ(named(), "v 0;");
   cluster_cache.upsert_node(node_object("n", 4));
   EXPECT_EQ(named(), "v 0;") << "and stays so";

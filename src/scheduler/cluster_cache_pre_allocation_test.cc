@@ -151,7 +151,7 @@ TEST_F(ClusterCachePreAllocationTest, WhoLeadsAgainTellsPreAllocationsAgain) {
   cluster_cache_.stand_down();
   list({pre_allocated("p", 2)});
   EXPECT_EQ(events(), "") << "others decide";
-  cluster_cache_.lead();
+  cluster_cache_.pre_allocations().lead();
   EXPECT_EQ(events(), "held p 2;") << "though the pod has not changed";
   list({pre_allocated("p", 2)});
   EXPECT_EQ(events(), "");
@@ -164,7 +164,7 @@ TEST_F(ClusterCachePreAllocationTest, PreAllocationsAreToldAfterTheEndOfPodsThat
   list({before});
   events();
   list({pre_allocated("p", 2)});
-  cluster_cache_.lead();
+  cluster_cache_.pre_allocations().lead();
   EXPECT_EQ(events(), "gone z;held p 2;") << "z may have had that card";
 }
 
@@ -182,14 +182,14 @@ TEST_F(ClusterCachePreAllocationTest,
   cluster_cache_.upsert_pod(pre_allocated("taken back", 0));
   cluster_cache_.upsert_pod(pod_object("taken back"));
   events();
-  cluster_cache_.lead();
+  cluster_cache_.pre_allocations().lead();
   EXPECT_EQ(events(), "held p 3;");
 }
 
 TEST_F(ClusterCachePreAllocationTest, OfTwoPreAllocationsTheLaterOneIsToldFirst) {
   cluster_cache_.stand_down();
   list({pre_allocated("a", 2, 20), pre_allocated("b", 2, 5)});
-  cluster_cache_.lead();
+  cluster_cache_.pre_allocations().lead();
   EXPECT_EQ(events(), "held b 2;held a 2;") << "the engine holds what is free";
 }
 
@@ -197,7 +197,7 @@ TEST_F(ClusterCachePreAllocationTest, APreAllocationOfACardThatIsAwayIsToldWhenI
   cluster_cache_.upsert_node(node_object("1"));
   cluster_cache_.stand_down();
   list({pre_allocated("p", 2)});
-  cluster_cache_.lead();
+  cluster_cache_.pre_allocations().lead();
   EXPECT_EQ(events(), "node;");
   cluster_cache_.upsert_node(node_object("4"));
   EXPECT_EQ(events(), "node;held p 2;");
@@ -209,7 +209,7 @@ TEST_F(ClusterCachePreAllocationTest, APreAllocationSaysMoreThanANomination) {
   pod.nominated = "n";
   list({pod});
   EXPECT_EQ(events(), "nominated n;");
-  cluster_cache_.lead();
+  cluster_cache_.pre_allocations().lead();
   EXPECT_EQ(events(), "held p 2;");
   cluster_cache_.upsert_pod(pod);
   EXPECT_EQ(events(), "");

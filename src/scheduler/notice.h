@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,10 @@ struct Notice {
 };
 
 using OnNotice = std::function<void(const Notice&)>;
+
+inline void notify(const OnNotice& on_notice, const std::optional<Notice>& notice) {
+  if (notice) on_notice(*notice);
+}
 
 [[nodiscard]] inline Notice notice_of(Notice::Kind kind, const dialect::PodObject& pod,
                                       std::string text) {

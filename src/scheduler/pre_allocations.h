@@ -79,6 +79,9 @@ class PreAllocations {
   void node_changed(const std::string& node);
   [[nodiscard]] bool leads() const { return leads_; }
   void stand_down() { leads_ = false; }
+  // This replica leads. Requires: a list of pods has arrived since the last leader lost its lease.
+  // Sends all pre-allocations that count to the engine. By then the engine must have all bound pods
+  // and all deletions, because it holds only what is free. Later pre-allocations are sent at once.
   void lead();
 
   [[nodiscard]] std::uint64_t untrusted() const { return untrusted_; }

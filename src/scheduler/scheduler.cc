@@ -83,7 +83,8 @@ Scheduler::Scheduler(kube::ApiClient& client, SchedulerOptions options, base::Lo
       });
   cluster_cache_.pre_allocations().on_other_cards(
       [this](const std::string& node) { reaper_.cards_changed(node); });
-  cluster_cache_.on_external_pod([this](const dialect::PodObject& pod) { reaper_.saw(pod); });
+  cluster_cache_.external_pods().on_seen(
+      [this](const dialect::PodObject& pod) { reaper_.saw(pod); });
   command_executor_ = std::make_unique<CommandExecutor>(
       CommandExecutor::Options{.claims = options_.claims, .profiles = options_.profiles},
       CommandExecutor::Deps{
@@ -237,7 +238,7 @@ bool Scheduler::binds_may_arrive() const {
 // Requests are answered before the objects that arrived with them are handled. So none is accepted
 // before the engine has all pods and their pre-allocations.
 void Scheduler::prepare() {
-  cluster_cache_.lead();
+  cluster_cache_.pre_allocations().lead();
   event_queue_.ask(
       [this, alive = alive_, &loop = client_.loop()](const EventQueue::EngineAccess& /*unused*/) {
         loop.post([this, alive] {
@@ -250,7 +251,10 @@ void Scheduler::open() {
   command_executor_->lead();
   event_queue_.put_reply(core::Lead{});
   if (options_.elected) {
-    cluster_cache_.resend_pending();
+    // Every pending pod arrives at the engine as if it were new, in the order of names.
+    for (const auto& [name, pending] : cluster_cache_.pods().all_pending()) {
+      event_queue_.put_pod(core::PodPending{pending->spec});
+    }
     log_.info("leading: pods are placed from now on",
               {{"waiting", fmt::format("{}", cluster_cache_.sizes().pending)}});
   }
@@ -301,8 +305,8 @@ void Scheduler::tick() {
   if (lifecycle_.stopped()) return;
   keys_changed();
   handle(Event::tick);
-  if (deciding()) cluster_cache_.report_ignored_pods();
-  cluster_cache_.confirm_kubelet_allocations();
+  if (deciding()) cluster_cache_.external_pods().report_ignored();
+  cluster_cache_.kubelets().confirm();
   const auto counters = engine_thread_->snapshot().counters;
   const bool flush = ++ticks_ % kTicksPerFlush == 0 && counters.waiting > 0;
   // Also for nominations and loads that expire, and for pods whose patience ends: only waiting pods

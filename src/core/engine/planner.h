@@ -71,9 +71,7 @@ class Planner {
 
   [[nodiscard]] const PolicyOptions& options() const { return options_; }
   [[nodiscard]] bool learns() const { return learns_; }
-  [[nodiscard]] std::uint64_t judged() const { return cache_.judged(); }
-  [[nodiscard]] std::uint64_t effort() const { return cache_.effort(); }
-  [[nodiscard]] std::size_t shapes() const { return cache_.size(); }
+  [[nodiscard]] const ShapeCache& cache() const { return cache_; }
   [[nodiscard]] std::uint64_t models_learned() const { return models_learned_; }
 
  private:

@@ -81,16 +81,16 @@ void PlannerTable::departed(PodIndex pod) {
 
 std::uint64_t PlannerTable::effort() const {
   std::uint64_t sum = 0;
-  for (const auto& planner : planners_) sum += planner->effort();
+  for (const auto& planner : planners_) sum += planner->cache().effort();
   return sum;
 }
 
 PlannerTable::Totals PlannerTable::totals() const {
   Totals totals;
   for (const auto& planner : planners_) {
-    totals.judged += planner->judged();
+    totals.judged += planner->cache().judged();
     totals.models_learned += planner->models_learned();
-    totals.shapes += planner->shapes();
+    totals.shapes += planner->cache().size();
   }
   return totals;
 }

@@ -145,7 +145,7 @@ class ClusterCacheProofTest : public ::testing::Test {
   }
   std::string list(const std::vector<dialect::PodObject>& pods) {
     see(pods);
-    cluster_cache_->lead();
+    cluster_cache_->pre_allocations().lead();
     return events();
   }
   std::string events() {
