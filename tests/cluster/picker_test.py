@@ -171,7 +171,7 @@ class Settings(unittest.TestCase):
     def test_what_it_means_is_shown(self):
         code, text = self.check("profiles: [{name: stowage, picker: {url: 'unix:/run/p.sock'}}]\n")
         self.assertEqual(code, 0, text)
-        self.assertIn("asks unix:/run/p.sock about 16 candidates for 50ms", text)
+        self.assertIn("picker unix:/run/p.sock with 16 candidates, timeout 50ms", text)
         code, text = self.check("profiles: [{name: stowage, picker: {url: 'p.sock'}}]\n")
         self.assertEqual(code, 2, text)
 
