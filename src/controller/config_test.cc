@@ -135,7 +135,7 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
       {"another version", "apiVersion: v2\n",
        "c.yaml:1: apiVersion: this program reads stowage.dev/v1alpha1"},
       {"a log level", "log:\n  level: loud\n",
-       "c.yaml:2: log.level: unknown log level \"loud\": debug, info, warn or error"},
+       "c.yaml:2: log.level: unknown log level \"loud\": write debug, info, warn or error"},
       {"a picker without an address", "profiles: [{name: stowage, picker: {timeout: 1s}}]\n",
        "c.yaml:1: profiles[0].picker.url: where is it? e.g. http://127.0.0.1:8900/pick or "
        "unix:/run/picker.sock"},

@@ -254,7 +254,7 @@ TEST(Dialects, RefuseAmountsThatCanNotBe) {
        "pod ml/train container \"c\" asks for 65 cards; a node has at most 64"},
       {"nvidia.com/gpu", "1e30",
        "pod ml/train container \"c\": nvidia.com/gpu: 100000000000000000000000000000 or more is "
-       "beyond what can be counted; the most is 9223372036854775807"},
+       "too large; the maximum is 9223372036854775807"},
       {"tencent.com/vcuda-core", "6500",
        "pod ml/train container \"c\" asks for 6500 of tencent.com/vcuda-core, that is 65 cards; a "
        "node has at most 64"},
