@@ -437,7 +437,7 @@ TEST(PodToSpec, RefusesAbsurdAmountsAndNamesThem) {
   EXPECT_EQ(error_of(pod({container("c", {{"example.com/fpga", "500m"}})})),
             "pod ml/train container \"c\": example.com/fpga is 0.5; write a whole number");
   EXPECT_EQ(error_of(pod({container("c", {{"memory", "2Ei"}})})),
-            "pod ml/train container \"c\": memory is absurdly large: 2305843009213693952");
+            "pod ml/train container \"c\": memory is too large: 2305843009213693952");
   auto object = pod({container("c", {})});
   object.overhead = testing::quantities({{"cpu", "-1m"}});
   EXPECT_EQ(error_of(object), "pod ml/train overhead: cpu is -0.001; write zero or more");

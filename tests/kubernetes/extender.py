@@ -113,7 +113,7 @@ class Protocol(ExtenderCase):
         wait_until("one of them is bound", lambda: len(self.bound_names()) == 2)
         left, = {"b", "c"} - set(self.bound_names())
         message = self.refused(left)
-        self.assertIn("0/3 nodes are available: 1 node has no GPU, 2 insufficient GPU compute.",
+        self.assertIn("0/3 nodes are available: 1 node(s) had no GPU, 2 insufficient GPU compute.",
                       message)
         self.assertIn("node", json.loads(annotation(first, GPUS)))
         self.over_committed()
