@@ -214,8 +214,8 @@ TEST_F(ReflectorProtobufTest, AListThatMakesNoSenseIsAskedForAgain) {
   EXPECT_EQ(errors,
             (Words{"cannot list /api/v1/pods: 403 Forbidden: words; grant that right with a "
                    "role binding",
-                   "cannot list /api/v1/pods: the reply makes no sense: it does not begin as "
-                   "protobuf of Kubernetes does",
+                   "cannot list /api/v1/pods: the reply makes no sense: it does not begin with the "
+                   "prefix of Kubernetes protobuf",
                    "cannot list /api/v1/pods: the reply makes no sense: the protobuf form of "
                    "\"Secret\" is not known",
                    "cannot list /api/v1/pods: the reply makes no sense: metadata.name: "
