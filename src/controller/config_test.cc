@@ -114,7 +114,7 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
       {"in a list", "profiles:\n- name: stowage\n- nam: x\n",
        "c.yaml:3: profiles[1].name: a profile needs a name: the schedulerName of pods"},
       {"twice", "profiles:\n- name: stowage\n- name: stowage\n",
-       "c.yaml:3: profiles[1].name: \"stowage\" is there twice"},
+       "c.yaml:3: profiles[1].name: \"stowage\" appears twice"},
       {"a key twice", "listen: a:1\nlisten: b:1\n", "c.yaml:2: listen: the key is there twice"},
       {"no policy", "profiles: [{name: mine}]\n",
        "c.yaml:1: profiles[0].policy: a profile of your own needs a policy, e.g. policy: "
@@ -137,8 +137,8 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
       {"a log level", "log:\n  level: loud\n",
        "c.yaml:2: log.level: unknown log level \"loud\": write debug, info, warn or error"},
       {"a picker without an address", "profiles: [{name: stowage, picker: {timeout: 1s}}]\n",
-       "c.yaml:1: profiles[0].picker.url: where is it? e.g. http://127.0.0.1:8900/pick or "
-       "unix:/run/picker.sock"},
+       "c.yaml:1: profiles[0].picker.url: the address of the picker is missing; write e.g. "
+       "http://127.0.0.1:8900/pick or unix:/run/picker.sock"},
       {"a picker by https", "profiles: [{name: stowage, picker: {url: 'https://a'}}]\n",
        "c.yaml:1: profiles[0].picker.url: a picker is called by http:// or unix:, beside the "
        "controller; https:// is not possible"},
@@ -320,7 +320,7 @@ TEST(Config, TheMetricsApiMakesCertificatesAndListensWhereAgentsReport) {
   };
   for (const Row& row : {Row{"metricsApi: {enabled: true, service: \"\"}", "metricsApi.service"},
                          Row{"metricsApi: {enabled: maybe}", "metricsApi.enabled"},
-                         Row{"metricsApi: {extender: nobody}", "there is no extender \"nobody\""},
+                         Row{"metricsApi: {extender: nobody}", "no extender is named \"nobody\""},
                          Row{"metricsApi: {checkEvery: 1ms}", "checkEvery"},
                          Row{"metricsApi: {enable: true}", "enabled"}}) {
     const auto wrong = parse_config(row.text, "c.yaml");
@@ -336,8 +336,7 @@ TEST(ConfigCheckTest, TwoListenersDoNotShareAPort) {
   };
   const Row rows[] = {
       {"extenders: [{preset: gpu-admission}, {preset: vgpu-manager}]\n",
-       "the extender gpu-admission and the extender vgpu-manager are both to listen on "
-       "127.0.0.1:3456"},
+       "the extender gpu-admission and the extender vgpu-manager both listen on 127.0.0.1:3456"},
       {"extenders: [{preset: stowage}, {preset: alnair}]\n", "both to listen on 0.0.0.0:10361"},
       {"listen: 127.0.0.1:10361\nextenders: [{preset: stowage}]\n",
        "health and metrics (listen) and the extender stowage"},
@@ -389,8 +388,8 @@ TEST(ConfigCheckTest, AnExtenderThatIsOpenToEverybodyIsPointedOut) {
   };
   EXPECT_EQ(open("{preset: elastic-gpu-scheduler}"),
             "the extender elastic-gpu-scheduler listens on 0.0.0.0:39999 without client "
-            "certificates: everybody who can connect may bind pods. Set listen to "
-            "127.0.0.1:39999, or tls.clientCAFile");
+            "certificates: every client that can connect may bind pods. Set listen to "
+            "127.0.0.1:39999, or set tls.clientCAFile");
   EXPECT_EQ(open("{preset: elastic-gpu-scheduler, listen: \"127.0.0.1:39999\"}"), "");
   EXPECT_EQ(
       open("{preset: elastic-gpu-scheduler, tls: {certFile: a, keyFile: b, clientCAFile: c}}"), "");

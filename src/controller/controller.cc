@@ -286,7 +286,7 @@ void Controller::start() {
     log_.info("extender", {{"name", name}, {"listen", url}});
   }
   if (hub_) {
-    log_.info("agents report here", {{"listen", agents_address()}});
+    log_.info("listening for agents", {{"listen", agents_address()}});
     tell_hub();
     hub_->start();
   }
@@ -346,13 +346,14 @@ void Controller::reload() {
 void Controller::keep_old(const std::string& why) {
   ++reloads_.failures;
   reloads_.newest = false;
-  log_.error("the new configuration cannot be used, the old one stays in force", {{"why", why}});
+  log_.error("the new configuration cannot be used, keeping the old one", {{"why", why}});
 }
 
 void Controller::tell_what_waits(const Config& fresh) {
   const Config& old = options_.config;
   const auto tell = [this](const char* what, bool changed) {
-    if (changed) log_.warn("this change waits for a restart of the process", {{"key", what}});
+    if (changed)
+      log_.warn("this change takes effect after a restart of the process", {{"key", what}});
   };
   tell("listen", fresh.listen != old.listen);
   tell("leaderElection", !(fresh.leader_election == old.leader_election));

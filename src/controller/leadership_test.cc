@@ -77,9 +77,9 @@ TEST(Leadership, WhereTheLeaderIsComesFromItsNote) {
   lease.annotations[codec::kLeaderAnnotation] = "hello";
   EXPECT_NE(leader_address(lease, "a").why.find("cannot be read"), std::string::npos);
   lease.annotations.clear();
-  EXPECT_EQ(leader_address(lease, "a").why, "the leader b does not say where it is");
+  EXPECT_EQ(leader_address(lease, "a").why, "the leader b does not publish its address");
   lease.holder.clear();
-  EXPECT_EQ(leader_address(lease, "a").why, "nobody leads at the moment");
+  EXPECT_EQ(leader_address(lease, "a").why, "no replica leads at the moment");
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ class Cluster(LocalCluster):
     @staticmethod
     def door(controller):
         log = controller.process.log.read_text(errors="replace")
-        return re.search(r"agents report here listen=(\S+)", log)[1]
+        return re.search(r"listening for agents listen=(\S+)", log)[1]
 
     def cards(self, node, text):
         return self.file(f"{node}.yaml", text)

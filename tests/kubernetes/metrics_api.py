@@ -151,7 +151,7 @@ class MetricsApi(Case):
 
     @staticmethod
     def port_of(subject):
-        return int(re.findall(r"agents report here listen=https://127\.0\.0\.1:(\d+)",
+        return int(re.findall(r"listening for agents listen=https://127\.0\.0\.1:(\d+)",
                               subject.said())[-1])
 
     def port(self):
