@@ -254,7 +254,7 @@ TEST(Config, AnExtenderSaysHowTheLeaderIsReached) {
   EXPECT_EQ(config->extenders[0].forward,
             (extender::ForwardTls{.ca = "a", .certificate = "x", .key = "y", .server_name = "n"}));
   EXPECT_NE(error_of(tls + "{certFile: x}}]").find("set both"), std::string::npos);
-  EXPECT_NE(error_of("extenders: [{forward: {caFile: a}}]").find("only an extender with tls"),
+  EXPECT_NE(error_of("extenders: [{forward: {caFile: a}}]").find("forward needs tls"),
             std::string::npos);
 }
 
@@ -281,9 +281,8 @@ TEST(Config, AgentsReportNowhereUnlessItIsSaidWhere) {
   for (const Row& row :
        {Row{"agents: {silentNodes: forget}", "use, avoid or refuse"},
         Row{"agents: {allowedUsers: a}", "expected a list"},
-        Row{"agents: {listen: \"0.0.0.0:1\"}", "in the clear"},
-        Row{"agents: {listen: here}", "agents.listen"},
-        Row{"agents: {certFile: a}", "set both"},
+        Row{"agents: {listen: \"0.0.0.0:1\"}", "unencrypted"},
+        Row{"agents: {listen: here}", "agents.listen"}, Row{"agents: {certFile: a}", "set both"},
         Row{"agents: {allowedUsers: [a, [b]]}", "agents.allowedUsers[1]"},
         Row{"agents: {silentAfter: 1ms}", "silentAfter"}, Row{"agents: {listens: x}", "listen"}}) {
     const auto wrong = parse_config(row.text, "c.yaml");

@@ -83,7 +83,7 @@ std::string advertised_host(const HostRequest& ask) {
 
 LeaderAddress leader_address(const codec::Lease& lease, const std::string& own_identity) {
   if (lease.holder.empty()) return {.note = {}, .why = "no replica leads at the moment"};
-  if (lease.holder == own_identity) return {.note = {}, .why = "it is about to lead; ask again"};
+  if (lease.holder == own_identity) return {.note = {}, .why = "it is about to lead; try again"};
   const auto found = lease.annotations.find(codec::kLeaderAnnotation);
   if (found == lease.annotations.end()) {
     return {.note = {},

@@ -72,7 +72,7 @@ TEST(Leadership, WhereTheLeaderIsComesFromItsNote) {
   codec::Lease lease{.holder = "b", .annotations = {{codec::kLeaderAnnotation, leader_note(note)}}};
   EXPECT_EQ(leader_address(lease, "a").note, note);
   EXPECT_EQ(leader_address(lease, "a").why, "");
-  EXPECT_EQ(leader_address(lease, "b").why, "it is about to lead; ask again");
+  EXPECT_EQ(leader_address(lease, "b").why, "it is about to lead; try again");
   EXPECT_TRUE(leader_address(lease, "b").note.extenders.empty()) << "never to ourselves";
   lease.annotations[codec::kLeaderAnnotation] = "hello";
   EXPECT_NE(leader_address(lease, "a").why.find("cannot be read"), std::string::npos);
