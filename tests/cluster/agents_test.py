@@ -210,7 +210,7 @@ class Agents(unittest.TestCase):
             self.assertEqual(controller.metric('stowage_agents{state="reporting"}'), 0)
             log = cluster.agents[second].log
             wait_until("the agent says why",
-                       lambda: "somebody is not an account of our agents" in log.read_text())
+                       lambda: "somebody is not in agents.allowedUsers" in log.read_text())
 
 
 if __name__ == "__main__":
