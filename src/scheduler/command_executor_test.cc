@@ -210,7 +210,7 @@ TEST_F(CommandExecutorTest, AExternalThatWasClaimedAfterWeStoodDownIsLetGo) {
   std::string error;
   command_executor_->bind_external({.ask = {.ns = "ns", .name = "p", .uid = "uid-p", .node = "n1"},
                                     .done = [&](const std::string& why) { error = why; }});
-  EXPECT_EQ(error, "this replica does not lead any more; ask again");
+  EXPECT_EQ(error, "this replica no longer leads; try again");
   EXPECT_EQ(told(), "failed uid-p;");
   EXPECT_EQ(calls(), "");
 }

@@ -141,7 +141,7 @@ class Protocol(ExtenderCase):
         self.add(share("a", 10, 1000))
         self.bound("a")
         files["certFile"].write_text("half of a certificate", encoding="utf-8")
-        wait_until("it is not taken", lambda: "the old ones stay" in self.subject.said())
+        wait_until("it is not taken", lambda: "keeping the old ones" in self.subject.said())
         self.add(share("b", 10, 1000))
         self.bound("b")
         self.certificates()  # the same files anew

@@ -57,7 +57,7 @@ const std::vector<AbsurdPod>& absurd_pods() {
       {"negative compute", "asks for -1 milli", [](PodSpec& p) { p.containers[0].gpu.milli = -1; }},
       {"negative card memory", "asks for -3 MiB",
        [](PodSpec& p) { p.containers[0].gpu.memory_mib = -3; }},
-      {"card memory by compute, without any", "memory by its compute",
+      {"card memory by compute, without any", "memory in proportion to its compute",
        [](PodSpec& p) {
          p.containers[0].gpu.milli.reset();
          p.containers[0].gpu.memory_mib = kMemoryWithCore;
