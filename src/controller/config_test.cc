@@ -115,7 +115,7 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
        "c.yaml:3: profiles[1].name: a profile needs a name: the schedulerName of pods"},
       {"twice", "profiles:\n- name: stowage\n- name: stowage\n",
        "c.yaml:3: profiles[1].name: \"stowage\" appears twice"},
-      {"a key twice", "listen: a:1\nlisten: b:1\n", "c.yaml:2: listen: the key is there twice"},
+      {"a key twice", "listen: a:1\nlisten: b:1\n", "c.yaml:2: listen: the key appears twice"},
       {"no policy", "profiles: [{name: mine}]\n",
        "c.yaml:1: profiles[0].policy: a profile of your own needs a policy, e.g. policy: "
        "dual-price"},
@@ -140,8 +140,8 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
        "c.yaml:1: profiles[0].picker.url: the address of the picker is missing; write e.g. "
        "http://127.0.0.1:8900/pick or unix:/run/picker.sock"},
       {"a picker by https", "profiles: [{name: stowage, picker: {url: 'https://a'}}]\n",
-       "c.yaml:1: profiles[0].picker.url: a picker is called by http:// or unix:, beside the "
-       "controller; https:// is not possible"},
+       "c.yaml:1: profiles[0].picker.url: write http:// or unix: for a picker on the same machine; "
+       "https:// is not supported"},
       {"one candidate", "profiles: [{name: stowage, picker: {url: 'unix:/p', candidates: 1}}]\n",
        "c.yaml:1: profiles[0].picker.candidates: expected a number from 2 to 1000, found \"1\""},
       {"a time without a unit", "reservation: {pendingThreshold: 60}\n",

@@ -148,7 +148,7 @@ const Wrong kWrong[] = {
     {"", "f.yaml: count: the file has no cards: write count, or cards"},
     {"[1]", "f.yaml: expected a mapping of keys, found a list"},
     {"count: 1\n---\ncount: 2\n", "f.yaml: more than one YAML document"},
-    {"count: 1\ncount: 2\n", "f.yaml:2: count: the key is there twice"},
+    {"count: 1\ncount: 2\n", "f.yaml:2: count: the key appears twice"},
     {"cout: 1\n", "f.yaml:1: count: the file has no cards: write count, or cards"},
     {"count: 1\nmodell: x\n", "f.yaml:2: modell: unknown key; did you mean \"model\"?"},
     {"count: 65\n", "f.yaml:1: count: expected a whole number from 0 to 64, found \"65\""},

@@ -204,7 +204,7 @@ TEST_F(SchedulerWatchTest, NothingIsDecidedBeforeAnUnknownKeyWasLookedFor) {
     kube::testing::run_for(loop, 20ms);
     EXPECT_TRUE(scheduler->ready());
     EXPECT_FALSE(scheduler->deciding());
-    EXPECT_NE(scheduler->trouble().find("keys that are not known here"), std::string::npos);
+    EXPECT_NE(scheduler->trouble().find("signed by unknown keys"), std::string::npos);
     auto both = std::make_shared<kube::Keyring>(*old);
     both->known.insert(fresh->known.begin(), fresh->known.end());
     keys->look(comes ? both : old);
