@@ -210,9 +210,7 @@ class LocalRun {
 
   void demo_done(const local::Demo::Outcome& outcome) {
     if (!outcome.ok) return fail_with(outcome.message);
-    std::string text =
-        "\n"
-        "Commands to try, in another terminal:\n";
+    std::string text = "\nCommands to try, in another terminal:\n";
     if (!is_terminal()) {
       say(text + "  stowage local\n");
       return stop(kExitOk);

@@ -32,7 +32,7 @@ constexpr const char* kExamples =
     "    stowage what-if --cluster cluster.json -f pods.yaml\n"
     "  The same with another policy, for a program:\n"
     "    stowage what-if --cluster cluster.json -f pods.yaml --policy binpack -o json\n"
-    "  Would the pods fit that are pending already?\n"
+    "  Would the pending pods of the cluster fit?\n"
     "    stowage what-if --cluster cluster.json --pending\n\n"
     "Files are YAML or JSON, with several documents or lists; - is the standard input. For a\n"
     "large cluster use JSON: it is read ten times as fast. Pods are placed one after the\n"

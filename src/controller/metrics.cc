@@ -330,7 +330,7 @@ void leader_metrics(const MetricsInput& input, Exposition& out) {
   out.counter("stowage_leaderships_total", "Times that this replica became leader.",
               leadership.counters.acquired);
   out.counter("stowage_leaderships_unclean_total",
-              "Times that this replica became leader although the lease was not released.",
+              "Times that this replica became leader by a lease that was not released.",
               leadership.counters.unclean);
   out.counter("stowage_leaderships_lost_total",
               "Times that this replica lost the lease while it led.", leadership.counters.lost);

@@ -148,7 +148,7 @@ void CommandExecutor::execute(const core::CardConflict& conflict) {
       {.ns = full.substr(0, slash), .name = full.substr(slash + 1), .uid = conflict.uid},
       kube::EventType::warning, kube::EventReason::card_conflict,
       fmt::format(
-          "card {} of node {} does not fit this pod together with {}, which {}; this pod {}",
+          "card {} of node {} cannot hold both this pod and {}, which {}; this pod {}",
           conflict.card, conflict.node,
           deps_.cluster_cache.pods().called({.uid = conflict.with, .reader = conflict.uid}),
           conflict.in_doubt ? "was given it at an unknown time" : "was given it earlier and stays",

@@ -151,7 +151,7 @@ TEST_F(CommandExecutorTest, APodOfAnotherNamespaceIsNotNamed) {
   EXPECT_TRUE(has_event("Preempted by pod uid-t on node n1"));
   execute(core::CardConflict{
       .uid = "uid-victim", .with = "uid-t", .node = "n1", .card = "n1/0", .evict = true});
-  EXPECT_TRUE(has_event("does not fit this pod together with a pod of another namespace"));
+  EXPECT_TRUE(has_event("cannot hold both this pod and a pod of another namespace"));
   ASSERT_TRUE(called("DELETE", kVictim, 2));
   const auto marks = server_.seen("PATCH", kStatus);
   ASSERT_EQ(marks.size(), 2U);
@@ -171,7 +171,7 @@ TEST_F(CommandExecutorTest, TheLaterOfTwoPodsWithOneShareIsToldAndEvicted) {
   server_.script("DELETE", kVictim, {reply(200)});
   start();
   execute(kConflict);
-  EXPECT_TRUE(has_event("card n1/0 of node n1 does not fit this pod together with pod ns/p"));
+  EXPECT_TRUE(has_event("card n1/0 of node n1 cannot hold both this pod and pod ns/p"));
   ASSERT_TRUE(called("DELETE", kVictim));
   EXPECT_EQ(calls(), "PATCH status;DELETE victim;");
   EXPECT_NE(server_.seen("PATCH", kStatus).at(0).body.find("was given to pod ns/p before"),

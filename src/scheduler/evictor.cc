@@ -33,7 +33,7 @@ void Evictor::evict(const core::Evict& command) {
 void Evictor::evict(const core::CardConflict& command) {
   begin(command.uid, command.node, command.with,
         {.condition = fmt::format(
-             "card {} was given to {} before, and does not fit both pods", command.card,
+             "card {} was given to {} before, and cannot hold both pods", command.card,
              deps_.cluster_cache.pods().called({.uid = command.with, .reader = command.uid})),
          .note = ""});
 }

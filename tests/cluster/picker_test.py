@@ -123,7 +123,8 @@ class Pickers(unittest.TestCase):
         self.assertEqual(len(nodes), PODS)
         self.all_by_policy(metrics)
         self.assertGreater(metrics["unreachable"], 0)
-        self.assertEqual(log.count("picker gets no requests"), 1 if metrics["unreachable"] >= 5 else 0)
+        self.assertEqual(log.count("picker gets no requests"),
+                         1 if metrics["unreachable"] >= 5 else 0)
 
     def test_too_slow(self):
         def sleep(question):
