@@ -172,12 +172,12 @@ digest: packages ## print digests of all decisions; SAVE=FILE before a change, C
 		$(if $(SAVE),--save $(SAVE)) $(if $(COMPARE),--compare $(COMPARE))
 
 .PHONY: metrics-page
-metrics-page: build ## write docs/metrics.md anew, from the code
+metrics-page: build ## generate docs/metrics.md from the code
 	@cmake --build --preset release -j $(JOBS) --target stowage_metrics_page
 	@$(RELEASE)/tests/metrics/stowage_metrics_page > docs/metrics.md
 
 .PHONY: public-surface
-public-surface: build ## write docs/public-surface.txt anew, from the code
+public-surface: build ## generate docs/public-surface.txt from the code
 	@cmake --build --preset release -j $(JOBS) --target stowage_public_surface
 	@$(PYTHON) tests/surface/surface_test.py $(RELEASE)/tests/surface/stowage_public_surface \
 		$(RELEASE)/stowage docs/public-surface.txt --write

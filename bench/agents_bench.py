@@ -71,7 +71,7 @@ metricsApi: {{enabled: true, apiService: none, caConfigMap: none}}
 
     def door(self, controller):
         log = controller.process.log.read_text(errors="replace")
-        return re.search(r"agents report here listen=(\S+)", log)[1]
+        return re.search(r"listening for agents listen=(\S+)", log)[1]
 
     def decisions(self, controller):
         """(count, seconds) of decisions so far."""

@@ -77,8 +77,9 @@ Result<std::unique_ptr<Agent>> Agent::create(net::EventLoop& loop, AgentOptions 
             .on_changes = [self = made.get()](const PodChanges& changes) { self->take(changes); },
             .on_contact =
                 [self = made.get()](const Contact& contact) {
-                  if (contact.in_touch) return self->log_.info("the kubelet answers");
-                  self->log_.warn("the kubelet does not say who has which device",
+                  if (contact.in_touch)
+                    return self->log_.info("the kubelet lists pods and devices");
+                  self->log_.warn("the kubelet does not list pods and devices",
                                   {{"why", contact.why}});
                 }});
   }
@@ -230,7 +231,7 @@ void Agent::serve(const net::ServerRequest& request,
                   const std::shared_ptr<net::Responder>& responder) {
   const std::string path = request.http.target.substr(0, request.http.target.find('?'));
   if (request.http.method != "GET" && request.http.method != "HEAD") {
-    return responder->send(plain(405, "GET, please\n"));
+    return responder->send(plain(405, "only GET is allowed here\n"));
   }
   if (path == net::kHealthzPath || path == net::kLivezPath) {
     const std::string wrong = trouble();

@@ -36,7 +36,8 @@ std::optional<double> scaled(const std::optional<T>& value, double factor) {
 }
 
 void inventory_metrics(const CardsSnapshot& cards, Exposition& out) {
-  out.family("stowage_agent_card_info", Type::gauge, "Cards of the node, and what they are.");
+  out.family("stowage_agent_card_info", Type::gauge,
+             "Always 1; the labels describe a card of the node.");
   for (const core::Card& card : cards.list.cards) {
     out.sample(
         1.0, {{"card", card.id}, {"index", fmt::format("{}", card.index)}, {"model", card.model}});
@@ -53,13 +54,13 @@ void inventory_metrics(const CardsSnapshot& cards, Exposition& out) {
 
 void load_metrics(const CardsSnapshot& cards, Exposition& out) {
   card_gauge(out, cards, "stowage_agent_card_utilization_ratio",
-             "Share of the time in which the card worked, of the driver's last period.",
+             "Fraction of the driver's last sampling period in which the card was busy.",
              [](const auto& sample) { return scaled(sample.utilisation_permille, 0.001); });
   card_gauge(out, cards, "stowage_agent_card_memory_used_bytes", "Memory of the card in use.",
              [](const auto& sample) { return scaled(sample.memory_used_mib, kMib); });
-  card_gauge(out, cards, "stowage_agent_card_power_watts", "What the card draws.",
+  card_gauge(out, cards, "stowage_agent_card_power_watts", "Power that the card draws.",
              [](const auto& sample) { return scaled(sample.power_mw, 0.001); });
-  card_gauge(out, cards, "stowage_agent_card_temperature_celsius", "How hot the card is.",
+  card_gauge(out, cards, "stowage_agent_card_temperature_celsius", "Temperature of the card.",
              [](const auto& sample) { return scaled(sample.temperature_c, 1); });
   card_gauge(out, cards, "stowage_agent_card_processes", "Processes that use the card.",
              [](const auto& sample) -> std::optional<double> {
@@ -94,13 +95,13 @@ void pod_metrics(const AgentMetrics& input, Exposition& out) {
     }
   }
   out.family("stowage_agent_card_idle_allocated", Type::gauge,
-             "1 if a container has the card and no process uses it, else 0.");
+             "1 if the card is given to a container but no process uses it, else 0.");
   for (const gpu::CardSample& sample : input.cards.samples) {
     const bool idle = sample.processes && sample.processes->empty();
     out.sample(idle && given.count(sample.id) > 0 ? 1.0 : 0.0, {{"card", sample.id}});
   }
   out.family("stowage_agent_card_idle_seconds", Type::gauge,
-             "Since the card last worked, as far back as this agent knows.");
+             "Time since the card was last busy, or since this agent started.");
   for (const auto& [card, seconds] : input.idle_seconds) out.sample(seconds, {{"card", card}});
 }
 
@@ -153,33 +154,37 @@ void container_metrics(const AgentMetrics& input, Exposition& out) {
 }
 
 void own_metrics(const AgentMetrics& input, Exposition& out) {
-  out.family("stowage_agent_build_info", Type::gauge, "The program that says this.");
+  out.family("stowage_agent_build_info", Type::gauge,
+             "Always 1; the label is the version of the agent.");
   out.sample(1.0, {{"version", std::string(base::kVersion)}});
-  out.gauge("stowage_agent_last_sample_age_seconds", "Since the driver has last answered.",
+  out.gauge("stowage_agent_last_sample_age_seconds", "Time since the driver last answered.",
             input.sampled_seconds_ago);
   out.gauge("stowage_agent_cards_readable", "1 if the cards can be read, else 0.",
             input.cards.known && input.cards.trouble.empty() ? 1.0 : 0.0);
   if (input.reporter != nullptr) {
-    out.gauge("stowage_agent_inventory_written", "1 if the node says which cards it has, else 0.",
+    out.gauge("stowage_agent_inventory_written",
+              "1 if the annotation of the node is written, else 0.",
               input.reporter->written ? 1.0 : 0.0);
     out.counter("stowage_agent_inventory_writes_total", "Writes of the node's annotation.",
                 input.reporter->writes);
-    out.counter("stowage_agent_inventory_failures_total", "Those, and looks, that failed.",
-                input.reporter->failures);
+    out.counter("stowage_agent_inventory_failures_total",
+                "Reads and writes of the node's annotation that failed.", input.reporter->failures);
   }
   if (input.uplink != nullptr) {
-    out.gauge("stowage_agent_reporting", "1 if the controller listens, else 0.",
+    out.gauge("stowage_agent_reporting", "1 if the stream to the controller is open, else 0.",
               input.uplink->open ? 1.0 : 0.0);
     out.counter("stowage_agent_streams_total", "Streams to the controller that were opened.",
                 input.uplink->opened);
-    out.counter("stowage_agent_stream_failures_total", "Those that ended, or never began.",
+    out.counter("stowage_agent_stream_failures_total",
+                "Streams to the controller that ended or could not be opened.",
                 input.uplink->failed);
     out.counter("stowage_agent_reports_total", "Reports sent to the controller.",
                 input.uplink->reports);
-    out.counter("stowage_agent_report_bytes_total", "Bytes of them.", input.uplink->bytes);
+    out.counter("stowage_agent_report_bytes_total", "Bytes of the reports sent to the controller.",
+                input.uplink->bytes);
   }
   if (input.kubelet != nullptr) {
-    out.gauge("stowage_agent_kubelet_connected", "1 if the kubelet says who has which device.",
+    out.gauge("stowage_agent_kubelet_connected", "1 if the kubelet lists pods and devices, else 0.",
               input.kubelet->in_touch ? 1.0 : 0.0);
   }
 }

@@ -31,7 +31,7 @@ Result<NodePod> NodePods::decode(std::string_view json) {
 
 Result<std::string> NodePods::key_of(std::string_view json) {
   std::string uid = decoder_.identity(json).uid;
-  if (uid.empty()) return fail("a pod was deleted, and its uid cannot be read");
+  if (uid.empty()) return fail("the uid of a deleted pod cannot be read");
   return uid;
 }
 
@@ -47,7 +47,7 @@ void NodePods::updated(NodePod pod) {
 }
 
 void NodePods::unreadable(const Unreadable& pod) {
-  log_.debug("a pod that cannot be read", {{"why", pod.why}});
+  log_.debug("unreadable pod", {{"why", pod.why}});
 }
 
 void NodePods::drop(const std::string& uid) {
@@ -60,12 +60,12 @@ void NodePods::drop(const std::string& uid) {
 void NodePods::status_changed(const kube::ReflectorStatus& status) {
   if (status.phase != kube::ReflectorPhase::disconnected) return;
   if (std::exchange(trouble_, status.error) == status.error) return;
-  log_.warn("the pods of this node cannot be read: limits of containers are not told",
+  log_.warn("cannot list the pods of this node: metrics have no limits of containers",
             {{"why", status.error}});
 }
 
 void NodePods::unreadable_event(const std::string& why) {
-  log_.debug("a line of the watch that cannot be read", {{"why", why}});
+  log_.debug("unreadable watch event", {{"why", why}});
 }
 
 Given NodePods::given(const std::vector<core::Card>& cards) const {

@@ -73,7 +73,7 @@ Result<PodView> read_pod(std::string_view message, Budget& budget) {
     }
   }
   if (fields.broken()) return fail("malformed protobuf");
-  if (!is_name(pod.name) || !is_name(pod.ns)) return fail("it has no proper name and namespace");
+  if (!is_name(pod.name) || !is_name(pod.ns)) return fail("its name or namespace is invalid");
   return pod;
 }
 
@@ -89,7 +89,7 @@ Result<ContainerView> read_container(std::string_view message, Budget& budget) {
     }
   }
   if (fields.broken()) return fail("malformed protobuf");
-  if (!is_name(container.name)) return fail("a container has no proper name");
+  if (!is_name(container.name)) return fail("the name of a container is invalid");
   return container;
 }
 
@@ -106,7 +106,7 @@ Status read_topology(std::string_view message, std::vector<std::int64_t>& nodes)
       }
     }
     if (parts.broken()) return fail("malformed protobuf");
-    if (nodes.size() == kNumaNodesMax) return fail("a device is near too many NUMA nodes");
+    if (nodes.size() == kNumaNodesMax) return fail("a device has too many NUMA nodes");
     if (node >= 0) nodes.push_back(node);
   }
   if (fields.broken()) return fail("malformed protobuf");
@@ -129,11 +129,11 @@ Status read_devices(std::string_view message, Budget& budget, std::vector<Entry>
   }
   if (fields.broken()) return fail("malformed protobuf");
   if (ids.empty()) return {};
-  if (!is_resource(resource)) return fail("devices have no proper resource name");
+  if (!is_resource(resource)) return fail("the resource name of devices is invalid");
   if (nodes.size() > 1) budget.devices += ids.size() * (nodes.size() - 1);
   if (budget.devices > kListDevicesMax) return fail("there are too many devices");
   for (const std::string_view id : ids) {
-    if (id.size() > kIdMax || !base::is_utf8(id)) return fail("a device has no proper id");
+    if (id.size() > kIdMax || !base::is_utf8(id)) return fail("the id of a device is invalid");
     if (id.empty()) continue;
     if (nodes.empty()) entries.push_back({.resource = resource, .id = id});
     for (const std::int64_t node : nodes) {

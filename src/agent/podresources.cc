@@ -97,7 +97,7 @@ struct PodResources::Impl : std::enable_shared_from_this<PodResources::Impl> {
   }
 
   [[nodiscard]] static std::string broken(const std::string& why) {
-    return fmt::format("the kubelet's list of pods and devices makes no sense: {}", why);
+    return fmt::format("the kubelet's list of pods and devices is invalid: {}", why);
   }
 
   [[nodiscard]] static std::string explain(const grpc::CallStatus& status) {

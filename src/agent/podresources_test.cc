@@ -145,9 +145,9 @@ TEST_F(PodResourcesTest, FailuresAreTold) {
       "directory");
   list();
   kubelet_.answer("\x0a\x05");
-  EXPECT_EQ(error(),
-            "the kubelet's list of pods and devices makes no sense: the list of pods: malformed "
-            "protobuf");
+  EXPECT_EQ(
+      error(),
+      "the kubelet's list of pods and devices is invalid: the list of pods: malformed protobuf");
   EXPECT_EQ(resources_->counters().failed, 2U);
 }
 

@@ -116,7 +116,7 @@ void Reporter::write() {
         snapshot_.written = true;
         snapshot_.trouble.clear();
         backoff_.reset();
-        log_.info("the node says which cards it has", {{"node", options_.node}});
+        log_.info("the cards are written to the node's annotation", {{"node", options_.node}});
         // A newer state is written next; otherwise there is time.
         const auto next = wanted();
         go_on(next && *next != text ? options_.spacing : backoff_.spread(options_.look_every));
@@ -127,7 +127,8 @@ void Reporter::failed(const std::string& why) {
   ++snapshot_.failures;
   snapshot_.written = false;
   if (snapshot_.trouble != why) {
-    log_.warn("cannot say which cards the node has", {{"node", options_.node}, {"why", why}});
+    log_.warn("cannot write the cards to the node's annotation",
+              {{"node", options_.node}, {"why", why}});
   }
   snapshot_.trouble = why;
   go_on(backoff_.next());

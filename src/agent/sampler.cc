@@ -17,8 +17,8 @@ base::Instant instant_of(net::Moment moment) {
 }
 
 std::string words(const gpu::HealthTracker::Change& change) {
-  if (change.health.healthy) return fmt::format("card {} is well again", change.card);
-  return fmt::format("card {} is sick: {}{}", change.card, change.health.reason,
+  if (change.health.healthy) return fmt::format("card {} is healthy again", change.card);
+  return fmt::format("card {} is unhealthy: {}{}", change.card, change.health.reason,
                      change.health.needs_reset ? "; it needs a reset" : "");
 }
 

@@ -117,7 +117,7 @@ TEST_F(SamplerTest, ACardBecomesUnhealthyAndHealthyAgain) {
   EXPECT_NE(news.find("card GPU-1 is sick"), std::string::npos) << news;
   EXPECT_TRUE(snapshot->list.cards.at(0).healthy);
   ASSERT_TRUE(soon([&] { return snapshot->list.cards.at(1).healthy; }));
-  EXPECT_NE(news.find("card GPU-1 is well again"), std::string::npos) << news;
+  EXPECT_NE(news.find("card GPU-1 is healthy again"), std::string::npos) << news;
 }
 
 TEST_F(SamplerTest, ADriverThatIsAwayIsTold) {

@@ -25,12 +25,13 @@ Status may_report_to(const net::Url& server, const net::Url* from) {
   if (server.tls) return {};
   const std::string where = net::host_and_port(server.host, server.port);
   if (from != nullptr && from->tls) {
-    return fail(fmt::format("sent on to http://{}, which is not encrypted: not followed", where));
+    return fail(fmt::format(
+        "redirected to http://{}, which is not encrypted: the redirect is not followed", where));
   }
   if (net::is_loopback(server.host)) return {};
   return fail(
-      fmt::format("http://{} is not encrypted, and anybody on the way could read the token: "
-                  "write https://; plain HTTP is for loopback addresses alone",
+      fmt::format("http://{} is not encrypted and would expose the token: write https://; plain "
+                  "HTTP is only for loopback addresses",
                   where));
 }
 

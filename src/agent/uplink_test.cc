@@ -290,7 +290,7 @@ TEST_F(UplinkTest, WithoutTlsNothingLeavesTheMachine) {
       net::HttpResponse{.status = 307, .headers = {{"Location", "http://192.0.2.1:10362"}}};
   make(controller);
   ASSERT_TRUE(soon([&] { return uplink->snapshot().failed > 0; }));
-  EXPECT_NE(uplink->snapshot().trouble.find("plain HTTP is for loopback"), std::string::npos)
+  EXPECT_NE(uplink->snapshot().trouble.find("plain HTTP is only for loopback"), std::string::npos)
       << uplink->snapshot().trouble;
 }
 

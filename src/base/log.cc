@@ -61,13 +61,13 @@ Result<LogLevel> parse_log_level(std::string_view word) {
   for (const auto level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error}) {
     if (word == to_string(level)) return level;
   }
-  return fail(fmt::format("unknown log level \"{}\": debug, info, warn or error", word));
+  return fail(fmt::format("unknown log level \"{}\": write debug, info, warn or error", word));
 }
 
 Result<LogFormat> parse_log_format(std::string_view word) {
   if (word == "text") return LogFormat::text;
   if (word == "json") return LogFormat::json;
-  return fail(fmt::format("unknown log format \"{}\": text or json", word));
+  return fail(fmt::format("unknown log format \"{}\": write text or json", word));
 }
 
 Log::Log() : Log(Options{}) {}

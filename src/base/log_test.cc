@@ -61,7 +61,8 @@ TEST(Log, NamesOfLevelsAndFormats) {
   }
   EXPECT_FALSE(parse_log_level("loud"));
   EXPECT_EQ(parse_log_format("json").value(), LogFormat::json);
-  EXPECT_EQ(parse_log_format("xml").error().message, "unknown log format \"xml\": text or json");
+  EXPECT_EQ(parse_log_format("xml").error().message,
+            "unknown log format \"xml\": write text or json");
 }
 
 }  // namespace

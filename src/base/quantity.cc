@@ -189,7 +189,7 @@ Quantity Quantity::of(std::int64_t units) {
 Result<std::int64_t> Quantity::units() const {
   const Wide amount = divided(nano_, kNano);
   if (!fits_64(amount)) {
-    return fail(fmt::format("{} is beyond what can be counted; the most is {}", text(),
+    return fail(fmt::format("{} is too large; the maximum is {}", text(),
                             std::numeric_limits<std::int64_t>::max()));
   }
   return static_cast<std::int64_t>(amount);
@@ -198,8 +198,8 @@ Result<std::int64_t> Quantity::units() const {
 Result<std::int64_t> Quantity::milli() const {
   const Wide amount = divided(nano_, kMilliInNano);
   if (!fits_64(amount)) {
-    return fail(fmt::format("{} is beyond what can be counted in thousandths; the most is {}",
-                            text(), std::numeric_limits<std::int64_t>::max() / 1000));
+    return fail(fmt::format("{} is too large in thousandths; the maximum is {}", text(),
+                            std::numeric_limits<std::int64_t>::max() / 1000));
   }
   return static_cast<std::int64_t>(amount);
 }

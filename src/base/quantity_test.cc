@@ -86,9 +86,9 @@ TEST(Quantity, ParsesWhatIsTooLargeAndRefusesToCountIt) {
   }
   EXPECT_FALSE(Quantity::parse("-9223372036854775809")->units());
   EXPECT_TRUE(Quantity::parse("-1e30")->negative());
-  EXPECT_EQ(Quantity::parse("1e30")->units().error().message,
-            "100000000000000000000000000000 or more is beyond what can be counted; the most is "
-            "9223372036854775807");
+  EXPECT_EQ(
+      Quantity::parse("1e30")->units().error().message,
+      "100000000000000000000000000000 or more is too large; the maximum is 9223372036854775807");
   EXPECT_EQ(*Quantity::parse("1e30"), *Quantity::parse("1e40"));
   // The number of units fits 64 bits, but the number of milli-units does not.
   EXPECT_TRUE(Quantity::parse("9223372036854775807")->units());

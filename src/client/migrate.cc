@@ -162,8 +162,8 @@ void tell_source_of_algorithm(const Tree& source, Script& script) {
   if (policy == nullptr) {
     const std::string provider = source.text_at("provider");
     return script.tell(fmt::format(
-        "algorithmSource.provider was {}: providers are gone, the default plugins take their "
-        "place.{}",
+        "algorithmSource.provider was {}: providers no longer exist, the default plugins replace "
+        "them.{}",
         provider,
         provider == "ClusterAutoscalerProvider"
             ? " To pack nodes as it did, give NodeResourcesFit the strategy MostAllocated."
@@ -175,10 +175,11 @@ void tell_source_of_algorithm(const Tree& source, Script& script) {
     where = fmt::format("the ConfigMap {}/{}", map->text_at("namespace"), map->text_at("name"));
   }
   script.tell(
-      fmt::format("algorithmSource named {}. Policies are gone: migrate it as well, and "
-                  "take over its extenders and plugins here.",
+      fmt::format("algorithmSource named {}. Policies no longer exist: migrate it as well, and "
+                  "copy its extenders and plugins to this file.",
                   where));
-  script.check.push_back(fmt::format("{} is not in here: migrate it, and merge both", where));
+  script.check.push_back(
+      fmt::format("{} is not part of this file: migrate it, and merge both", where));
 }
 
 void write_settings(const Tree& config, Script& script) {
@@ -188,14 +189,13 @@ void write_settings(const Tree& config, Script& script) {
     if (kept != std::end(kKept)) {
       script.out.tree(*kept, value);
     } else if (same_key(key, "healthzBindAddress") || same_key(key, "metricsBindAddress")) {
-      script.tell(
-          fmt::format("{} is left out: health and metrics are served by HTTPS alone, on "
-                      "--secure-port (10259).",
-                      key));
+      script.tell(fmt::format(
+          "{} is left out: health and metrics are served by HTTPS only, on --secure-port (10259).",
+          key));
     } else if (same_key(key, "algorithmSource")) {
       tell_source_of_algorithm(value, script);
     } else if (same_key(key, "alwaysCheckAllPredicates")) {
-      script.tell("alwaysCheckAllPredicates is left out: there is nothing in its place.");
+      script.tell("alwaysCheckAllPredicates is left out: it has no replacement.");
     } else if (std::none_of(std::begin(kHandled), std::end(kHandled), same)) {
       script.tell(unknown_key("the configuration", key));
     }
@@ -255,16 +255,16 @@ void write_profile(const Tree& profile, const Source& source, Script& script,
                     draft.scheduler_name));
     return script.tell(fmt::format(
         "The profile {0} is left out: `stowage controller` has a profile of that name and places "
-        "its pods itself. Two schedulers with one name would be in each other's way.",
+        "its pods itself. Two schedulers with one name would bind the same pods.",
         draft.scheduler_name));
   }
   if (built_in) {
-    draft.comments.push_back(fmt::format(
-        "`stowage controller` has a profile {} too. Two schedulers with one name are in each "
-        "other's way: keep it here and leave it out of the profiles there, or the other way round.",
-        draft.scheduler_name));
+    draft.comments.push_back(
+        fmt::format("`stowage controller` has a profile {} too. Two schedulers with one name bind "
+                    "the same pods: remove the profile here or there.",
+                    draft.scheduler_name));
     script.check.push_back(
-        fmt::format("the profile {}: it must not be one of `stowage controller` as well",
+        fmt::format("the profile {}: `stowage controller` must not have a profile of the same name",
                     draft.scheduler_name));
   }
   for (const auto& [key, value] : profile.fields) {
@@ -291,10 +291,11 @@ std::string body_of(const Source& source, Script& script) {
   script.out.field("kind", "KubeSchedulerConfiguration");
   if (source.policy || source.stanza) {
     script.tell(
-        "With --config the flags --kubeconfig and --master no longer count: the file must "
-        "say how to reach the API server.");
+        "With --config the flags --kubeconfig and --master are ignored: the file must say how to "
+        "reach the API server.");
     script.out.open("clientConnection").field("kubeconfig", kKubeconfig).close();
-    script.check.push_back(fmt::format("clientConnection.kubeconfig: is it {}?", kKubeconfig));
+    script.check.push_back(
+        fmt::format("clientConnection.kubeconfig: is {} the right file?", kKubeconfig));
   } else {
     write_client(config, script);
   }
@@ -326,11 +327,12 @@ std::string head_of(const Source& source, const std::string& file, const Script&
   head.comment("For kube-scheduler 1.25 and later: kube-scheduler --config=FILE.");
   if (source.policy) {
     head.comment(
-        "Remove the flags --policy-config-file, --policy-configmap and "
-        "--use-legacy-policy-config, which are gone since 1.23.");
+        "Remove the flags --policy-config-file, --policy-configmap and --use-legacy-policy-config, "
+        "which 1.23 removed.");
   }
   const Comments stop = stop_first(script);
-  if (!stop.empty()) head.comment("Stop first, or two choose cards without knowing of each other:");
+  if (!stop.empty())
+    head.comment("Stop these first, or two schedulers give the same cards to different pods:");
   for (const std::string& words : stop) head.comment("- " + words);
   if (!script.served.empty()) {
     head.comment("The configuration of `stowage controller` that goes with it is at the end.");
@@ -368,8 +370,9 @@ Result<Migration> migrate_scheduler_config(std::string_view text, const std::str
   find_sources(trees, file, found);
   if (found.size() != 1) {
     return fail(fmt::format("{}: {}", file,
-                            found.empty() ? "no Policy and no KubeSchedulerConfiguration in it"
-                                          : "several configurations in it; give one at a time"));
+                            found.empty()
+                                ? "it contains no Policy and no KubeSchedulerConfiguration"
+                                : "it contains several configurations; give one at a time"));
   }
   const Source& source = found.front();
   constexpr std::string_view kVersions[] = {"v1alpha1", "v1alpha2", "v1beta1",
@@ -388,7 +391,7 @@ Result<Migration> migrate_scheduler_config(std::string_view text, const std::str
       .yaml = head_of(source, file, script) + body + as_comment(controller),
       .controller = std::move(controller),
       .from = fmt::format("{} {}", source.policy ? "Policy" : "KubeSchedulerConfiguration",
-                          source.stanza ? "(a stanza)" : source.version),
+                          source.stanza ? "(a part)" : source.version),
       .changes = script.changes};
 }
 

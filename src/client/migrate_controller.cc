@@ -18,7 +18,7 @@ constexpr Old kOld[] = {
     {"elastic-gpu-scheduler",
      "the Deployment elastic-gpu-scheduler; elastic-gpu-agent stays on the nodes"},
     {"gpu-admission",
-     "gpu-admission (a unit of systemd, or a pod beside kube-scheduler); gpu-manager stays on the "
+     "gpu-admission (a systemd unit, or a pod beside kube-scheduler); gpu-manager stays on the "
      "nodes"},
     {"vgpu-manager",
      "the scheduler of vgpu-manager (extender and its kube-scheduler); its device plugin stays on "
@@ -58,12 +58,12 @@ std::string controller_config(const Script& script) {
     out.item().field("preset", served.preset).field("listen", served.listen);
     if (served.ignorable) {
       out.comment(
-          "kube-scheduler passes over errors of an extender that is ignorable: pods that a quota "
-          "refuses are therefore refused as others are, and autoscalers may add nodes for them.");
+          "kube-scheduler ignores errors of an ignorable extender: pods over quota are therefore "
+          "refused like other pods, and autoscalers may add nodes for them.");
       out.raw("errorIfNoNodeHelps", "false");
     }
     if (served.tls) {
-      out.comment("kube-scheduler asks by HTTPS: give the files of the certificate.");
+      out.comment("kube-scheduler connects by HTTPS: set the files of the certificate.");
       out.open("tls").field("certFile", "/etc/stowage/tls.crt");
       out.field("keyFile", "/etc/stowage/tls.key").close();
     }
@@ -72,7 +72,7 @@ std::string controller_config(const Script& script) {
   out.close();
   for (const Served& served : script.served) {
     if (!served.behind_api) continue;
-    out.comment("The API server passes the questions on to it (docs/metrics-api.md).");
+    out.comment("The API server forwards requests to it (docs/metrics-api.md).");
     out.open("metricsApi").raw("enabled", "true").field("extender", served.preset).close();
   }
   return out.take();

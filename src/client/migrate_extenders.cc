@@ -96,13 +96,13 @@ void write_timeout(const Tree& extender, Script& script) {
   std::int64_t nanos = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), nanos);
   if (digits.empty() || read.ec != std::errc{} || nanos < 0) {
-    return script.tell(
-        fmt::format("httpTimeout was \"{}\", which is no duration; left out, so that it is 5s",
-                    timeout->scalar));
+    return script.tell(fmt::format(
+        "httpTimeout was \"{}\", which is not a duration; left out, so the default of 5s applies",
+        timeout->scalar));
   }
   if (nanos == 0) return script.tell("httpTimeout was 0, which is the default: 5s");
   script.tell(
-      fmt::format("httpTimeout was {}: nanoseconds. It is a text with a unit now.", digits));
+      fmt::format("httpTimeout was {}: nanoseconds. It is a string with a unit now.", digits));
   script.out.field("httpTimeout", duration_of(nanos));
 }
 
@@ -112,8 +112,9 @@ void write_flag(const Tree& extender, std::string_view key, Script& script) {
   if (flag->is(Tree::Kind::truth)) {
     script.out.raw(key, flag->scalar);
   } else {
-    script.tell(fmt::format("{} was \"{}\", neither true nor false; left out, so that it is false",
-                            key, flag->scalar));
+    script.tell(
+        fmt::format("{} was \"{}\", neither true nor false; left out, so the default false applies",
+                    key, flag->scalar));
   }
 }
 
@@ -135,7 +136,7 @@ void write_https(const Tree& extender, Script& script) {
       if (*known != key) script.tell(fmt::format("{} is spelt {} now.", key, *known));
       script.out.tree(*known, value);
     } else {
-      script.tell(fmt::format("tlsConfig.{} can not be read; left out", key));
+      script.tell(fmt::format("tlsConfig.{} cannot be read; left out", key));
     }
   }
   script.out.close();
@@ -164,7 +165,7 @@ void write_weight(const Tree& extender, Script& script) {
   const bool good = !digits.empty() && digits != "0" && digits.front() != '-' && digits.size() < 8;
   if (!good && !scores) return;
   if (!good) {
-    script.tell("weight must be 1 or more where there is a prioritizeVerb.");
+    script.tell("weight must be 1 or more if there is a prioritizeVerb.");
     digits = "1";
   }
   if (scores && digits.size() == 1) {
@@ -187,7 +188,7 @@ void write_resources(const Tree& extender, Taken& taken, Script& script) {
       continue;
     }
     if (!taken.resources.insert(name).second) {
-      script.tell(fmt::format("managed resource {} is left out: it may be named once only", name));
+      script.tell(fmt::format("managed resource {} is left out: it may be listed only once", name));
       continue;
     }
     script.out.item();
@@ -209,20 +210,20 @@ void write_resources(const Tree& extender, Taken& taken, Script& script) {
 void advise(const Tree& extender, Script& script) {
   const std::string url = extender.text_at("urlPrefix");
   if (url.find('<') != std::string::npos) {
-    script.tell("Write the address in the place of the words in angle brackets.");
-    script.check.push_back("urlPrefix has words in angle brackets: write the address there");
+    script.tell("Replace the words in angle brackets with the address.");
+    script.check.push_back("urlPrefix has words in angle brackets: replace them with the address");
   }
   const System system = system_of(extender);
   if (system.preset.empty()) return;
   script.out.comment(fmt::format(
-      "This is where {0} was asked. The preset {0} of `stowage controller` answers on the same "
-      "routes, by default on {1}; check host and port. Stowage's own routes are /stowage/filter, "
+      "This is the address of {0}. The preset {0} of `stowage controller` serves the same routes, "
+      "by default on {1}; check host and port. Stowage's own routes are /stowage/filter, "
       "/stowage/prioritize, /stowage/preempt and /stowage/bind, by default on port 10361.",
       system.preset, system.listen));
   if (system.preset == "gpu-admission") {
     script.out.comment(
-        "Keep it the last extender: it answers with one node, and the scores of others no longer "
-        "count.");
+        "Keep it the last extender: it answers with one node, so the scores of other extenders "
+        "have no effect.");
   }
   const Tree* ignorable = extender.find("ignorable");
   const Tree* https = extender.find("enableHTTPS");
@@ -263,7 +264,7 @@ void write_extender(const Tree& extender, Taken& taken, Script& script) {
   if (names == nullptr || names->scalar != "true") {
     script.out.comment(
         "With nodeCacheCapable: true only names of nodes are sent, which is many times faster. "
-        "Stowage understands both; the extender that was here before may not.");
+        "Stowage supports both; the previous extender may not.");
   }
   write_flag(extender, "nodeCacheCapable", script);
   write_resources(extender, taken, script);
@@ -273,8 +274,8 @@ void write_extender(const Tree& extender, Taken& taken, Script& script) {
 
 void write_ours(Script& script) {
   script.tell(
-      "In the place of Alnair's plugins: the preset alnair of `stowage controller` (port 10361) "
-      "chooses node and card of pods with alnair/vgpu-memory and alnair/vgpu-compute.");
+      "Replaces Alnair's plugins: the preset alnair of `stowage controller` (port 10361) chooses "
+      "node and card of pods with alnair/vgpu-memory and alnair/vgpu-compute.");
   script.out.item();
   script.out.field("urlPrefix", "http://127.0.0.1:10361/stowage");
   script.out.field("filterVerb", "filter").field("prioritizeVerb", "prioritize");

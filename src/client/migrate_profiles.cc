@@ -51,7 +51,7 @@ void read_enabled(const Tree& entry, ProfileDraft::Point& point, ProfileDraft& d
   if (is_current_plugin(name)) return add(point.enabled, {.name = name, .weight = weight});
   if (is_alnair(name)) {
     point.comments.push_back(fmt::format(
-        "{} is left out: only Alnair's own build of the scheduler has it. Stowage does its work.",
+        "{} is left out: only Alnair's own build of the scheduler has it. Stowage replaces it.",
         name));
     return;
   }
@@ -77,8 +77,7 @@ void read_enabled(const Tree& entry, ProfileDraft::Point& point, ProfileDraft& d
 void read_disabled(const Tree& entry, ProfileDraft::Point& point) {
   const std::string name = name_of(entry);
   if (name == "*" || is_current_plugin(name)) return add(point.disabled, {.name = name});
-  point.comments.push_back(
-      fmt::format("{} need not be disabled: it does not exist any more.", name));
+  point.comments.push_back(fmt::format("{} need not be disabled: it no longer exists.", name));
 }
 
 void read_point(const std::string& key, const Tree& value, bool alpha1, ProfileDraft& draft) {
@@ -104,8 +103,8 @@ void read_point(const std::string& key, const Tree& value, bool alpha1, ProfileD
                                    [](const auto& plugin) { return plugin.name == "*"; });
   if (all_off && point.enabled.empty() && !enabled->elements.empty()) {
     point.disabled.clear();
-    point.comments.push_back(fmt::format(
-        "The default plugins for {} stay enabled, since nothing is left in their place.", name));
+    point.comments.push_back(
+        fmt::format("The default plugins for {} stay enabled, since nothing replaces them.", name));
   }
 }
 
@@ -140,7 +139,7 @@ void read_config(const Tree& entry, ProfileDraft& draft) {
   const Tree* constraints = config.args.find("defaultConstraints");
   if (name == "PodTopologySpread" && constraints != nullptr && !constraints->elements.empty() &&
       config.args.find("defaultingType") == nullptr) {
-    config.comments.emplace_back("defaultingType must be said where there are constraints.");
+    config.comments.emplace_back("defaultingType must be set if there are constraints.");
     put(config.args, "defaultingType", Tree::text("List"));
   }
 }
@@ -224,9 +223,10 @@ void read_policy(const Tree& policy, ProfileDraft& draft) {
     if (successor == nullptr) {
       draft.comments.push_back(fmt::format("The predicate {} is left out: it is not known.", name));
     } else if (successor->plugin.empty() || entry.find("argument") != nullptr) {
-      draft.comments.push_back(fmt::format(
-          "The predicate {} is left out: {}.", name,
-          successor->why.empty() ? "it had an argument, which has no place now" : successor->why));
+      draft.comments.push_back(fmt::format("The predicate {} is left out: {}.", name,
+                                           successor->why.empty()
+                                               ? "it had an argument, which has no equivalent now"
+                                               : successor->why));
     } else {
       draft.comments.push_back(fmt::format("The predicate {} is in the default plugins: {}{}{}.",
                                            name, successor->plugin,

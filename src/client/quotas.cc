@@ -21,8 +21,8 @@ const std::string* text_of(const codec::ConfigMap& map, const std::string& name,
 
 tl::unexpected<Error> unreadable(const codec::ConfigMap& map, const std::string& why) {
   return fail(fmt::format(
-      "the quota in ConfigMap {}/{} cannot be read: {}; mend it, or leave the ConfigMap out",
-      map.ns, map.name, why));
+      "the quota in ConfigMap {}/{} cannot be read: {}; fix it, or leave the ConfigMap out", map.ns,
+      map.name, why));
 }
 
 }  // namespace

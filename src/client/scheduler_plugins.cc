@@ -53,12 +53,12 @@ constexpr Arguments kArguments[] = {{"NodeResourcesFit", kFitKeys},
                                     {"DefaultPreemption", kPreemptionKeys},
                                     {"NodeResourcesBalancedAllocation", kBalanceKeys}};
 
-constexpr std::string_view kByTaints = "nodes in this condition carry a taint today";
+constexpr std::string_view kByTaints = "nodes in this condition have a taint now";
 constexpr std::string_view kUseAffinity =
-    "it is gone; give the pods node affinity, or the profile NodeAffinity's addedAffinity";
+    "it no longer exists; give the pods node affinity, or the profile NodeAffinity's addedAffinity";
 constexpr std::string_view kUseSpread =
-    "it is gone; give the pods topology spread constraints or pod affinity";
-constexpr std::string_view kAvoid = "it is gone; taint the nodes that are to be avoided";
+    "it no longer exists; give the pods topology spread constraints or pod affinity";
+constexpr std::string_view kAvoid = "it no longer exists; taint the nodes to avoid";
 
 constexpr Successor kPredicates[] = {
     {"PodFitsHostPorts", "NodePorts", "", ""},
@@ -107,7 +107,7 @@ constexpr Successor kPriorities[] = {
     {"EvenPodsSpreadPriority", "PodTopologySpread", "", ""},
     {"NodePreferAvoidPodsPriority", "", "", kAvoid},
     {"EqualPriority", "", "", "it gave all nodes the same score, so nothing is lost"},
-    {"ResourceLimitsPriority", "", "", "it is gone; there is nothing in its place"},
+    {"ResourceLimitsPriority", "", "", "it no longer exists and has no replacement"},
     {"NodeLabelPriority", "", "", kUseAffinity},
     {"ServiceAntiAffinityPriority", "", "", kUseSpread},
 };
@@ -125,7 +125,7 @@ constexpr Successor kFormer[] = {
     {"NodeLabel", "", "", kUseAffinity},
     {"ServiceAffinity", "", "", kUseSpread},
     {"NodePreferAvoidPods", "", "", kAvoid},
-    {"NodeResourceLimits", "", "", "it is gone; there is nothing in its place"},
+    {"NodeResourceLimits", "", "", "it no longer exists and has no replacement"},
 };
 
 const Successor* find(std::span<const Successor> table, std::string_view name) {

@@ -33,8 +33,7 @@ constexpr std::int64_t kUsualPods = 110;  // default of a kubelet
 // Why no scheduler would handle the pod; empty: one would.
 std::string not_for_us(const dialect::PodObject& pod) {
   if (!pod.node.empty()) {
-    return fmt::format("the pod names its node itself (spec.nodeName: {}); no scheduler is asked",
-                       pod.node);
+    return fmt::format("the pod sets spec.nodeName to {} and needs no scheduler", pod.node);
   }
   if (pod.ended()) return fmt::format("the pod has ended (status.phase: {})", pod.phase);
   if (pod.deleting) return "the pod is being deleted";
@@ -78,7 +77,7 @@ class Rehearsal {
     check_names(add);
     STOWAGE_TRY_VOID(see_cluster());
     if (!add.passed_over.empty()) {
-      out_.notes.push_back("passed over, since they ask for no pod that a scheduler places: " +
+      out_.notes.push_back("skipped, since they create no pods for a scheduler: " +
                            base::join(add.passed_over));
     }
     for (dialect::PodObject& pod : pending_) place(std::move(pod));
@@ -113,8 +112,7 @@ class Rehearsal {
     std::erase_if(add.pods, [&](const PodToAdd& pod) {
       if (!pod.unread.empty() || adding_.insert(pod.name).second) return false;
       out_.notes.push_back(fmt::format(
-          "pod {} is to be added twice; the second one is passed over: give it another name",
-          pod.name));
+          "pod {} is given twice; the second one is skipped: give it another name", pod.name));
       return true;
     });
   }
@@ -185,7 +183,7 @@ class Rehearsal {
     } else {
       if (again && there_.insert(name).second) {
         out_.notes.push_back(
-            fmt::format("pod {} is on node {} already; it is not added again", name, pod.node));
+            fmt::format("pod {} is already on node {}; it is not added again", name, pod.node));
       }
       cluster_cache_.upsert_pod(std::move(pod));
       ++out_.bound_pods;
@@ -265,7 +263,7 @@ class Rehearsal {
         placement.condition = core::to_string(core::Condition::invalid_request);
       }
     }
-    if (placement.reason.empty()) placement.reason = "the scheduler has not decided about the pod";
+    if (placement.reason.empty()) placement.reason = "the scheduler has not decided on the pod";
     cluster_cache_.remove_pod(uid);  // it does not wait for capacity
     deliver();
   }

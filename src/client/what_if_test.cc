@@ -112,9 +112,8 @@ TEST(WhatIfTest, APodThatIsThereAlreadyIsPassedOver) {
   EXPECT_EQ(result->bound_pods, 2U);
   ASSERT_GE(result->notes.size(), 2U);
   EXPECT_EQ(result->notes[0],
-            "pod default/q is to be added twice; the second one is passed over: give it another "
-            "name");
-  EXPECT_EQ(result->notes[1], "pod default/p is on node a already; it is not added again");
+            "pod default/q is given twice; the second one is skipped: give it another name");
+  EXPECT_EQ(result->notes[1], "pod default/p is already on node a; it is not added again");
 }
 
 TEST(WhatIfTest, TheConditionIsToldWithTheReason) {
@@ -136,8 +135,7 @@ TEST(WhatIfTest, PodsThatNoSchedulerIsAskedAboutHaveAReason) {
   const auto result =
       asked(kCluster, pod("p", "nodeName: a, ") + pod("q", "schedulingGates: [{name: g}], "));
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->placements[0].reason,
-            "the pod names its node itself (spec.nodeName: a); no scheduler is asked");
+  EXPECT_EQ(result->placements[0].reason, "the pod sets spec.nodeName to a and needs no scheduler");
   EXPECT_EQ(result->placements[1].reason,
             "the pod waits until its scheduling gates are removed: g");
 }

@@ -115,7 +115,7 @@ class JsonSink : public YAML::EventHandler {
     const bool plain = tag == "?" || tag.empty() || tag == "tag:yaml.org,2002:int" ||
                        tag == "tag:yaml.org,2002:float" || tag == "tag:yaml.org,2002:bool" ||
                        tag == "tag:yaml.org,2002:null";
-    if (!text && !plain) return wrong(mark, fmt::format("the tag {} is not known", tag));
+    if (!text && !plain) return wrong(mark, fmt::format("the tag {} is not supported", tag));
     if (is_key() && plain && value == "<<") {
       return wrong(mark, "merge keys (<<) are not supported; write the fields out");
     }
@@ -124,7 +124,8 @@ class JsonSink : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) return wrong(mark, "an alias stands inside its own anchor");
+    if (found == anchors_.end())
+      return wrong(mark, "an alias refers to an anchor that contains it");
     if (is_key()) return wrong(mark, "an alias as a key is not supported; write the key out");
     if (!before_value(mark)) return;
     const auto [from, size] = found->second;
@@ -169,10 +170,8 @@ class JsonSink : public YAML::EventHandler {
   [[nodiscard]] bool room(const YAML::Mark& mark, std::size_t size) {
     if (!error_.empty()) return false;
     if (used_ + document_.json.size() + size <= ask_.limits.max_json_bytes) return true;
-    wrong(mark,
-          fmt::format("more than {} MiB come out of it; split the file, or write out what its "
-                      "aliases repeat",
-                      ask_.limits.max_json_bytes >> 20U));
+    wrong(mark, fmt::format("it expands to more than {} MiB; split the file, or use fewer aliases",
+                            ask_.limits.max_json_bytes >> 20U));
     return false;
   }
 
@@ -215,7 +214,7 @@ class JsonSink : public YAML::EventHandler {
   }
 
   void begin(const YAML::Mark& mark, YAML::anchor_t anchor, char bracket) {
-    if (is_key()) return wrong(mark, "a key is a list or a mapping; JSON has only texts as keys");
+    if (is_key()) return wrong(mark, "a key is a list or a mapping; keys must be strings");
     if (levels_.size() >= ask_.limits.max_depth) {
       return wrong(mark, fmt::format("more than {} levels deep", ask_.limits.max_depth));
     }

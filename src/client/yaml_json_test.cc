@@ -79,12 +79,12 @@ TEST(YamlJsonTest, HostileTextIsAnErrorWithItsPlace) {
   EXPECT_EQ(converted("a: 1\n---\na: b\n  c: d\n").substr(0, 24), "f: document 2, line 4: i");
   EXPECT_EQ(converted("a: *nobody\n").substr(0, 20), "f: document 1, line ");
   EXPECT_EQ(converted("a: &x [*x]\n"),
-            "f: document 1, line 1: an alias stands inside its own anchor");
+            "f: document 1, line 1: an alias refers to an anchor that contains it");
   EXPECT_EQ(converted("<<: {a: 1}\n"),
             "f: document 1, line 1: merge keys (<<) are not supported; write the fields out");
   EXPECT_EQ(converted("[a]: 1\n"),
-            "f: document 1, line 1: a key is a list or a mapping; JSON has only texts as keys");
-  EXPECT_EQ(converted("a: !thing 1\n"), "f: document 1, line 1: the tag !thing is not known");
+            "f: document 1, line 1: a key is a list or a mapping; keys must be strings");
+  EXPECT_EQ(converted("a: !thing 1\n"), "f: document 1, line 1: the tag !thing is not supported");
   EXPECT_EQ(converted(std::string(101, '[') + std::string(101, ']')),
             "f: document 1, line 1: more than 100 levels deep");
   EXPECT_NE(converted(std::string(100000, '[')).find("f: document 1, line 1"), std::string::npos);

@@ -27,19 +27,18 @@ namespace stowage::cmd {
 namespace {
 
 constexpr const char* kDescription =
-    "Reads the cards of this node and tells the cluster about them: which there are and\n"
-    "how healthy (an annotation of the node), how busy, and who has which (a stream to the\n"
-    "controller). Runs on every node with cards until SIGTERM or Ctrl-C.";
+    "Reads the GPU cards of this node. Writes the cards and their health to an annotation of\n"
+    "the node. Streams their load, and which container has which card, to the controller.\n"
+    "Runs on every node with cards until SIGTERM or Ctrl-C.";
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  What are the cards of this machine?\n"
+    "  Print the cards of this machine:\n"
     "    stowage agent --once\n"
-    "  On a node, as the DaemonSet in deploy/agent.yaml has it:\n"
+    "  On a node, as in the DaemonSet of deploy/agent.yaml:\n"
     "    stowage agent --controller https://stowage-agents.kube-system.svc:10362\n"
     "  Without cards, from a file (docs/agent.md):\n"
-    "    stowage agent --node-name n1 --cards fake:cards.yaml --kubeconfig ~/.kube/config\n"
-    "\n"
+    "    stowage agent --node-name n1 --cards fake:cards.yaml --kubeconfig ~/.kube/config\n\n"
     "Health and metrics: /healthz, /readyz, /metrics.";
 
 std::string host_name() {
@@ -110,7 +109,9 @@ Result<agent::AgentOptions> options_of(const AgentFlags& flags, const std::strin
 
 int run(const AgentFlags& flags) {
   const std::string node = node_name(flags);
-  if (node.empty()) return end_with(kExitBadInput, "--node-name: which node is this?");
+  if (node.empty())
+    return end_with(kExitBadInput,
+                    "the name of this node is not known: set --node-name or NODE_NAME");
   const auto level = base::parse_log_level(flags.log.level);
   if (!level) return end_with(kExitBadInput, level.error().message);
   const auto format = base::parse_log_format(flags.log.format);
@@ -140,30 +141,30 @@ Command add_agent_command(CLI::App& app, AgentFlags& flags) {
   command->get_formatter()->column_width(26);
   const FlagGroup group(*command);
   group.value("--node-name", flags.node, "NAME",
-              "this node, as the cluster calls it (default: NODE_NAME,\n"
-              "the name of the machine)");
+              "name of this node in the cluster (default: NODE_NAME,\n"
+              "else the host name)");
   group.value("--cards", flags.cards, "SOURCE",
               "where to read the cards: nvml, nvml:LIBRARY or fake:FILE\n"
               "(default nvml)");
   group.value("--controller", flags.controller, "URL",
-              "where to report load and devices; without it only the\n"
-              "node's annotation is written");
+              "controller to report load and devices to; without it\n"
+              "only the node's annotation is written");
   group.value("--token-file", flags.token_file, "FILE",
-              "who we are to the controller; empty: nobody\n"
-              "(default /var/run/secrets/stowage.dev/token)");
+              "token that authenticates this agent to the controller;\n"
+              "empty: none (default /var/run/secrets/stowage.dev/token)");
   group.value("--ca-file", flags.ca_file, "FILE",
-              "whom to trust as the controller\n"
+              "CA that signs the controller's certificate\n"
               "(default /etc/stowage/ca/ca.crt)");
   group.value("--server-name", flags.server_name, "NAME",
               "name in the controller's certificate (default: its host)");
   group.value("--podresources", flags.podresources, "SOCKET",
-              "the kubelet's socket; empty: do not ask it\n"
+              "the kubelet's podresources socket; empty: not used\n"
               "(default /var/lib/kubelet/pod-resources/kubelet.sock)");
   group.flag("--no-annotation", flags.no_annotation, "do not write the node's annotation");
   add_cluster_flags(*command, flags.cluster);
   group.value("--listen", flags.listen, "ADDR",
               "address and port for health and metrics\n"
-              "(default 127.0.0.1:10363; port 0: any free one)");
+              "(default 127.0.0.1:10363; port 0: any free port)");
   add_log_flags(*command, flags.log);
   group.flag("--once", flags.once, "only print the cards of this machine, as JSON");
   return {.app = command, .run = [&flags] { return run(flags); }};

@@ -23,8 +23,8 @@ namespace {
 
 constexpr const char* kDescription =
     "Schedules pods of a Kubernetes cluster: watches nodes and pods, chooses node and\n"
-    "cards, binds, and explains every refusal. Runs until SIGTERM or Ctrl-C; a changed\n"
-    "configuration is put in force without a restart.";
+    "cards, binds, and explains every refusal. Runs until SIGTERM or Ctrl-C. A changed\n"
+    "configuration takes effect without a restart.";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -32,11 +32,10 @@ constexpr const char* kExamples =
     "    stowage controller --config /etc/stowage/config.yaml\n"
     "  From a terminal, for the cluster of your kubeconfig:\n"
     "    stowage controller --kubeconfig ~/.kube/config\n"
-    "  Is the configuration right? What does it say in full?\n"
-    "    stowage controller --config config.yaml --check\n"
-    "\n"
-    "Pods choose a profile by spec.schedulerName. Without a configuration there are stowage,\n"
-    "toyscheduler, alnair-cost-saving, alnair-high-performance, gpu-scheduler and\n"
+    "  Check the configuration, and print it with all defaults:\n"
+    "    stowage controller --config config.yaml --check\n\n"
+    "Pods choose a profile by spec.schedulerName. The profiles without a configuration are\n"
+    "stowage, toyscheduler, alnair-cost-saving, alnair-high-performance, gpu-scheduler and\n"
     "vgpu-scheduler.\n"
     "Health, metrics and debugging: /healthz, /readyz, /metrics, /debug/state, /debug/log-level,\n"
     "/debug/profile/cpu, /debug/profile/heap.";
@@ -69,7 +68,7 @@ Result<controller::Config> config_of(const ControllerFlags& flags, const std::st
 
 std::string leader_of(const controller::Config& config) {
   const auto& leader = config.leader_election;
-  if (!leader.enabled) return "leader      no election: never run two of these\n";
+  if (!leader.enabled) return "leader      no election: run only one replica\n";
   return fmt::format("leader      by lease {}/{} of {}, renewed within {}, every {}\n",
                      leader.ns.empty() ? "(namespace of the pod, or kube-system)" : leader.ns,
                      leader.name, yaml::to_text(leader.lease_duration),
@@ -78,7 +77,7 @@ std::string leader_of(const controller::Config& config) {
 
 std::string picker_of(const scheduler::Profile& profile) {
   if (!profile.picker) return {};
-  return fmt::format(", asks {} about {} candidates for {}", profile.picker->url,
+  return fmt::format(", picker {} with {} candidates, timeout {}", profile.picker->url,
                      profile.policy.picker_candidates, yaml::to_text(profile.picker->timeout));
 }
 
@@ -191,16 +190,16 @@ Command add_controller_command(CLI::App& app, ControllerFlags& flags) {
   add_cluster_flags(*command, flags.cluster);
   group.value("--listen", flags.listen, "ADDR",
               "address and port for health, metrics and debugging\n"
-              "(default 127.0.0.1:10360; port 0: any free one)");
+              "(default 127.0.0.1:10360; port 0: any free port)");
   group.value("--leader-elect", flags.leader_elect, "BOOL",
-              "false: no other replica runs, decide at once\n"
-              "(default: as the configuration says, true)");
+              "false: no leader election, for a single replica\n"
+              "(default: as configured, true)");
   group.value("--debug-loopback", flags.debug_loopback, "BOOL",
-              "true or false: may who comes from this machine ask\n"
-              "for /debug/ without a token (default: as configured,\n"
-              "true; false on a machine that others use)");
+              "true: requests from this machine to /debug/ need no\n"
+              "token (default: as configured, true; set false on a\n"
+              "machine that others use)");
   add_log_flags(*command, flags.log);
-  group.flag("--check", flags.check, "only read the configuration and print what it says");
+  group.flag("--check", flags.check, "only check the configuration and print it");
   return {.app = command, .run = [&flags] { return run(flags); }};
 }
 

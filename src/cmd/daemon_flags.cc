@@ -7,7 +7,7 @@ namespace stowage::cmd {
 void add_cluster_flags(CLI::App& command, ClusterFlags& flags) {
   const FlagGroup group(command);
   group.value("--kubeconfig", flags.kubeconfig, "FILE",
-              "which cluster, and as whom (default: KUBECONFIG, the\n"
+              "kubeconfig of the cluster (default: KUBECONFIG, the\n"
               "service account of the pod, ~/.kube/config)");
   group.value("--context", flags.context, "NAME", "context of the kubeconfig");
 }

@@ -30,35 +30,34 @@ constexpr const char* kDescription =
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  16 nodes of 8 cards, and what to type next:\n"
+    "  16 nodes of 8 cards, and commands to try:\n"
     "    stowage local\n"
     "  Watch a mixed workload being placed:\n"
     "    stowage local demo\n"
-    "  Unequal nodes, with a controller of your own beside it:\n"
+    "  Unequal nodes, with a controller that you run yourself:\n"
     "    stowage local --mix nodes.yaml --kubeconfig local.kubeconfig --no-controller\n"
-    "    stowage controller --kubeconfig local.kubeconfig\n"
-    "\n"
-    "The simulation is steered by annotations:\n"
-    "  local.stowage.dev/run-seconds   of a pod that is not restarted: ends after that time\n"
-    "                                  (pods of Jobs do after 10 seconds without it)\n"
-    "  local.stowage.dev/exit-code     and with this code\n"
+    "    stowage controller --kubeconfig local.kubeconfig\n\n"
+    "Annotations control the simulation:\n"
+    "  local.stowage.dev/run-seconds   of a pod that is not restarted: it ends after this time\n"
+    "                                  (default for pods of Jobs: 10 seconds)\n"
+    "  local.stowage.dev/exit-code     of such a pod: its exit code\n"
     "  local.stowage.dev/stop-seconds  how long a pod takes to stop, up to its grace period\n"
     "  local.stowage.dev/failed=true   of a node: its kubelet is silent; the node is unreachable\n"
-    "                                  after 5 seconds, its pods leave 30 seconds later\n"
-    "Stowage also answers for the default-scheduler here.";
+    "                                  after 5 seconds, its pods are evicted 30 seconds later\n"
+    "Stowage also schedules pods of the default-scheduler here.";
 
 constexpr const char* kDemoDescription = "A local cluster and a mixed workload that fills it.";
 
 constexpr const char* kDemoFooter =
-    "Shows where the pods went, card by card, and why one of them had to be refused. Takes all\n"
+    "Shows where the pods were placed, card by card, and why one pod is refused. Takes all\n"
     "flags of `stowage local`. In a terminal the cluster stays up until Ctrl-C; otherwise the\n"
-    "program ends when all is placed, with exit code 1 if that takes more than a minute.";
+    "program ends when all pods are placed, with exit code 1 if that takes more than a minute.";
 
 constexpr const char* kKubeletsDescription = "Simulated kubelets for the nodes of another cluster.";
 
 constexpr const char* kKubeletsFooter =
-    "Pods that are bound there come up, end and go, though nothing runs. For tests with a real\n"
-    "API server. The annotations of `stowage local` apply.";
+    "Pods that are bound there start, end and are deleted, but no container runs. For tests with\n"
+    "a real API server. The annotations of `stowage local` apply.";
 
 bool is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 
@@ -173,8 +172,7 @@ class LocalRun {
     if (flags_.no_controller) {
       text +=
           "  stowage controller --kubeconfig \"$KUBECONFIG\"    # until it runs, pods wait\n"
-          "Pods have to name it: schedulerName stowage. Nobody answers to default-scheduler "
-          "here.\n";
+          "Pods must set schedulerName: stowage. No default-scheduler runs here.\n";
     }
     text += "  kubectl get nodes\n";
     if (!flags_.no_controller) text += "  kubectl create deployment web --image=any --replicas=3\n";
@@ -212,7 +210,7 @@ class LocalRun {
 
   void demo_done(const local::Demo::Outcome& outcome) {
     if (!outcome.ok) return fail_with(outcome.message);
-    std::string text = "\nWhat to type next, in another terminal:\n";
+    std::string text = "\nCommands to try, in another terminal:\n";
     if (!is_terminal()) {
       say(text + "  stowage local\n");
       return stop(kExitOk);
@@ -298,10 +296,10 @@ void add_cluster_flags(CLI::App& command, LocalFlags& flags) {
 void add_scheduler_flags(CLI::App& command, LocalFlags& flags) {
   const FlagGroup group(command, "The scheduler");
   group.flag("--no-controller", flags.no_controller,
-             "leave it out: run `stowage controller` beside it");
-  group.value("--config", flags.config, "FILE", "its configuration, as of `stowage controller`");
+             "start no controller; run `stowage controller` yourself");
+  group.value("--config", flags.config, "FILE", "its configuration, as for `stowage controller`");
   group.value("--log-level", flags.log_level, "LEVEL", "debug, info, warn or error [warn]");
-  command.add_flag("--quiet", flags.quiet, "do not say what to type next");
+  command.add_flag("--quiet", flags.quiet, "do not print commands to try");
 }
 
 }  // namespace
@@ -320,7 +318,7 @@ Command add_local_command(CLI::App& app, LocalFlags& flags) {
   kubelets->footer(kKubeletsFooter);
   kubelets
       ->add_option("--kubeconfig", flags.kubelets.kubeconfig,
-                   "which cluster, and as whom (default: KUBECONFIG,\n"
+                   "kubeconfig of the cluster (default: KUBECONFIG,\n"
                    "~/.kube/config)")
       ->type_name("FILE");
   kubelets->add_option("--context", flags.kubelets.context, "context of the kubeconfig")

@@ -34,7 +34,7 @@ Result<std::vector<local::NodeGroup>> node_groups(const LocalFlags& flags) {
     for (const auto& [flag, given] :
          {std::pair{"--nodes", !flags.nodes.empty()}, std::pair{"--gpus", !flags.gpus.empty()},
           std::pair{"--model", !flags.model.empty()}}) {
-      if (given) return fail(fmt::format("--mix says which nodes there are: leave out {}", flag));
+      if (given) return fail(fmt::format("--mix defines all nodes: leave out {}", flag));
     }
     return local::read_mix_file(flags.mix);
   }
@@ -60,7 +60,7 @@ Result<local::ClusterOptions> cluster_options(const LocalFlags& flags) {
       flags.kubeconfig.empty() ? local::default_kubeconfig_path() : flags.kubeconfig;
   if (flags.no_controller && !flags.config.empty()) {
     return fail(
-        "--config is for the controller: leave out --no-controller, or give it to `stowage "
+        "--config is for the controller: leave out --no-controller, or pass --config to `stowage "
         "controller`");
   }
   return options;

@@ -19,17 +19,16 @@ constexpr const char* kConfigDescription =
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  A policy file, as GPU schedulers had it in their READMEs:\n"
+    "  A policy file, as in the READMEs of GPU schedulers:\n"
     "    stowage migrate scheduler-config scheduler-policy.json > kube-scheduler.yaml\n"
-    "  And the configuration of the controller that answers from now on:\n"
+    "  Write the configuration of `stowage controller` too:\n"
     "    stowage migrate scheduler-config old.json -o new.yaml --controller-config stowage.yaml\n"
-    "  A configuration of v1alpha1 to v1beta3, out of a ConfigMap:\n"
+    "  A configuration of v1alpha1 to v1beta3, from a ConfigMap:\n"
     "    kubectl -n kube-system get cm gpu-scheduler -o yaml | stowage migrate scheduler-config -\n"
-    "  Does kube-scheduler take it?\n"
-    "    kube-scheduler --config kube-scheduler.yaml --write-config-to /tmp/complete.yaml\n"
-    "\n"
-    "Read: Policy (v1), KubeSchedulerConfiguration (v1alpha1 to v1), stanzas of either, one\n"
-    "extender by itself, and ConfigMaps that hold one; YAML or JSON. The head of the result says "
+    "  Check that kube-scheduler accepts the result:\n"
+    "    kube-scheduler --config kube-scheduler.yaml --write-config-to /tmp/complete.yaml\n\n"
+    "Input: Policy (v1), KubeSchedulerConfiguration (v1alpha1 to v1), a part of either, a single\n"
+    "extender, or a ConfigMap that contains one; YAML or JSON. The first lines of the result list\n"
     "what to check.\n"
     "Exit code: 0, or 2 if the file is none of these.";
 
@@ -50,8 +49,8 @@ int run(const MigrateFlags& flags) {
   if (!flags.controller.empty()) {
     if (migration->controller.empty()) {
       return end_with(kExitFailed,
-                      "no extender in it is one that Stowage answers for: there is "
-                      "nothing to write for the controller");
+                      "Stowage replaces no extender of this file: there is no controller "
+                      "configuration to write");
     }
     const int wrote = write_file(flags.controller, migration->controller);
     if (wrote != kExitOk) return wrote;
@@ -72,11 +71,14 @@ Command add_migrate_command(CLI::App& app, MigrateFlags& flags) {
   command->add_option("FILE", flags.file, "the old configuration; - is the standard input")
       ->type_name("")
       ->required();
-  command->add_option("-o,--output", flags.output, "write there instead of the standard output")
+  command
+      ->add_option("-o,--output", flags.output,
+                   "write the result to this file, not to standard output")
       ->type_name("FILE");
   command
       ->add_option("--controller-config", flags.controller,
-                   "write the configuration of stowage controller that goes\nwith it there")
+                   "also write the matching configuration of\n"
+                   "`stowage controller` to this file")
       ->type_name("FILE");
   return {.app = migrate, .run = [&flags] { return run(flags); }};
 }

@@ -110,14 +110,13 @@ int run_program(int argc, const char* const* argv) {
   app.name("stowage");
   app.footer(
       "Start here:\n"
-      "  stowage local                 a cluster in memory to try things in; kubectl works with "
+      "  stowage local                 a cluster in memory for experiments; works with kubectl\n"
+      "  stowage local demo            the same, with a workload and the reason of a refusal\n"
+      "  stowage what-if --help        would these pods fit into my cluster? Needs no access to "
       "it\n"
-      "  stowage local demo            the same, with pods that come, wait, and are explained\n"
-      "  stowage what-if --help        would these pods fit into my cluster? Needs no rights\n"
-      "  stowage controller --help     schedule a real cluster (deploy/stowage.yaml)\n"
-      "\n"
+      "  stowage controller --help     schedule a real cluster (deploy/stowage.yaml)\n\n"
       "Each command has its own help, with examples: stowage help local, stowage local --help\n"
-      "Exit code: 0 all is well, 1 it did not work out, 2 the input is wrong.");
+      "Exit code: 0 success, 1 failure, 2 the input is wrong.");
   app.set_version_flag("--version", version_text(), "print the version and exit");
   app.set_help_flag("-h,--help", "print this help and exit");
   app.require_subcommand(0, 1);

@@ -17,24 +17,23 @@ namespace stowage::cmd {
 namespace {
 
 constexpr const char* kDescription =
-    "Replays a trace of pods through the placement engine and says how many\n"
-    "GPUs each policy puts to use. No cluster is needed.";
+    "Replays a trace of pods through the placement engine and shows how many\n"
+    "GPUs each policy allocates. No cluster is needed.";
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  Four policies on a built-in trace, with a page to look at:\n"
+    "  Four policies on a built-in trace, with an HTML report:\n"
     "    stowage sim --synthetic 200 --policy dual-price,fgd,best-fit,random --report report\n"
     "  The published experiment, five random orders of a trace, as JSON:\n"
     "    stowage sim --nodes nodes.csv --pods pods.csv --inflate 1.3 --seed 42-46 -o json\n"
-    "  Pods that come and go, at three loads:\n"
+    "  Pods that arrive and leave, at three loads:\n"
     "    stowage sim --nodes nodes.csv --pods pods.csv --churn 0.9,1.0,1.1 --hold-back \\\n"
-    "      --policy dual-price,fgd --seed 11-13\n"
-    "\n"
-    "Lists are written with commas, or by repeating the flag. Bad input ends with exit code 2 and\n"
-    "one line that says what is wrong; output that cannot be written, with exit code 1.";
+    "      --policy dual-price,fgd --seed 11-13\n\n"
+    "Separate the values of a list with commas, or repeat the flag.\n"
+    "Exit code: 0 success, 1 the output cannot be written, 2 the input is wrong.";
 
 void add_trace_flags(CLI::App& sim, SimFlags& flags) {
-  const FlagGroup group(sim, "What is simulated");
+  const FlagGroup group(sim, "Trace");
   group.value("--nodes", flags.nodes, "FILE",
               "nodes of the cluster, a CSV file with the columns\n"
               "sn,cpu_milli,memory_mib,gpu,model[,gpu_memory_mib]");
@@ -43,8 +42,8 @@ void add_trace_flags(CLI::App& sim, SimFlags& flags) {
               "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
               "[,gpu_spec,gpu_memory_mib,...]");
   group.value("--synthetic", flags.synthetic, "N",
-              "instead of files: a cluster of N nodes and pods to\n"
-              "match, in the proportions of a production cluster");
+              "instead of files: a cluster of N nodes and matching\n"
+              "pods, in the proportions of a production cluster");
   group.value("--memory-share", flags.memory_share, "A|B",
               "give cards 32000 MiB and let share pods ask for memory\n"
               "too: A in step with compute, B and 30 % memory only");
@@ -58,8 +57,8 @@ void add_arrival_flags(CLI::App& sim, SimFlags& flags) {
               "the order of the file");
   group
       .value("--seed", flags.seeds, "N",
-             "numbers that the random orders are made from, such as\n"
-             "42 or 42,43 or 42-46 [1]")
+             "seeds of the random orders, such as 42 or 42,43 or\n"
+             "42-46 [1]")
       ->allow_extra_args(false);
   group
       .value("--sequence", flags.sequences, "FILE",
@@ -68,19 +67,21 @@ void add_arrival_flags(CLI::App& sim, SimFlags& flags) {
       ->allow_extra_args(false);
   group
       .value("--churn", flags.loads, "LOAD",
-             "pods come at random and leave again: offered loads, as\n"
+             "pods arrive at random and leave: offered loads, as\n"
              "multiples of the cluster's GPUs, such as 0.9,1.0")
       ->allow_extra_args(false);
   group.value("--lifetimes", flags.lifetimes, "T",
               "with --churn: when it ends, in mean lifetimes [8]");
-  group.value("--warmup", flags.warmup, "T", "with --churn: from when on it is measured [3]");
+  group.value("--warmup", flags.warmup, "T",
+              "with --churn: start of the measurement, in mean\n"
+              "lifetimes [3]");
   group.flag("--queue", flags.queue,
              "with --churn: a pod that does not fit waits, instead of\n"
              "being lost");
 }
 
 void add_policy_flags(CLI::App& sim, SimFlags& flags) {
-  const FlagGroup group(sim, "Who decides");
+  const FlagGroup group(sim, "Policies");
   group
       .value("--policy", flags.policies, "NAME",
              "policies to compare, such as dual-price,fgd; with a\n"
@@ -97,15 +98,16 @@ void add_policy_flags(CLI::App& sim, SimFlags& flags) {
 void add_output_flags(CLI::App& sim, SimFlags& flags) {
   const FlagGroup group(sim, "Results");
   group.value("-o,--output", flags.output, "FORMAT", "table, json or csv [table]");
-  group.value("--report", flags.report, "DIR", "also write a page with pictures, DIR/index.html");
+  group.value("--report", flags.report, "DIR",
+              "also write an HTML report with charts, DIR/index.html");
   group.value("--record", flags.record, "K:FILE",
               "also write the decision about the K-th pod that\n"
-              "arrives, with all it depended on; for a single run");
+              "arrives, with all its inputs; for a single run");
   group.value("--replay", flags.replay, "FILE",
-              "decide again what --record wrote, and say if the\n"
-              "outcome is the same; nothing else is simulated");
+              "repeat the decision that --record wrote, and compare\n"
+              "the outcome; nothing else is simulated");
   group.value("--jobs", flags.jobs, "N", "runs at the same time [one for each core]");
-  group.flag("--quiet", flags.quiet, "no progress bar and no remarks");
+  group.flag("--quiet", flags.quiet, "no progress bar and no messages");
   sim.set_help_flag("-h,--help", "print this help and exit")->group("Results");
 }
 

@@ -103,7 +103,7 @@ Status check_conflicts(const SimFlags& flags) {
   }
   for (const Flag& flag : {queue, lifetimes, warmup}) {
     if (flag.given && !churn.given) {
-      return fail(fmt::format("{} says how --churn is run: give --churn too", flag.name));
+      return fail(fmt::format("{} needs --churn: give --churn too", flag.name));
     }
   }
   if (!synthetic.given && !(nodes.given && pods.given)) {

@@ -100,9 +100,9 @@ TEST(SimSettings, FlagsThatContradictEachOtherAreRefused) {
        },
        "--churn and --inflate contradict each other: give only one of them"},
       {"a queue without churn", [](SimFlags& f) { f.queue = true; },
-       "--queue says how --churn is run: give --churn too"},
+       "--queue needs --churn: give --churn too"},
       {"lifetimes without churn", [](SimFlags& f) { f.lifetimes = "5"; },
-       "--lifetimes says how --churn is run: give --churn too"},
+       "--lifetimes needs --churn: give --churn too"},
       {"a warmup that leaves nothing",
        [](SimFlags& f) {
          f.loads = {"1"};

@@ -22,8 +22,8 @@ namespace stowage::cmd {
 namespace {
 
 constexpr const char* kDescription =
-    "Says where pods would go and on which cards, or why no node takes them. The cluster\n"
-    "comes from manifests; none is needed, and nothing is written anywhere.";
+    "Shows on which nodes and cards pods would be placed, or why no node fits. Reads the\n"
+    "cluster from manifests: connects to no cluster and changes nothing.";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -32,14 +32,12 @@ constexpr const char* kExamples =
     "    stowage what-if --cluster cluster.json -f pods.yaml\n"
     "  The same with another policy, for a program:\n"
     "    stowage what-if --cluster cluster.json -f pods.yaml --policy binpack -o json\n"
-    "  What becomes of the pods that wait already?\n"
-    "    stowage what-if --cluster cluster.json --pending\n"
-    "\n"
+    "  Would the pending pods of the cluster fit?\n"
+    "    stowage what-if --cluster cluster.json --pending\n\n"
     "Files are YAML or JSON, with several documents or lists; - is the standard input. For a\n"
-    "large cluster take JSON: it is read ten times as fast. Pods are placed one after the\n"
-    "other, in the order of the files, and each finds the cards of those before it taken.\n"
-    "Deployments, ReplicaSets, StatefulSets and Jobs stand for their pods: name-0, name-1, ...\n"
-    "\n"
+    "large cluster use JSON: it is read ten times as fast. Pods are placed one after the\n"
+    "other, in the order of the files; each pod keeps its cards.\n"
+    "Deployments, ReplicaSets, StatefulSets and Jobs stand for their pods: name-0, name-1, ...\n\n"
     "Exit code: 0 all pods were placed, 1 some were not, 2 the input is wrong.";
 
 using Clock = std::chrono::steady_clock;
@@ -173,7 +171,8 @@ Command add_what_if_command(CLI::App& app, WhatIfFlags& flags) {
   group.value("--config", flags.config, "FILE",
               "configuration of the controller, for its profiles and\nquotas");
   group.flag("--pending", flags.pending,
-             "first place the pods of the cluster that wait for one of\nthe profiles");
+             "first place the pending pods of the cluster that name\n"
+             "one of the profiles");
   group.value("-o,--output", flags.output, "FORMAT", "table, json or yaml");
   return {.app = command, .run = [&flags] { return run(flags); }};
 }

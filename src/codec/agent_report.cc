@@ -164,7 +164,7 @@ class ReportReading {
         return other.id == at->id || other.index == at->index;
       });
       if (twice) {
-        return fail(fmt::format("cards: {} or its index {} stands twice", at->id, at->index));
+        return fail(fmt::format("cards: {} or its index {} appears twice", at->id, at->index));
       }
     }
     return {};
@@ -295,7 +295,7 @@ Result<AgentReport> AgentReportReader::read(std::string_view line) {
   STOWAGE_TRY_VOID(ReportReading(bytes_max_).report(fields, report));
   STOWAGE_TRY_VOID(text_.close());
   if (report.version > kReportVersion) {
-    return fail(fmt::format("reports of version {} are not known here: this controller reads {}",
+    return fail(fmt::format("report version {} is not supported: this controller reads version {}",
                             report.version, kReportVersion));
   }
   return report;

@@ -36,7 +36,7 @@ Status each_section(const Sections& object, Each&& each) {
 // An error if anything is unsupported.
 Status understood(const Unsupported& unsupported) {
   if (unsupported.empty()) return {};
-  return fail(fmt::format("{} is not known", unsupported.front()));
+  return fail(fmt::format("{} is not supported", unsupported.front()));
 }
 
 const std::string* annotation(const Metadata& meta, std::string_view key) {
@@ -422,7 +422,7 @@ Result<core::AuxObject> read_aux_object(AuxKind kind, const Sections& object) {
     case AuxKind::attachment: return read_attachment(object);
     case AuxKind::budget: return read_budget(object);
   }
-  return fail("no such kind of thing");
+  return fail("unknown kind of object");
 }
 
 Result<std::string> name_of(AuxKind kind, const Metadata& meta) {

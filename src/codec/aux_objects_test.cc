@@ -237,14 +237,14 @@ TEST(DecodeAuxObject, ATextThatIsHalfUnderstoodIsNoThing) {
        "spec.accessModes[0]: \"Shared\" is not an access mode"},
       {AuxKind::claim,
        R"({"metadata":{"name":"c"},"spec":{"selector":{"matchExpressions":[{"operator":"Lt"}]}}})",
-       "label selector operator \"Lt\" is not known"},
+       "label selector operator \"Lt\" is not supported"},
       {AuxKind::claim,
        R"({"metadata":{"name":"c"},"spec":{"resources":{"requests":{"storage":"1e30"}}}})",
        "spec.resources.requests.storage: 100000000000000000000000000000 or more"},
       {AuxKind::volume,
        R"({"metadata":{"name":"v"},"spec":{"nodeAffinity":{"required":{"nodeSelectorTerms":[
            {"matchExpressions":[{"key":"a","operator":"Near"}]}]}}}})",
-       "node affinity operator \"Near\" is not known"},
+       "node affinity operator \"Near\" is not supported"},
       {AuxKind::volume, R"({"metadata":{"name":"v"},"spec":{"capacity":{"storage":[]}}})",
        "spec.capacity.storage: expected a string"},
       {AuxKind::node_volume_limits,
@@ -252,7 +252,7 @@ TEST(DecodeAuxObject, ATextThatIsHalfUnderstoodIsNoThing) {
        "spec.drivers[0].allocatable.count: expected a whole number"},
       {AuxKind::name_space, R"({"metadata":{}})", "metadata.name: missing"},
       {AuxKind::budget, R"({})", "metadata.name: missing"},
-      {AuxKind::attachment, R"({"metadata":{"name":"a"}} {})", "something follows the object"},
+      {AuxKind::attachment, R"({"metadata":{"name":"a"}} {})", "unexpected text after the object"},
       {AuxKind::storage_driver, "", "the text is empty"},
   };
   for (const auto& row : rows) {

@@ -111,7 +111,7 @@ Status read_victims(JsonValue& value, VictimForm form, Victims& victims, std::si
   return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
     if (is(key, "numpdbviolations")) {
       STOWAGE_TRY(count, field.integer());
-      if (count < 0) return field.wrong(fmt::format("{} is less than nothing", count));
+      if (count < 0) return field.wrong(fmt::format("{} is negative", count));
       victims.pdb_violations = count;
       return {};
     }
@@ -282,7 +282,8 @@ Result<std::vector<NodeScore>> ExtenderDecoder::priorities(std::string_view body
   std::vector<NodeScore> scores;
   bool given = false;
   STOWAGE_TRY_VOID(each_field(fields, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key != "list" || std::exchange(given, true)) return fail("expected a list and no more");
+    if (key != "list" || std::exchange(given, true))
+      return fail("expected a list and nothing else");
     return each_element(field, [&](JsonValue& element) -> Status {
       if (scores.size() == kMaxExtenderNodes) return too_many(field, kMaxExtenderNodes);
       return read_score(element, scores.emplace_back());

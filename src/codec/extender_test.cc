@@ -158,7 +158,7 @@ TEST(ExtenderArgs, NamesThePlaceOfWhatIsWrong) {
       {"[]", "expected an object"},
       {"null", "expected an object"},
       {"\"x\"", "expected an object"},
-      {"{} {}", "something follows the object"},
+      {"{} {}", "unexpected text after the object"},
       {R"({"Pod":[]})", "Pod: expected an object"},
       {R"({"pod":{"spec":{"containers":7}}})", "pod.spec.containers: expected an array"},
       {R"({"NodeNames":{}})", "NodeNames: expected an array"},
@@ -199,7 +199,7 @@ TEST(ExtenderArgs, RefusesWhatIsTooMuch) {
   for (std::size_t i = 0; i < kMaxExtenderNodes; ++i) nodes += R"(,{"metadata":{"name":"a"}})";
   EXPECT_EQ(error(nodes + "]}}"), "Nodes.items: more than 100000 are given");
   EXPECT_EQ(error(std::string(kMaxExtenderBytes + 1, ' ')),
-            "the text has 67108865 bytes; at most 67108864 are read");
+            "the text has 67108865 bytes; the limit is 67108864");
 }
 
 TEST(ExtenderArgs, DepthCostsNoStack) {
@@ -318,7 +318,7 @@ TEST(ExtenderPreemption, NamesThePlaceOfWhatIsWrong) {
       {R"({"a":{"Pods":[{"UID":""}]}})", "NodeNameToMetaVictims.a.Pods[0].UID: is empty"},
       {R"({"a":{"Pods":["u"]}})", "NodeNameToMetaVictims.a.Pods[0]: expected an object"},
       {R"({"a":{"NumPDBViolations":-1}})",
-       "NodeNameToMetaVictims.a.NumPDBViolations: -1 is less than nothing"},
+       "NodeNameToMetaVictims.a.NumPDBViolations: -1 is negative"},
       {R"({"a":{"NumPDBViolations":99999999999999999999}})",
        "NodeNameToMetaVictims.a.NumPDBViolations: expected a whole number"},
   };

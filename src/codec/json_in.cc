@@ -226,7 +226,7 @@ namespace {
 
 Status check_size(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return {};
-  return fail(fmt::format("the text has {} bytes; at most {} are read", text.size(), max_bytes));
+  return fail(fmt::format("the text has {} bytes; the limit is {}", text.size(), max_bytes));
 }
 
 }  // namespace
@@ -264,7 +264,7 @@ Result<JsonFields> JsonText::start(std::string& bytes) {
 Status JsonText::close() {
   const char* rest = nullptr;
   if (state_->document.current_location().get(rest) == simdjson::SUCCESS) {
-    return fail("something follows the object");
+    return fail("unexpected text after the object");
   }
   return {};
 }

@@ -239,7 +239,7 @@ TEST(DecodePod, NamesThePlaceOfWhatIsWrong) {
       {" ", "the text is empty"},
       {"{\"a\":\"\xFF\"}", "the text is not UTF-8"},
       {R"({"a":"b)", "a string has no end"},
-      {R"({} {})", "something follows the object"},
+      {R"({} {})", "unexpected text after the object"},
       {R"({"a" 1})", "malformed JSON"},
       {R"({"a":1 "b":2})", "malformed JSON"},
       {R"({"a":1,})", "malformed JSON"},
@@ -327,7 +327,7 @@ TEST(DecodePod, DepthCostsNoStack) {
 
 TEST(DecodePod, RefusesWhatIsTooLarge) {
   const std::string large = R"({"x":")" + std::string(17U << 20U, 'a') + R"("})";
-  EXPECT_EQ(pod_error(large), "the text has 17825800 bytes; at most 16777216 are read");
+  EXPECT_EQ(pod_error(large), "the text has 17825800 bytes; the limit is 16777216");
 }
 
 TEST(DecodeNode, ReadsACapturedNode) {

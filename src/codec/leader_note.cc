@@ -35,7 +35,7 @@ Result<LeaderNote> read_leader_note(std::string_view json) {
     return {};
   }));
   STOWAGE_TRY_VOID(text.close());
-  if (version != kVersion) return fail("version: only 1 is known here");
+  if (version != kVersion) return fail("version: only 1 is supported");
   return note;
 }
 

@@ -68,7 +68,7 @@ Result<std::string_view> ProtobufJson::text(const ProtobufMessage& message,
                                             std::string_view bytes) {
   if (bytes.size() > kMaxObjectBytes) {
     return fail(
-        fmt::format("the object has {} bytes; at most {} are read", bytes.size(), kMaxObjectBytes));
+        fmt::format("the object has {} bytes; the limit is {}", bytes.size(), kMaxObjectBytes));
   }
   size_ = 0;
   parts_.clear();

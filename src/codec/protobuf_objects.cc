@@ -42,7 +42,8 @@ bool ends_initial_events(std::string_view metadata) {
 }  // namespace
 
 Result<ProtobufObject> protobuf_object(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic)) return fail("it does not begin as protobuf of Kubernetes does");
+  if (!bytes.starts_with(kMagic))
+    return fail("it does not begin with the prefix of Kubernetes protobuf");
   ProtobufObject object;
   std::string_view encoding;
   std::string_view content;
@@ -56,15 +57,14 @@ Result<ProtobufObject> protobuf_object(std::string_view bytes) {
   }
   if (fields.broken()) return fail("malformed protobuf");
   if (!encoding.empty() || content == "application/json") {
-    return fail("the object is not protobuf itself");
+    return fail("the object inside is not protobuf");
   }
   return object;
 }
 
 Result<ProtobufPage> protobuf_list(std::string_view bytes) {
   if (bytes.size() > kMaxListBytes) {
-    return fail(
-        fmt::format("the list has {} bytes; at most {} are read", bytes.size(), kMaxListBytes));
+    return fail(fmt::format("the list has {} bytes; the limit is {}", bytes.size(), kMaxListBytes));
   }
   STOWAGE_TRY(object, protobuf_object(bytes));
   if (!object.kind.ends_with(kListSuffix)) {

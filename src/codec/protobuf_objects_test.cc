@@ -69,9 +69,9 @@ TEST(ProtobufObjects, SaysWhatIsWrong) {
     const auto result = protobuf_object(text);
     return result ? "fine" : result.error().message;
   };
-  EXPECT_EQ(object("{}"), "it does not begin as protobuf of Kubernetes does");
+  EXPECT_EQ(object("{}"), "it does not begin with the prefix of Kubernetes protobuf");
   EXPECT_EQ(object(envelope("Pod", "") + "\x0a\x7f"), "malformed protobuf");
-  EXPECT_EQ(object(envelope("Pod", "") + bytes(3, "gzip")), "the object is not protobuf itself");
+  EXPECT_EQ(object(envelope("Pod", "") + bytes(3, "gzip")), "the object inside is not protobuf");
   const auto list = [](const std::string& text) {
     const auto result = protobuf_list(text);
     return result ? "fine" : result.error().message;
@@ -86,7 +86,8 @@ TEST(ProtobufObjects, SaysWhatIsWrong) {
   EXPECT_EQ(event(""), "type: \"\" is not a type of watch event");
   EXPECT_EQ(event(watch_event("PRUNED", envelope("Pod", ""))),
             "type: \"PRUNED\" is not a type of watch event");
-  EXPECT_EQ(event(watch_event("ADDED", "x")), "it does not begin as protobuf of Kubernetes does");
+  EXPECT_EQ(event(watch_event("ADDED", "x")),
+            "it does not begin with the prefix of Kubernetes protobuf");
   EXPECT_EQ(event("\x0a"), "malformed protobuf");
 }
 

@@ -30,7 +30,9 @@ void read_picker(yaml::StrictMap& map, scheduler::Profile& profile) {
     scheduler::PickerOptions options;
     picker.text("url", options.url);
     if (options.url.empty()) {
-      picker.refuse("url", "where is it? e.g. http://127.0.0.1:8900/pick or unix:/run/picker.sock");
+      picker.refuse("url",
+                    "the address of the picker is missing; write e.g. http://127.0.0.1:8900/pick "
+                    "or unix:/run/picker.sock");
     } else if (auto url = scheduler::parse_picker_url(options.url); !url) {
       picker.refuse("url", url.error().message);
     }
@@ -95,7 +97,7 @@ void read_profiles(yaml::StrictMap& root, Config& config) {
   root.list("profiles", [&](yaml::StrictMap& map) {
     config.profiles.push_back(read_profile(map));
     const std::string& name = config.profiles.back().name;
-    if (!names.insert(name).second) map.refuse("name", fmt::format("\"{}\" is there twice", name));
+    if (!names.insert(name).second) map.refuse("name", fmt::format("\"{}\" appears twice", name));
   });
   if (config.profiles.empty()) root.refuse("profiles", "at least one profile is needed");
 }
@@ -112,8 +114,7 @@ void read_tls(yaml::StrictMap& map, extender::ExtenderOptions& options) {
     if (files.key.empty()) tls.refuse("keyFile", "the path of a PEM file is needed");
     if (files.client_required && files.client_ca.empty()) {
       tls.refuse("clientCertRequired",
-                 "clients can only be required to have a certificate if "
-                 "clientCAFile says who signs them");
+                 "clientCAFile is missing: set the CA that signs the certificates of clients");
     }
     options.tls = std::move(files);
   });
@@ -126,10 +127,11 @@ void read_forward(yaml::StrictMap& map, extender::ExtenderOptions& options) {
     forward.text("certFile", files.certificate);
     forward.text("keyFile", files.key);
     forward.text("serverName", files.server_name);
-    if (!options.tls) forward.refuse("caFile", "only an extender with tls has use for it");
+    if (!options.tls)
+      forward.refuse("caFile", "forward needs tls: set tls for this extender, or remove forward");
     if (files.certificate.empty() != files.key.empty()) {
       forward.refuse(files.key.empty() ? "keyFile" : "certFile",
-                     "certFile and keyFile belong together");
+                     "set both certFile and keyFile, or neither");
     }
   });
 }
@@ -190,7 +192,7 @@ void read_extenders(yaml::StrictMap& root, Config& config) {
     config.extenders.push_back(read_extender(map));
     const std::string& name = config.extenders.back().name;
     if (!names.insert(name).second) {
-      map.refuse("name", fmt::format("\"{}\" is there twice; give one another name", name));
+      map.refuse("name", fmt::format("\"{}\" appears twice; give one another name", name));
     }
   });
 }
@@ -250,19 +252,19 @@ void read_leader_election(yaml::StrictMap& root, Config& config) {
     map.boolean("enabled", leader.enabled);
     map.text("namespace", leader.ns);
     if (!leader.ns.empty() && !is_object_name(leader.ns)) {
-      map.refuse("namespace", fmt::format("\"{}\" is no name of a namespace", leader.ns));
+      map.refuse("namespace", fmt::format("\"{}\" is not a valid name of a namespace", leader.ns));
     }
     map.text("name", leader.name);
     if (!is_object_name(leader.name)) {
-      map.refuse("name", fmt::format("\"{}\" is no name of a lease: lower case letters, digits "
-                                     "and '-', 63 at most",
+      map.refuse("name", fmt::format("\"{}\" is not a valid name of a lease: write lower case "
+                                     "letters, digits and '-', 63 at most",
                                      leader.name));
     }
     std::chrono::nanoseconds lease = leader.lease_duration;
     map.duration("leaseDuration", {.min = seconds{1}, .max = seconds{3600}}, lease);
     leader.lease_duration = std::chrono::duration_cast<seconds>(lease);
     if (leader.lease_duration != lease) {
-      map.refuse("leaseDuration", "whole seconds are needed: so it is written in the lease");
+      map.refuse("leaseDuration", "write whole seconds: the lease has no smaller unit");
     }
     map.duration("renewDeadline", {.min = milliseconds{200}, .max = seconds{3600}},
                  leader.renew_deadline);
@@ -276,11 +278,10 @@ void read_leader_election(yaml::StrictMap& root, Config& config) {
                       yaml::to_text(leader.renew_deadline), yaml::to_text(lease)));
     }
     if (leader.retry_period * 3 / 2 > leader.renew_deadline) {
-      map.refuse(
-          "retryPeriod",
-          fmt::format("{} must be at most two thirds of renewDeadline, {}: one renewal that "
-                      "fails would end the term",
-                      yaml::to_text(leader.retry_period), yaml::to_text(leader.renew_deadline)));
+      map.refuse("retryPeriod", fmt::format("{} must be at most two thirds of renewDeadline, {}: "
+                                            "otherwise one failed renewal ends the term",
+                                            yaml::to_text(leader.retry_period),
+                                            yaml::to_text(leader.renew_deadline)));
     }
     map.renamed({.old = "advertise", .now = "advertiseAddress"});
     map.text("advertiseAddress", leader.advertise);
@@ -293,14 +294,14 @@ void read_leader_election(yaml::StrictMap& root, Config& config) {
 Result<bool> parse_conflicts(std::string_view word) {
   if (word == "evict") return true;
   if (word == "report") return false;
-  return fail(fmt::format("unknown way \"{}\"; write evict or report", word));
+  return fail(fmt::format("unknown value \"{}\"; write evict or report", word));
 }
 
 Result<core::SilentNodes> parse_silent_nodes(std::string_view word) {
   if (word == "use") return core::SilentNodes::use;
   if (word == "avoid") return core::SilentNodes::avoid;
   if (word == "refuse") return core::SilentNodes::refuse;
-  return fail(fmt::format("unknown way \"{}\"; write use, avoid or refuse", word));
+  return fail(fmt::format("unknown value \"{}\"; write use, avoid or refuse", word));
 }
 
 template <typename T>
@@ -332,7 +333,7 @@ void read_metrics_api(yaml::StrictMap& root, Config& config) {
     const auto named = [&](const auto& each) { return each.name == api.extender; };
     if (!api.extender.empty() &&
         std::none_of(config.extenders.begin(), config.extenders.end(), named)) {
-      map.refuse("extender", fmt::format("there is no extender \"{}\"", api.extender));
+      map.refuse("extender", fmt::format("no extender is named \"{}\"", api.extender));
     }
     map.duration("checkEvery", {.min = seconds{1}, .max = hours{24}}, api.check_every);
   });
@@ -346,15 +347,15 @@ void read_agents(yaml::StrictMap& root, Config& config) {
     map.text("keyFile", agents.key_file);
     map.text("caFile", agents.ca_file);
     if (agents.certificate_file.empty() != agents.key_file.empty()) {
-      map.refuse("certFile", "certFile and keyFile belong together");
+      map.refuse("certFile", "set both certFile and keyFile, or neither");
     }
     const auto address = net::parse_listen(agents.listen);
     if (!agents.listen.empty() && !address) map.refuse("listen", address.error().message);
     const bool clear = agents.certificate_file.empty() && !config.metrics_api.enabled;
     if (address && clear && !net::is_loopback(address->host)) {
       map.refuse("listen",
-                 "tokens of agents are not to be sent in the clear: set metricsApi.enabled, which "
-                 "makes certificates, or give certFile and keyFile, or listen on 127.0.0.1");
+                 "agents must not send their tokens unencrypted: set metricsApi.enabled, which "
+                 "creates certificates, or set certFile and keyFile, or listen on 127.0.0.1");
     }
     std::vector<std::string> accounts;
     map.renamed({.old = "accounts", .now = "allowedUsers"});
@@ -372,7 +373,7 @@ void read_signing(yaml::StrictMap& root, Config& config) {
     Config::Signing& signing = config.signing;
     map.text("namespace", signing.ns);
     if (!signing.ns.empty() && !is_object_name(signing.ns)) {
-      map.refuse("namespace", fmt::format("\"{}\" is no name of a namespace", signing.ns));
+      map.refuse("namespace", fmt::format("\"{}\" is not a valid name of a namespace", signing.ns));
     }
     map.text("secret", signing.secret);
     if (!is_object_name(signing.secret)) map.refuse("secret", "the name of a Secret is needed");
@@ -388,7 +389,9 @@ void read_signing(yaml::StrictMap& root, Config& config) {
     if (!moment) {
       map.refuse("unsignedUntil", "write a time such as 2026-11-17T03:00:00Z");
     } else if (signing.key_file.empty()) {
-      map.refuse("unsignedUntil", "only with keyFile: the Secret says since when all is signed");
+      map.refuse(
+          "unsignedUntil",
+          "only with keyFile: otherwise the Secret has the time since which everything is signed");
     } else {
       signing.unsigned_until = *moment / dialect::kNanosPerSecond;
     }

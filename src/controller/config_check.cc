@@ -43,8 +43,8 @@ std::string listeners_clash(const Config& config) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!clash(all[i].address, all[j].address)) continue;
       return fmt::format(
-          "{} and {} are both to listen on {}; give one of them another port{}", all[j].who,
-          all[i].who, all[i].text,
+          "{} and {} both listen on {}; give one of them another port{}", all[j].who, all[i].who,
+          all[i].text,
           all[i].who.starts_with("the extender") && all[j].who.starts_with("the extender")
               ? ", or leave one out: every extender serves all dialects"
               : "");
@@ -66,7 +66,7 @@ std::vector<std::string> warnings_of(const Config& config) {
     for (const auto& extender : config.extenders) {
       if (!kube_has(extender, profile.name)) continue;
       warnings.push_back(fmt::format(
-          "the profile {0} is a name that kube-scheduler answers to where the extender {1} is used "
+          "the profile {0} has the name of the kube-scheduler that uses the extender {1} "
           "(deploy/extender): two schedulers with one name bind the same pods. List the profiles "
           "that you need, without {0}, or give kube-scheduler another name",
           profile.name, extender.name));
@@ -77,10 +77,10 @@ std::vector<std::string> warnings_of(const Config& config) {
     const auto address = net::parse_listen(extender.listen);
     const bool asks_for_certificates = extender.tls && !extender.tls->client_ca.empty();
     if (!address || net::is_loopback(address->host) || asks_for_certificates) continue;
-    warnings.push_back(
-        fmt::format("the extender {} listens on {} without client certificates: everybody who can "
-                    "connect may bind pods. Set listen to 127.0.0.1:{}, or tls.clientCAFile",
-                    extender.name, extender.listen, address->port));
+    warnings.push_back(fmt::format(
+        "the extender {} listens on {} without client certificates: every client that can connect "
+        "may bind pods. Set listen to 127.0.0.1:{}, or set tls.clientCAFile",
+        extender.name, extender.listen, address->port));
   }
   return warnings;
 }

@@ -114,8 +114,8 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
       {"in a list", "profiles:\n- name: stowage\n- nam: x\n",
        "c.yaml:3: profiles[1].name: a profile needs a name: the schedulerName of pods"},
       {"twice", "profiles:\n- name: stowage\n- name: stowage\n",
-       "c.yaml:3: profiles[1].name: \"stowage\" is there twice"},
-      {"a key twice", "listen: a:1\nlisten: b:1\n", "c.yaml:2: listen: the key is there twice"},
+       "c.yaml:3: profiles[1].name: \"stowage\" appears twice"},
+      {"a key twice", "listen: a:1\nlisten: b:1\n", "c.yaml:2: listen: the key appears twice"},
       {"no policy", "profiles: [{name: mine}]\n",
        "c.yaml:1: profiles[0].policy: a profile of your own needs a policy, e.g. policy: "
        "dual-price"},
@@ -135,13 +135,13 @@ TEST(Config, MistakesNameFileLineKeyAndWhatWasMeant) {
       {"another version", "apiVersion: v2\n",
        "c.yaml:1: apiVersion: this program reads stowage.dev/v1alpha1"},
       {"a log level", "log:\n  level: loud\n",
-       "c.yaml:2: log.level: unknown log level \"loud\": debug, info, warn or error"},
+       "c.yaml:2: log.level: unknown log level \"loud\": write debug, info, warn or error"},
       {"a picker without an address", "profiles: [{name: stowage, picker: {timeout: 1s}}]\n",
-       "c.yaml:1: profiles[0].picker.url: where is it? e.g. http://127.0.0.1:8900/pick or "
-       "unix:/run/picker.sock"},
+       "c.yaml:1: profiles[0].picker.url: the address of the picker is missing; write e.g. "
+       "http://127.0.0.1:8900/pick or unix:/run/picker.sock"},
       {"a picker by https", "profiles: [{name: stowage, picker: {url: 'https://a'}}]\n",
-       "c.yaml:1: profiles[0].picker.url: a picker is called by http:// or unix:, beside the "
-       "controller; https:// is not possible"},
+       "c.yaml:1: profiles[0].picker.url: write http:// or unix: for a picker on the same machine; "
+       "https:// is not supported"},
       {"one candidate", "profiles: [{name: stowage, picker: {url: 'unix:/p', candidates: 1}}]\n",
        "c.yaml:1: profiles[0].picker.candidates: expected a number from 2 to 1000, found \"1\""},
       {"a time without a unit", "reservation: {pendingThreshold: 60}\n",
@@ -253,8 +253,8 @@ TEST(Config, AnExtenderSaysHowTheLeaderIsReached) {
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->extenders[0].forward,
             (extender::ForwardTls{.ca = "a", .certificate = "x", .key = "y", .server_name = "n"}));
-  EXPECT_NE(error_of(tls + "{certFile: x}}]").find("belong together"), std::string::npos);
-  EXPECT_NE(error_of("extenders: [{forward: {caFile: a}}]").find("only an extender with tls"),
+  EXPECT_NE(error_of(tls + "{certFile: x}}]").find("set both"), std::string::npos);
+  EXPECT_NE(error_of("extenders: [{forward: {caFile: a}}]").find("forward needs tls"),
             std::string::npos);
 }
 
@@ -281,9 +281,8 @@ TEST(Config, AgentsReportNowhereUnlessItIsSaidWhere) {
   for (const Row& row :
        {Row{"agents: {silentNodes: forget}", "use, avoid or refuse"},
         Row{"agents: {allowedUsers: a}", "expected a list"},
-        Row{"agents: {listen: \"0.0.0.0:1\"}", "in the clear"},
-        Row{"agents: {listen: here}", "agents.listen"},
-        Row{"agents: {certFile: a}", "belong together"},
+        Row{"agents: {listen: \"0.0.0.0:1\"}", "unencrypted"},
+        Row{"agents: {listen: here}", "agents.listen"}, Row{"agents: {certFile: a}", "set both"},
         Row{"agents: {allowedUsers: [a, [b]]}", "agents.allowedUsers[1]"},
         Row{"agents: {silentAfter: 1ms}", "silentAfter"}, Row{"agents: {listens: x}", "listen"}}) {
     const auto wrong = parse_config(row.text, "c.yaml");
@@ -320,7 +319,7 @@ TEST(Config, TheMetricsApiMakesCertificatesAndListensWhereAgentsReport) {
   };
   for (const Row& row : {Row{"metricsApi: {enabled: true, service: \"\"}", "metricsApi.service"},
                          Row{"metricsApi: {enabled: maybe}", "metricsApi.enabled"},
-                         Row{"metricsApi: {extender: nobody}", "there is no extender \"nobody\""},
+                         Row{"metricsApi: {extender: nobody}", "no extender is named \"nobody\""},
                          Row{"metricsApi: {checkEvery: 1ms}", "checkEvery"},
                          Row{"metricsApi: {enable: true}", "enabled"}}) {
     const auto wrong = parse_config(row.text, "c.yaml");
@@ -336,8 +335,7 @@ TEST(ConfigCheckTest, TwoListenersDoNotShareAPort) {
   };
   const Row rows[] = {
       {"extenders: [{preset: gpu-admission}, {preset: vgpu-manager}]\n",
-       "the extender gpu-admission and the extender vgpu-manager are both to listen on "
-       "127.0.0.1:3456"},
+       "the extender gpu-admission and the extender vgpu-manager both listen on 127.0.0.1:3456"},
       {"extenders: [{preset: stowage}, {preset: alnair}]\n", "both to listen on 0.0.0.0:10361"},
       {"listen: 127.0.0.1:10361\nextenders: [{preset: stowage}]\n",
        "health and metrics (listen) and the extender stowage"},
@@ -389,8 +387,8 @@ TEST(ConfigCheckTest, AnExtenderThatIsOpenToEverybodyIsPointedOut) {
   };
   EXPECT_EQ(open("{preset: elastic-gpu-scheduler}"),
             "the extender elastic-gpu-scheduler listens on 0.0.0.0:39999 without client "
-            "certificates: everybody who can connect may bind pods. Set listen to "
-            "127.0.0.1:39999, or tls.clientCAFile");
+            "certificates: every client that can connect may bind pods. Set listen to "
+            "127.0.0.1:39999, or set tls.clientCAFile");
   EXPECT_EQ(open("{preset: elastic-gpu-scheduler, listen: \"127.0.0.1:39999\"}"), "");
   EXPECT_EQ(
       open("{preset: elastic-gpu-scheduler, tls: {certFile: a, keyFile: b, clientCAFile: c}}"), "");

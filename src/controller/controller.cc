@@ -286,7 +286,7 @@ void Controller::start() {
     log_.info("extender", {{"name", name}, {"listen", url}});
   }
   if (hub_) {
-    log_.info("agents report here", {{"listen", agents_address()}});
+    log_.info("listening for agents", {{"listen", agents_address()}});
     tell_hub();
     hub_->start();
   }
@@ -328,7 +328,7 @@ void Controller::reload() {
 void Controller::keep_old(const std::string& why) {
   ++reloads_.failures;
   reloads_.newest = false;
-  log_.error("the new configuration cannot be used, the old one stays in force", {{"why", why}});
+  log_.error("the new configuration cannot be used, keeping the old one", {{"why", why}});
 }
 
 void Controller::take(const std::string& text) {
@@ -345,7 +345,7 @@ void Controller::take(const std::string& text) {
   if (!made) return keep_old(made.error().message);
   for (const std::string& warning : warnings_of(*fresh)) log_.warn(warning);
   for (const std::string& key : keys_that_need_restart(options_.config, *fresh)) {
-    log_.warn("this change waits for a restart of the process", {{"key", key}});
+    log_.warn("this change takes effect after a restart of the process", {{"key", key}});
   }
   log_.info("the configuration has changed: reading the cluster for the new one");
   next_ = {.generation = std::move(*made), .config = std::move(*fresh), .since = loop_.now()};

@@ -161,7 +161,7 @@ void Hub::serve(const net::ServerRequest& request, std::shared_ptr<net::Responde
   const bool health = path == net::kHealthzPath || path == net::kReadyzPath;
   responder->send({.status = health ? 200 : 404,
                    .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-                   .body = health ? "ok\n" : "not found; agents report here\n"});
+                   .body = health ? "ok\n" : "not found; this listener is for agents\n"});
 }
 
 // The extender lives on the controller's loop. Its answer may arrive after the hub is destroyed.

@@ -18,21 +18,21 @@ kube::Elector::Deps elector_deps(const Leadership::Deps& deps, const std::string
       .on_leading =
           [lead = deps.lead, &log = deps.log](const kube::Elector::Start& start) {
             log.info("leading: reading all pods once more",
-                     {{"before", start.before.empty() ? "nobody" : start.before},
+                     {{"before", start.before.empty() ? "none" : start.before},
                       {"handover", start.clean     ? "clean"
-                                   : start.created ? "there was no lease"
-                                                   : "the lease ran out"}});
+                                   : start.created ? "the lease did not exist"
+                                                   : "the lease expired"}});
             lead();
           },
       .on_lost =
           [stand_down = deps.stand_down, &log = deps.log](const std::string& why) {
-            log.warn("not leading any more", {{"why", why}});
+            log.warn("no longer leading", {{"why", why}});
             stand_down();
           },
       .on_leader =
           [&log = deps.log, identity, on_leader = deps.on_leader](const codec::Lease& lease) {
             if (lease.holder != identity) {
-              log.info("standing by", {{"leader", lease.holder.empty() ? "nobody" : lease.holder}});
+              log.info("standing by", {{"leader", lease.holder.empty() ? "none" : lease.holder}});
             }
             on_leader(leader_address(lease, identity));
           },
@@ -82,16 +82,17 @@ std::string advertised_host(const HostRequest& ask) {
 }
 
 LeaderAddress leader_address(const codec::Lease& lease, const std::string& own_identity) {
-  if (lease.holder.empty()) return {.note = {}, .why = "nobody leads at the moment"};
-  if (lease.holder == own_identity) return {.note = {}, .why = "it is about to lead; ask again"};
+  if (lease.holder.empty()) return {.note = {}, .why = "no replica leads at the moment"};
+  if (lease.holder == own_identity) return {.note = {}, .why = "it is about to lead; try again"};
   const auto found = lease.annotations.find(codec::kLeaderAnnotation);
   if (found == lease.annotations.end()) {
-    return {.note = {}, .why = fmt::format("the leader {} does not say where it is", lease.holder)};
+    return {.note = {},
+            .why = fmt::format("the leader {} does not publish its address", lease.holder)};
   }
   auto note = codec::read_leader_note(found->second);
   if (note) return {.note = std::move(*note), .why = ""};
   return {.note = {},
-          .why = fmt::format("the leader {} says where it is in a way that cannot be read: {}",
+          .why = fmt::format("the leader {} publishes an address that cannot be read: {}",
                              lease.holder, note.error().message)};
 }
 
@@ -113,7 +114,7 @@ void Leadership::set_note(const codec::LeaderNote& note) {
 
 void Leadership::stop(std::function<void()> done) {
   if (deps_.client.loop().now() < deps_.open_until()) {
-    deps_.log.warn("the lease is not given back: a bind may still arrive");
+    deps_.log.warn("the lease is not released: a bind may still arrive");
     return done();
   }
   elector_.release(std::move(done));
@@ -128,7 +129,7 @@ std::string Leadership::trouble() const {
                      deps_.client.loop().now() < elector_.seen_at() + options.duration;
   if (!fresh || elector_.seen().holder.empty()) {
     if (!elector_.trouble().empty()) return elector_.trouble();
-    return fresh ? "nobody leads at the moment"
+    return fresh ? "no replica leads at the moment"
                  : fmt::format("the lease {}/{} has not been read yet", options.ns, options.name);
   }
   return {};

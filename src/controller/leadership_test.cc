@@ -72,14 +72,14 @@ TEST(Leadership, WhereTheLeaderIsComesFromItsNote) {
   codec::Lease lease{.holder = "b", .annotations = {{codec::kLeaderAnnotation, leader_note(note)}}};
   EXPECT_EQ(leader_address(lease, "a").note, note);
   EXPECT_EQ(leader_address(lease, "a").why, "");
-  EXPECT_EQ(leader_address(lease, "b").why, "it is about to lead; ask again");
+  EXPECT_EQ(leader_address(lease, "b").why, "it is about to lead; try again");
   EXPECT_TRUE(leader_address(lease, "b").note.extenders.empty()) << "never to ourselves";
   lease.annotations[codec::kLeaderAnnotation] = "hello";
   EXPECT_NE(leader_address(lease, "a").why.find("cannot be read"), std::string::npos);
   lease.annotations.clear();
-  EXPECT_EQ(leader_address(lease, "a").why, "the leader b does not say where it is");
+  EXPECT_EQ(leader_address(lease, "a").why, "the leader b does not publish its address");
   lease.holder.clear();
-  EXPECT_EQ(leader_address(lease, "a").why, "nobody leads at the moment");
+  EXPECT_EQ(leader_address(lease, "a").why, "no replica leads at the moment");
 }
 
 }  // namespace

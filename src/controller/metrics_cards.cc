@@ -20,30 +20,30 @@ void card_metrics(const core::Survey& survey, Exposition& out) {
   };
   constexpr double kMilli = 1000;
   constexpr double kMib = 1048576;
-  out.family("stowage_cards", Type::gauge, "Cards in the ledger, by how they are given out.");
+  out.family("stowage_cards", Type::gauge, "Cards in the ledger, by state.");
   for (const core::ModelSurvey& model : survey.models) {
     out.sample(as_double(model.free), {{"model", model.model}, {"state", "free"}});
     out.sample(as_double(model.partly), {{"model", model.model}, {"state", "partial"}});
     out.sample(as_double(model.full), {{"model", model.model}, {"state", "full"}});
     out.sample(as_double(model.unhealthy), {{"model", model.model}, {"state", "unhealthy"}});
   }
-  each("stowage_cards_allocated", "Cards that are given out, with parts as parts of one.",
+  each("stowage_cards_allocated", "Allocated cards; a share counts as its fraction of a card.",
        [](const auto& model) { return as_double(model.given_milli) / kMilli; });
   each("stowage_card_memory_bytes", "Memory of the cards.",
        [](const auto& model) { return as_double(model.memory_mib) * kMib; });
-  each("stowage_card_memory_allocated_bytes", "Memory of the cards that is given out.",
+  each("stowage_card_memory_allocated_bytes", "Allocated memory of the cards.",
        [](const auto& model) { return as_double(model.given_memory_mib) * kMib; });
   each("stowage_cards_stranded",
-       "Free parts of cards that no pod can have: the node takes none, or has no CPU, memory or "
-       "place left, or the card no memory or place.",
+       "Free shares of cards that no pod can use: the node is unschedulable or has no CPU, memory "
+       "or pod slot left, or the card has no memory or slot left.",
        [](const auto& model) { return as_double(model.stranded_milli) / kMilli; });
-  each("stowage_cards_measured", "Cards whose load an agent tells.",
+  each("stowage_cards_measured", "Cards whose load an agent reports.",
        [](const auto& model) { return model.measured; });
-  each("stowage_cards_idle_allocated", "Those of them that are given out and do nothing now.",
+  each("stowage_cards_idle_allocated", "Measured cards that are allocated and idle now.",
        [](const auto& model) { return model.idle; });
   out.family("stowage_pods_that_fit", Type::gauge,
-             "How many more pods of so many cards (of one node, or of a part of a card) would "
-             "fit, as far as cards go; each size by itself.");
+             "How many more pods of this size (cards of one node, or a share of a card) would fit "
+             "by cards alone; each size is counted separately.");
   for (const core::ModelSurvey& model : survey.models) {
     for (std::size_t i = 0; i < core::kSurveySizes.size(); ++i) {
       out.sample(
@@ -55,13 +55,12 @@ void card_metrics(const core::Survey& survey, Exposition& out) {
 
 void agent_metrics(const MetricsInput& input, Exposition& out) {
   const scheduler::ClusterCache::Sizes& cluster_cache = input.scheduler.cluster_cache;
-  out.gauge("stowage_pods_cards_unknown",
-            "Bound pods of which nobody has said which cards they have.",
+  out.gauge("stowage_pods_cards_unknown", "Bound pods whose cards are unknown.",
             as_double(cluster_cache.unnamed));
-  out.gauge("stowage_pods_cards_by_kubelet", "Bound pods of which the kubelet alone has said so.",
+  out.gauge("stowage_pods_cards_by_kubelet", "Bound pods whose cards only the kubelet reports.",
             as_double(cluster_cache.by_kubelet));
   out.gauge("stowage_pods_device_mismatch",
-            "Bound pods to which the kubelet gave other devices than they were placed on.",
+            "Bound pods to which the kubelet gave other cards than they were assigned.",
             as_double(cluster_cache.mismatched));
   if (!input.agents) return;
   const reports::ReportCache::Counters& report_cache = input.agents->report_cache;
@@ -79,10 +78,11 @@ void agent_metrics(const MetricsInput& input, Exposition& out) {
   out.sample(agent_server.expired, {{"reason", "silent"}});
   out.sample(agent_server.overfull, {{"reason", "over_budget"}});
   out.sample(agent_server.overspent, {{"reason", "rate_limited"}});
-  out.counter("stowage_agents_refused_total", "Agents that were not let in.", agent_server.refused);
+  out.counter("stowage_agents_refused_total", "Agents that were refused.", agent_server.refused);
   out.counter("stowage_agents_redirected_total", "Agents that were redirected to the leader.",
               agent_server.sent_on);
-  out.counter("stowage_agents_reports_total", "Reports of agents.", report_cache.reports);
+  out.counter("stowage_agents_reports_total", "Reports received from agents.",
+              report_cache.reports);
   out.family("stowage_agents_reports_refused_total", Type::counter,
              "Reports that exceeded a limit, by limit.");
   out.sample(report_cache.refused_nodes, {{"limit", "nodes"}});
@@ -93,7 +93,7 @@ void agent_metrics(const MetricsInput& input, Exposition& out) {
              "Memory that counts against the budgets of agents.");
   out.sample(as_double(report_cache.bytes), {{"state", "stored"}});
   out.sample(as_double(agent_server.unfinished_bytes), {{"state", "partial"}});
-  out.counter("stowage_agents_bytes_total", "Bytes of them.", agent_server.bytes);
+  out.counter("stowage_agents_bytes_total", "Bytes received from agents.", agent_server.bytes);
   out.counter("stowage_agents_silences_total", "Times that an agent fell silent.",
               report_cache.silences);
 }
@@ -110,8 +110,7 @@ void metrics_api_metrics(const MetricsInput& input, Exposition& out) {
     out.sample(count, {{"code", fmt::format("{}", code)}});
   out.gauge("stowage_metrics_api_watchers", "Watches that are open.", as_double(api.watchers.open));
   out.counter("stowage_metrics_api_watchers_lagged_total",
-              "Watches that were ended because their readers had missed something.",
-              api.watchers.lagged);
+              "Watches that were ended because the client read too slowly.", api.watchers.lagged);
   out.family("stowage_metrics_api_forwarded_total", Type::counter,
              "Requests that were forwarded to the leader, by outcome.");
   out.sample(api.relay.passed, {{"outcome", "answered"}});

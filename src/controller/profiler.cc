@@ -47,7 +47,7 @@ Profiler::~Profiler() {
 
 void Profiler::record_cpu(std::chrono::seconds time, Done done) {
   if (time < std::chrono::seconds{1} || time > kLongest) {
-    return done(fail(fmt::format("seconds have to be 1 to {}", kLongest.count())));
+    return done(fail(fmt::format("seconds must be 1 to {}", kLongest.count())));
   }
   if (!file_.empty()) return done(fail("a profile is being recorded already"));
   auto path = make_file();

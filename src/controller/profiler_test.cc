@@ -18,7 +18,7 @@ TEST(Profiler, RecordsForTheTimeThatWasAskedFor) {
   profiler.record_cpu(0s, note);
   profiler.record_cpu(61s, note);
 #if defined(STOWAGE_PROFILER)
-  EXPECT_EQ(said, "seconds have to be 1 to 60 seconds have to be 1 to 60 ");
+  EXPECT_EQ(said, "seconds must be 1 to 60 seconds must be 1 to 60 ");
   said.clear();
   profiler.record_cpu(1s, note);
   profiler.record_cpu(1s, note);

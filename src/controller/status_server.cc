@@ -80,7 +80,7 @@ void StatusServer::serve(const net::ServerRequest& request, const Answer& answer
   const std::string path = target ? target->path : "";
   const bool get = request.http.method == "GET" || request.http.method == "HEAD";
   if (path.starts_with(kDebugPrefix)) return admit(request, path, answer);
-  if (!get) return answer->send(plain(405, "only GET is possible here\n"));
+  if (!get) return answer->send(plain(405, "only GET is allowed here\n"));
   if (path == net::kHealthzPath || path == net::kLivezPath) return send_health(answer);
   if (path == net::kReadyzPath) {
     const std::string why = deps_.trouble();
@@ -108,7 +108,7 @@ void StatusServer::admit(const net::ServerRequest& request, const std::string& p
                          const Answer& answer) {
   const bool get = request.http.method == "GET";
   if (!get && request.http.method != "PUT") {
-    return answer->send(plain(405, "only GET and PUT are possible here\n"));
+    return answer->send(plain(405, "only GET and PUT are allowed here\n"));
   }
   const std::string authorization(net::find_header(request.http.headers, "Authorization"));
   if (authorization.empty() && options_.loopback_trusted && from_loopback(request.peer)) {
@@ -132,7 +132,7 @@ void StatusServer::serve_debug(const net::ServerRequest& request, const std::str
   if (path == kLogLevelPath && request.http.method == "PUT") {
     return set_log_level(request.http.body, answer);
   }
-  if (request.http.method != "GET") return answer->send(plain(405, "only GET is possible here\n"));
+  if (request.http.method != "GET") return answer->send(plain(405, "only GET is allowed here\n"));
   if (path == kStatePath) return send_record(*target, answer);
   if (path == kLogLevelPath) {
     return answer->send(plain(200, fmt::format("{}\n", base::to_string(deps_.log.level()))));

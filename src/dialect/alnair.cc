@@ -202,8 +202,8 @@ std::optional<CardSource> counted_alnair(const NodeObject& node, Notes& notes) {
   const auto number = cards ? cards->units() : Result<std::int64_t>(0);
   if (!number || *number <= 0) {
     notes.push_back(
-        fmt::format("{} is offered, but neither {} nor annotation {} says by how many "
-                    "cards; there are none to use",
+        fmt::format("the node offers {}, but neither {} nor annotation {} gives the number of "
+                    "cards; the node has no usable card",
                     kMemory, kCompute, kUuids));
     return std::nullopt;
   }

@@ -129,8 +129,8 @@ std::int64_t offered(const NodeObject& node, std::string_view resource, Notes& n
   if (found == amounts.end()) return 0;
   const auto units = found->second.units();
   if (!units || *units < 0 || !found->second.whole()) {
-    notes.push_back(fmt::format("{} is {}, which is no number of anything; it is taken for 0",
-                                resource, found->second.text()));
+    notes.push_back(fmt::format("{} is {}, which is not a valid amount; it counts as 0", resource,
+                                found->second.text()));
     return 0;
   }
   return *units;

@@ -32,7 +32,7 @@ Status check_version(const Json& json) {
   const Json* compatible = json.find("compatible");
   const auto least = compatible == nullptr ? std::nullopt : compatible->integer();
   if (*number > kVersion && least && *least >= 1 && *least <= kVersion) return {};
-  return fail(fmt::format("version {} is not known; {} is", *number, kVersion));
+  return fail(fmt::format("version {} is not supported; write version {}", *number, kVersion));
 }
 
 Result<core::Card> parse_card(const Json& json) {
@@ -134,7 +134,7 @@ Status parse_container(const Json& json, const core::ContainerSpec& container,
   for (const Json& entry : json.elements) {
     STOWAGE_TRY(given, parse_given(entry, node));
     if (!seen.insert(given.card).second) {
-      return fail(fmt::format("card {} stands there twice", node.cards[given.card].id));
+      return fail(fmt::format("card {} appears twice", node.cards[given.card].id));
     }
     if (container.gpu.count == 0) {
       // It uses the cards of another container, which is charged for them.
@@ -191,7 +191,7 @@ Result<core::Assignment> parse_gpus(std::string_view text, const core::PodSpec& 
   STOWAGE_TRY(on, string_field(json, "node"));
   if (on != node.name) {
     return fail(
-        fmt::format("it speaks of node \"{}\", but the pod is on {}", on.substr(0, 64), node.name));
+        fmt::format("it names node \"{}\", but the pod is on {}", on.substr(0, 64), node.name));
   }
   const Json* containers = json.find("containers");
   if (containers == nullptr || containers->kind != Json::Kind::object) {
@@ -212,7 +212,8 @@ Result<core::Assignment> parse_gpus(std::string_view text, const core::PodSpec& 
       return fail(fmt::format("container \"{}\": {}", container.name, parsed.error().message));
     }
   }
-  if (known != containers->keys.size()) return fail("it names a container that the pod has not");
+  if (known != containers->keys.size())
+    return fail("it names a container that the pod does not have");
   return cards;
 }
 

@@ -90,7 +90,7 @@ Result<std::vector<Claim>> parse_claims(std::string_view text) {
     const bool again = std::any_of(claims.begin(), claims.end(), [&](const Claim& other) {
       return other.container == claim.container;
     });
-    if (again) return fail(fmt::format("container \"{}\" stands there twice", claim.container));
+    if (again) return fail(fmt::format("container \"{}\" appears twice", claim.container));
     claims.push_back(std::move(claim));
   }
   return claims;

@@ -43,7 +43,7 @@ class Reader {
 
  private:
   [[nodiscard]] tl::unexpected<Error> wrong() const {
-    return fail(fmt::format("not JSON: character {} is not what can stand there", at_ + 1));
+    return fail(fmt::format("not JSON: character {} is unexpected", at_ + 1));
   }
   [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool take(char c) {
@@ -190,8 +190,7 @@ std::optional<std::int64_t> Json::integer() const {
 
 Result<Json> parse_json(std::string_view text) {
   if (text.size() > kMaxJsonBytes) {
-    return fail(
-        fmt::format("{} bytes are too many; at most {} are read", text.size(), kMaxJsonBytes));
+    return fail(fmt::format("{} bytes are too many; the limit is {}", text.size(), kMaxJsonBytes));
   }
   if (!base::is_utf8(text)) return fail("the text is not UTF-8");
   return Reader(text).whole();

@@ -132,11 +132,11 @@ TEST(Inventory, OfOursThatCanNotBeReadIsIgnoredWithANote) {
     const char* text;
     const char* words;
   } rows[] = {
-      {"", "not JSON: character 1 is not what can stand there"},
+      {"", "not JSON: character 1 is unexpected"},
       {"[]", "expected a JSON object"},
       {"{}", "\"version\" is missing"},
       {R"({"version":"1"})", "\"version\" is not a whole number"},
-      {R"({"version":2,"cards":[]})", "version 2 is not known; 1 is"},
+      {R"({"version":2,"cards":[]})", "version 2 is not supported; write version 1"},
       {R"({"version":1})", "\"cards\" is missing or not an array"},
       {R"({"version":1,"cards":[7]})", "cards[0]: expected an object"},
       {R"({"version":1,"cards":[{"index":0}]})", "cards[0]: \"id\" is missing or empty"},

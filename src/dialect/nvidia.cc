@@ -70,7 +70,7 @@ std::optional<CardSource> counted_nvidia(const NodeObject& node, Notes& notes) {
   if (cards == 0) return std::nullopt;
   if (const auto replicas = number_label(node, kReplicasLabel, notes); replicas > 1) {
     notes.push_back(fmt::format(
-        "each card is offered {} times as {} (time slicing); every one is taken for a card",
+        "each card is offered {} times as {} (time slicing); each of these counts as a card",
         replicas, kGpu));
   }
   const std::string* product = find(node.labels, kProductLabel);

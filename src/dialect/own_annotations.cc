@@ -35,7 +35,7 @@ std::string about_unknown(std::string_view key) {
     if (row.writer == Writer::author) known.emplace_back(row.key);
   }
   const std::string near = key.size() <= kKeyShown ? base::nearest(key, known) : std::string();
-  return fmt::format("the annotation {} means nothing to Stowage{}", key.substr(0, kKeyShown),
+  return fmt::format("Stowage does not know the annotation {}{}", key.substr(0, kKeyShown),
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 

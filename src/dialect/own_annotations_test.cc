@@ -27,8 +27,8 @@ TEST(OwnAnnotations, UnknownOnesAreReported) {
   pod.annotations["stowage.dev/gpu-modle"] = "a100";
   pod.annotations["stowage.dev/zone"] = "x";
   EXPECT_EQ(unknown_keys(pod),
-            "the annotation stowage.dev/gpu-modle means nothing to Stowage; did you mean "
-            "stowage.dev/gpu-model?; the annotation stowage.dev/zone means nothing to Stowage");
+            "Stowage does not know the annotation stowage.dev/gpu-modle; did you mean "
+            "stowage.dev/gpu-model?; Stowage does not know the annotation stowage.dev/zone");
   for (int i = 0; i < 1000; ++i) pod.annotations["stowage.dev/" + std::to_string(i)] = "x";
   EXPECT_LT(unknown_keys(pod).size(), 500U) << "an author may write thousands";
 }

@@ -254,7 +254,7 @@ TEST(Dialects, RefuseAmountsThatCanNotBe) {
        "pod ml/train container \"c\" asks for 65 cards; a node has at most 64"},
       {"nvidia.com/gpu", "1e30",
        "pod ml/train container \"c\": nvidia.com/gpu: 100000000000000000000000000000 or more is "
-       "beyond what can be counted; the most is 9223372036854775807"},
+       "too large; the maximum is 9223372036854775807"},
       {"tencent.com/vcuda-core", "6500",
        "pod ml/train container \"c\" asks for 6500 of tencent.com/vcuda-core, that is 65 cards; a "
        "node has at most 64"},
@@ -437,7 +437,7 @@ TEST(PodToSpec, RefusesAbsurdAmountsAndNamesThem) {
   EXPECT_EQ(error_of(pod({container("c", {{"example.com/fpga", "500m"}})})),
             "pod ml/train container \"c\": example.com/fpga is 0.5; write a whole number");
   EXPECT_EQ(error_of(pod({container("c", {{"memory", "2Ei"}})})),
-            "pod ml/train container \"c\": memory is absurdly large: 2305843009213693952");
+            "pod ml/train container \"c\": memory is too large: 2305843009213693952");
   auto object = pod({container("c", {})});
   object.overhead = testing::quantities({{"cpu", "-1m"}});
   EXPECT_EQ(error_of(object), "pod ml/train overhead: cpu is -0.001; write zero or more");

@@ -183,7 +183,7 @@ std::optional<CardSource> registered(const NodeObject& node, Notes& notes) {
     }
   }
   if (good && check_distinct(source.cards)) return source;
-  notes.push_back(fmt::format("annotation {} can not be read; it is ignored", kRegister));
+  notes.push_back(fmt::format("annotation {} cannot be read; it is ignored", kRegister));
   return std::nullopt;
 }
 

@@ -51,7 +51,7 @@ Result<core::GpuRequest> container_ask(const PodObject& pod, const ContainerObje
   }
   STOWAGE_TRY(memory, card_memory_mib(pod, container, kMemory, unit_mib));
   if (number == 0 && (percent > 0 || memory > 0)) {
-    return fail(fmt::format("{} asks for {} but for no {}; write of how many cards",
+    return fail(fmt::format("{} asks for {} but for no {}; write the number of cards",
                             owner(pod, container), percent > 0 ? kCores : kMemory, kVgpuNumber));
   }
   core::GpuRequest ask{.count = static_cast<std::int32_t>(number)};
@@ -230,7 +230,7 @@ Status add_claim(const Claim& claim, const core::PodSpec& pod, const core::NodeS
     STOWAGE_TRY(share, claimed_share(claimed, at->gpu, node));
     const bool twice = std::any_of(shares.begin(), shares.end(),
                                    [&](const auto& other) { return other.card == share.card; });
-    if (twice) return fail(fmt::format("card {} stands there twice", claimed.index));
+    if (twice) return fail(fmt::format("card {} appears twice", claimed.index));
     shares.push_back(share);
   }
   return {};

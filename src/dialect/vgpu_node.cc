@@ -51,7 +51,7 @@ Result<std::vector<core::Card>> parse_register(std::string_view text) {
   STOWAGE_TRY(json, parse_json(text));
   if (json.kind != Json::Kind::array) return fail("expected a JSON array");
   if (json.elements.size() > core::kMaxCardsPerNode) {
-    return fail(fmt::format("{} cards are too many; at most {} are supported", json.elements.size(),
+    return fail(fmt::format("it has {} cards; at most {} are supported", json.elements.size(),
                             core::kMaxCardsPerNode));
   }
   std::vector<core::Card> cards;
@@ -163,8 +163,8 @@ std::optional<CardSource> vgpu_cards(const NodeObject& node, Notes& notes) {
   if (const std::string* topology = find(node.annotations, kTopology)) {
     auto links = parse_topology(*topology, source.cards);
     if (!links) {
-      notes.push_back(
-          fmt::format("annotation {} can not be read; nothing is known about links", kTopology));
+      notes.push_back(fmt::format(
+          "annotation {} cannot be read; the links between cards are unknown", kTopology));
     } else {
       source.links = *std::move(links);
     }
@@ -183,11 +183,11 @@ void vgpu_offers(const NodeObject& node, std::vector<std::string>& names, Notes&
   if (config_text == nullptr || config_text->empty()) return unserved(kConfig, "is missing");
   const auto config = parse_config(*config_text);
   if (!config) {
-    return unserved(kConfig, fmt::format("can not be read ({})", config.error().message));
+    return unserved(kConfig, fmt::format("cannot be read ({})", config.error().message));
   }
   const std::string* register_text = find(node.annotations, kRegister);
   if (register_text == nullptr) return unserved(kRegister, "is missing");
-  if (!parse_register(*register_text)) return unserved(kRegister, "can not be read");
+  if (!parse_register(*register_text)) return unserved(kRegister, "cannot be read");
   const std::string_view type = config->virtual_memory ? "virtual" : "physical";
   for (const std::int32_t unit : {0, config->memory_mib}) {
     for (const std::string_view memory : {std::string_view(), type}) {

@@ -58,11 +58,11 @@ TEST(VgpuNode, ServesOnlyWithAReadableRegisterAndConfig) {
     EXPECT_EQ(offers(reading, "vgpu"), row.serves) << row.name;
     EXPECT_EQ(reading.notes.size(), row.notes) << row.name;
   }
-  EXPECT_EQ(reading_of(with({{kRegister, "[]"}, {kConfig, R"({"memoryFactor":-1})"}})).notes,
-            std::vector<std::string>{
-                "node n1: annotation nvidia.com/node-config-info can not be read (\"memoryFactor\" "
-                "is not a whole number from 1 to 4194304); no pod that asks for "
-                "nvidia.com/vgpu-number is placed here"});
+  EXPECT_EQ(
+      reading_of(with({{kRegister, "[]"}, {kConfig, R"({"memoryFactor":-1})"}})).notes,
+      std::vector<std::string>{"node n1: annotation nvidia.com/node-config-info cannot be read "
+                               "(\"memoryFactor\" is not a whole number from 1 to 4194304); no pod "
+                               "that asks for nvidia.com/vgpu-number is placed here"});
 }
 
 TEST(VgpuNode, OffersItsUnitOfMemoryAndItsKind) {

@@ -75,10 +75,10 @@ TEST(Vgpu, RefusesMoreThanItsLimitsWithTheMessagesOfVgpuManager) {
   EXPECT_EQ(error_of(pod({vgpu("cont1", "16", "100", "0")})), "no error");
   EXPECT_EQ(error_of(pod({vgpu("cont1", "0", "10", "0")})),
             "pod ml/train container \"cont1\" asks for nvidia.com/vgpu-cores but for no "
-            "nvidia.com/vgpu-number; write of how many cards");
+            "nvidia.com/vgpu-number; write the number of cards");
   EXPECT_EQ(error_of(pod({vgpu("cont1", "0", "0", "10")})),
             "pod ml/train container \"cont1\" asks for nvidia.com/vgpu-memory but for no "
-            "nvidia.com/vgpu-number; write of how many cards");
+            "nvidia.com/vgpu-number; write the number of cards");
   EXPECT_EQ(error_of(pod({vgpu("cont1", "1", "0", "5000000")})),
             "pod ml/train container \"cont1\" asks for 5000000 of nvidia.com/vgpu-memory; one is 1 "
             "MiB, and no card has that much memory");
@@ -328,7 +328,7 @@ TEST_F(ReadVgpuAnswer, RefusesWhatCanNotBeTrue) {
       {"a[0_G0_10_1024,1_G1_10_1024];b[0_G0_10_1024]",
        "container \"a\" asks for 1 cards but is given 2"},
       {"a[0_G0_10_1024];b[0_G0_10_1024];z[]", "container \"z\": the pod has no such container"},
-      {"a[0_G0_10_1024,0_G0_10_1024];b[]", "container \"a\": card 0 stands there twice"},
+      {"a[0_G0_10_1024,0_G0_10_1024];b[]", "container \"a\": card 0 appears twice"},
       {"a[7_G7_10_1024]", "container \"a\": node n1 has no card G7 (index 7)"},
       {"a[0_G0_20_1024]",
        "container \"a\": 20 percent and 1024 MiB of card 0 are not what the container asks for"},

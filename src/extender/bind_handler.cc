@@ -105,7 +105,7 @@ void BindHandler::reserved(const BindCallPtr& call) {
   if (!reserve.bound_to.empty()) {
     const bool same = reserve.bound_to == target;
     return answer(
-        *call, same ? "" : fmt::format("pod {} is on its way to node {}", who, reserve.bound_to));
+        *call, same ? "" : fmt::format("pod {} is being bound to node {}", who, reserve.bound_to));
   }
   if (!reserve.place) {
     const std::string why =
@@ -113,14 +113,14 @@ void BindHandler::reserved(const BindCallPtr& call) {
     return answer(*call, fmt::format("cannot bind pod {} to node {}: {}", who, target, why));
   }
   if (reserve.again) {
-    return answer(*call, fmt::format("pod {} is on its way to node {}", who, target));
+    return answer(*call, fmt::format("pod {} is being bound to node {}", who, target));
   }
   const core::NodeSpec* node = context_.shared().cluster_cache.nodes().find(target);
   const auto cards =
       node == nullptr ? std::nullopt : core::by_position(reserve.place->cards, *node);
   if (!cards) {
     context_.shared().event_queue.put_reply(core::BindFailed{call->object.uid});
-    return answer(*call, fmt::format("node {} has gone, or has lost cards", target));
+    return answer(*call, fmt::format("node {} was deleted, or lost cards", target));
   }
   bind(call, *node, *cards);
 }

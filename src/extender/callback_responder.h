@@ -18,7 +18,7 @@ class CallbackResponder final : public net::Responder {
  public:
   explicit CallbackResponder(Answer answer) : answer_(std::move(answer)) {}
   ~CallbackResponder() override {
-    if (answer_) answer_({.status = 503, .body = "nobody has answered\n"});
+    if (answer_) answer_({.status = 503, .body = "the request was not answered\n"});
   }
   CallbackResponder(const CallbackResponder&) = delete;
   CallbackResponder& operator=(const CallbackResponder&) = delete;
@@ -32,7 +32,7 @@ class CallbackResponder final : public net::Responder {
   void write(std::shared_ptr<const std::string>) override {}
   void end() override {}
   [[nodiscard]] std::size_t backlog() const override { return 0; }
-  void abort() override { send({.status = 502, .body = "the answer was broken off\n"}); }
+  void abort() override { send({.status = 502, .body = "the answer was aborted\n"}); }
   void on_closed(std::function<void()>) override {}
 
  private:

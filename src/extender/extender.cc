@@ -31,7 +31,8 @@ void Extender::handle(Verb verb, net::ServerRequest request,
   const bool reads = verb == Verb::status;
   const std::string& method = call.request.http.method;
   if (reads ? method != "GET" && method != "HEAD" : method != "POST") {
-    return context_.send_text(call, 405, reads ? "only GET is possible here\n" : "send a POST\n");
+    return context_.send_text(call, 405,
+                              reads ? "only GET is allowed here\n" : "only POST is allowed here\n");
   }
   if (!reads && call.request.http.body.empty()) {
     return context_.send_text(call, 400, "Please send a request body\n");

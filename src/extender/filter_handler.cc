@@ -50,7 +50,7 @@ void FilterHandler::handle(Call request) {
   const ExtenderOptions& options = context_.options();
   if (!places(options, call->spec)) return pass(*call);
   if (!dry && parts_.writer.writing(call->object.uid)) {
-    return send_error(*call, "an earlier answer is still being written on the pod; ask again");
+    return send_error(*call, "an earlier answer is still being written to the pod; try again");
   }
   const bool single = options.mode == Mode::single_node;
   const bool one = single || options.mode == Mode::choose;
@@ -100,7 +100,7 @@ bool FilterHandler::prefer_pre_allocated(FilterCall& call) {
 
 void FilterHandler::filtered(const FilterCallPtr& call) {
   if (!call->answer.binding_to.empty()) {
-    return send_error(*call, fmt::format("pod {}/{} is on its way to node {}", call->object.ns,
+    return send_error(*call, fmt::format("pod {}/{} is being bound to node {}", call->object.ns,
                                          call->object.name, call->answer.binding_to));
   }
   if (call->verb == Verb::dry_run) {
@@ -117,7 +117,7 @@ void FilterHandler::filtered(const FilterCallPtr& call) {
   const bool fits = !call->answer.fits.empty();
   const bool bound_elsewhere = !hold_time(context_.options());
   if (bound_elsewhere && !parts_.writer.keep_until_bound(*call, fits)) {
-    return send_error(*call, "this replica does not lead any more; ask again");
+    return send_error(*call, "this replica no longer leads; try again");
   }
   if (!fits) return refused(*call, external);
   external.told.clear();

@@ -15,7 +15,7 @@ constexpr std::size_t kAnswerBytesMax = std::size_t{64} << 20U;
 Forwarder::Forwarder(net::EventLoop& loop, ForwarderOptions options)
     : loop_(loop),
       options_(options),
-      leader_{.url = "", .why = "no leader has been heard of yet"},
+      leader_{.url = "", .why = "no leader is known yet"},
       alive_(std::make_shared<bool>(true)) {}
 
 Forwarder::~Forwarder() { *alive_ = false; }
@@ -40,7 +40,7 @@ void Forwarder::connect() {
     return;
   }
   if (url->tls && !tls_) {
-    leader_.why = "the leader is reached by https, and this replica has no certificates for that";
+    leader_.why = "the leader requires https, and this replica has no certificates for it";
     return;
   }
   client_ = kube::make_leader_client(loop_, std::move(*url), tls_,
@@ -66,9 +66,9 @@ void Forwarder::forward(net::ServerRequest request, std::shared_ptr<net::Respond
   const bool passed_on = kube::was_forwarded(request.http);
   if (passed_on || !client_ || counters_.under_way >= options_.in_flight_max) {
     ++counters_.refused;
-    return refuse(responder, passed_on  ? "this replica does not lead any more; ask again"
+    return refuse(responder, passed_on  ? "this replica no longer leads; try again"
                              : !client_ ? "this replica does not lead, and " + leader_.why
-                                        : "too many questions wait for the leader");
+                                        : "too many requests wait for the leader");
   }
   std::string body = not_asked ? request.http.body : std::move(request.http.body);
   net::HttpRequest onward = kube::forwarded(request.http, std::move(body), {"Content-Type"});

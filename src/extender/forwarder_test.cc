@@ -78,18 +78,18 @@ TEST_F(ForwarderTest, WhatCannotBePassedOnIsAnsweredWithWords) {
   forwarder_.set_leader({.url = "", .why = "nobody leads"});
   EXPECT_EQ(ask("/a").body, "this replica does not lead, and nobody leads\n");
   forwarder_.set_leader({.url = "ftp://x", .why = ""});
-  EXPECT_NE(ask("/a").body.find("the leader gives a bad address"), std::string::npos);
+  EXPECT_NE(ask("/a").body.find("the leader publishes an invalid address"), std::string::npos);
   forwarder_.set_leader({.url = "https://127.0.0.1:1", .why = ""});
   EXPECT_NE(ask("/a").body.find("no certificates"), std::string::npos);
   forwarder_.set_leader({.url = url(), .why = ""});
   const auto loop = ask("/a", {{kube::kForwardedHeader, "1"}});
   EXPECT_EQ(loop.status, 503);
-  EXPECT_EQ(loop.body, "this replica does not lead any more; ask again\n");
+  EXPECT_EQ(loop.body, "this replica no longer leads; try again\n");
   EXPECT_EQ(forwarder_.counters().refused, 5U);
   leader_.reset();
   const auto gone = ask("/a");
   EXPECT_EQ(gone.status, 503);
-  EXPECT_NE(gone.body.find("the leader cannot be asked"), std::string::npos);
+  EXPECT_NE(gone.body.find("the leader cannot be reached"), std::string::npos);
   EXPECT_EQ(forwarder_.counters().failed, 1U);
 }
 

@@ -81,7 +81,7 @@ void PreAllocationWriter::write(const NodesCallPtr& call, Done done) {
   // Two calls of one pod may have been in the engine at once, as when kube-scheduler restarts while
   // its first one waits for a leader.
   if (writing(call->object.uid)) {
-    return done("an earlier answer is still being written on the pod; ask again");
+    return done("an earlier answer is still being written to the pod; try again");
   }
   const auto& shared = context_.shared();
   const core::CardPlacement& place = *call->held;
@@ -89,7 +89,7 @@ void PreAllocationWriter::write(const NodesCallPtr& call, Done done) {
   const auto cards = node == nullptr ? std::nullopt : core::by_position(place.cards, *node);
   if (!cards) {
     shared.event_queue.put_reply(core::BindFailed{call->object.uid});
-    return done(fmt::format("node {} has gone, or has lost cards", place.node));
+    return done(fmt::format("node {} was deleted, or lost cards", place.node));
   }
   dialect::Annotations annotations = annotations_for(*call, *node, *cards);
   std::string downgraded;
@@ -137,7 +137,7 @@ void PreAllocationWriter::check_still_held(const NodesCallPtr& call, Done done) 
       },
       [this, done = std::move(done)](const NodesCallPtr& checked) {
         if (!checked->still_held) {
-          return done("the cards were given up while they were written; ask again");
+          return done("the hold on the cards ended while they were being written; try again");
         }
         ExternalPod& external = external_pods_.find_or_add(checked->object.uid);
         external.held_on = checked->held->node;

@@ -41,7 +41,7 @@ void PrioritizeHandler::handle(Call request) {
 void PrioritizeHandler::scored(const PrioritizeCallPtr& call) {
   if (hold_time(context_.options())) return answer(*call);
   if (!parts_.writer.keep_until_bound(*call, call->held.has_value())) {
-    return send_failure(*call, "this replica does not lead any more; ask again");
+    return send_failure(*call, "this replica no longer leads; try again");
   }
   const ExternalPod* external = parts_.external_pods.find(call->object.uid);
   const bool written = call->held && external != nullptr && external->held_on == call->held->node;

@@ -175,14 +175,14 @@ void Server::watch_certificates() {
     complaint_.clear();
     server_->set_tls(std::move(*context));
     if (auto onward = forward_with(certificates_); !onward) {
-      deps_.log.warn("questions cannot be passed on with the new certificates",
+      deps_.log.warn("cannot forward requests with the new certificates",
                      {{"extender", extender_.options().name}, {"why", onward.error().message}});
     }
     return deps_.log.info("certificates reloaded", {{"extender", extender_.options().name}});
   }
   if (complaint_ == context.error().message) return;  // perhaps half written: checked again
   complaint_ = context.error().message;
-  deps_.log.warn("new certificates cannot be used, the old ones stay",
+  deps_.log.warn("new certificates cannot be used, keeping the old ones",
                  {{"extender", extender_.options().name}, {"why", complaint_}});
 }
 
@@ -195,7 +195,7 @@ void Server::succeed(Server* next) {
 void Server::take(PendingRequest question) {
   if (succeeded_) {
     if (successor_ != nullptr) return successor_->take(std::move(question));
-    return question.responder->send(plain(503, "this extender is not configured any more\n"));
+    return question.responder->send(plain(503, "this extender is no longer configured\n"));
   }
   // Status requests are answered at once, and so are requests that follow a filter: its
   // pre-allocation exists already. A replica that forwards a request to one that does not lead has

@@ -23,7 +23,7 @@ void judge_template_nodes(const core::PodSpec& pod, const std::vector<codec::Raw
   for (auto& refused : answer.refused) {
     const bool judge = refused.unknown && ++judged <= kTemplatesMax;
     const auto node = judge ? decoder.node(nodes[refused.node].json)
-                            : Result<dialect::NodeObject>(fail("not judged"));
+                            : Result<dialect::NodeObject>(fail("not evaluated"));
     auto spec = node ? dialect::to_spec(*node) : Result<dialect::NodeReading>(fail("unread"));
     if (!spec) {
       still_refused.push_back(refused);

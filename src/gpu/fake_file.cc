@@ -94,10 +94,10 @@ void Reader::read(YamlFields& top) {
   std::set<std::int32_t> seen;
   top.list("cards", {static_cast<std::size_t>(kMostCards), [&](YamlFields& fields) {
                        const auto index = fields.whole("index", {0, kMostIndex});
-                       if (!index) fields.refuse("index", "needed: which card is it?");
+                       if (!index) fields.refuse("index", "missing; write the index of the card");
                        const auto number = static_cast<std::int32_t>(index.value_or(0));
                        if (!seen.insert(number).second) {
-                         return fields.refuse("index", fmt::format("{} is there twice", number));
+                         return fields.refuse("index", fmt::format("{} appears twice", number));
                        }
                        read_card(fields, number);
                      }});
@@ -159,7 +159,7 @@ void Reader::read_load(YamlFields& fields, CardSample& sample) {
                  put(process.memory_mib, entry.whole("memoryMiB", {0, core::kMaxCardMemoryMib}));
                  if (process.pid == 0) return entry.refuse("pid", "needed");
                  if (!processes.emplace(process.pid, process).second) {
-                   entry.refuse("pid", fmt::format("{} is there twice", process.pid));
+                   entry.refuse("pid", fmt::format("{} appears twice", process.pid));
                  }
                }});
   sample.processes.emplace();
@@ -187,7 +187,8 @@ void Reader::read_faults(YamlFields& fields, std::vector<Fault>& faults) {
                  }
                  fault.kind = static_cast<FaultKind>(kind - kKinds.begin());
                  if ((fault.kind == FaultKind::xid) != xid.has_value()) {
-                   entry.refuse("xid", "a fault of the kind xid has a number, and only it");
+                   entry.refuse("xid",
+                                "a fault of kind xid needs the key xid, and no other kind has it");
                  }
                  faults.push_back(std::move(fault));
                }});
@@ -198,7 +199,7 @@ void Reader::read_instance(YamlFields& fields, FakeCard& fake) const {
   CardInfo& card = instance.card;
   Mig mig{.position = static_cast<std::int32_t>(fake.instances.size())};
   put(mig.profile, fields.text("profile"));
-  if (mig.profile.empty()) fields.refuse("profile", "needed, such as 1g.10gb");
+  if (mig.profile.empty()) fields.refuse("profile", "missing; write a profile such as 1g.10gb");
   put(mig.gpu_instance, fields.whole("gpuInstance", {0, kMostIndex}));
   put(mig.compute_instance, fields.whole("computeInstance", {0, kMostIndex}));
   card.id = made_up_id("MIG-", fmt::format("{}/{}/{}", node_, card.index, mig.position));
@@ -226,7 +227,7 @@ void Reader::check_ids(YamlFields& top) const {
 void Reader::read_links(YamlFields& top) {
   const auto everywhere = top.whole("nvlinks", {0, kMostNvlinks});
   const auto some = top.triples("links", static_cast<std::size_t>(kMostCards * kMostCards));
-  if (everywhere && top.has("links")) return top.refuse("nvlinks", "not together with links");
+  if (everywhere && top.has("links")) return top.refuse("nvlinks", "cannot be combined with links");
   if (everywhere) {
     for (const auto& [a, first] : cards_) {
       for (const auto& [b, second] : cards_) {
@@ -262,7 +263,7 @@ FakeCards Reader::take() {
     all.inventory.cards.back().answers = !fake.lost;
     sample.id = card.id;
     if (fake.lost) {
-      all.faults.push_back({.kind = FaultKind::lost, .card = card.id, .text = "by the file"});
+      all.faults.push_back({.kind = FaultKind::lost, .card = card.id, .text = "set in the file"});
     } else {
       all.samples.push_back(std::move(sample));
     }

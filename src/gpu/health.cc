@@ -14,7 +14,7 @@ namespace {
 // More than a machine has or gets in a day, in case a source invents cards.
 constexpr std::size_t kMostCards = 1024;
 constexpr std::size_t kMostText = 200;
-constexpr const char* kGone = "the card is not there";
+constexpr const char* kGone = "the card is missing";
 
 std::string with_text(std::string words, const std::string& text) {
   if (text.empty()) return words;
@@ -31,7 +31,7 @@ std::string words_of(const Fault& fault) {
     case FaultKind::lost: return with_text("the card does not answer", fault.text);
     case FaultKind::ecc_uncorrected: return with_text("uncorrected memory errors", fault.text);
     case FaultKind::row_remap_failure:
-      return with_text("bad memory that could not be replaced", fault.text);
+      return with_text("memory rows could not be remapped", fault.text);
     case FaultKind::reset_required: return with_text("the driver asks for a reset", fault.text);
   }
   return fault.text;

@@ -101,7 +101,7 @@ TEST_F(Health, ABrokenCardWaitsForAReset) {
 TEST_F(Health, ACardThatWasGoneAndIsBackWasReset) {
   keeper_.observe(xid(79), at(seconds{1}));
   keeper_.observe(there({"b"}), at(seconds{2}));
-  EXPECT_EQ(keeper_.of("a").reason, "the card is not there");
+  EXPECT_EQ(keeper_.of("a").reason, "the card is missing");
   keeper_.observe(there({"a", "b"}), at(seconds{3}));
   EXPECT_TRUE(keeper_.healthy("a"));
 }
@@ -159,7 +159,7 @@ TEST_F(Health, BadMemoryStaysBad) {
   keeper_.observe(there({"a", "b"}, 2), at(seconds{2}));
   keeper_.observe({{.id = "a", .row_remap_failed = true}}, at(seconds{3}));
   EXPECT_FALSE(keeper_.healthy("a")) << "a reset does not help";
-  EXPECT_EQ(keeper_.of("a").reason, "bad memory that could not be replaced");
+  EXPECT_EQ(keeper_.of("a").reason, "memory rows could not be remapped");
 }
 
 TEST_F(Health, ALostCardIsBackWhenItAnswers) {

@@ -49,7 +49,7 @@ Result<std::unique_ptr<Library>> Library::load(const std::string& path) {
   const bool whole = library->init != nullptr && library->shutdown != nullptr &&
                      library->count != nullptr && library->by_index != nullptr &&
                      library->uuid != nullptr;
-  if (!whole) return fail(fmt::format("{} is not NVML: it has not the functions of it", path));
+  if (!whole) return fail(fmt::format("{} is not NVML: it lacks the functions of NVML", path));
   return library;
 }
 

@@ -21,7 +21,7 @@ TEST(NvmlLibrary, IsFoundOrTheErrorSaysWhatIsMissing) {
   EXPECT_NE(none.error().message.find("libno-such-nvml.so.1"), std::string::npos);
   const auto other = Library::load("libm.so.6");
   ASSERT_FALSE(other.has_value());
-  EXPECT_EQ(other.error().message, "libm.so.6 is not NVML: it has not the functions of it");
+  EXPECT_EQ(other.error().message, "libm.so.6 is not NVML: it lacks the functions of NVML");
 }
 
 TEST(NvmlLibrary, OldOnesLackFunctionsAndSaySoWhenCalled) {

@@ -44,7 +44,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {120, {XidEffect::needs_reset, "error of the card's system processor"}},
     {121, {XidEffect::rest, "error of the link to the CPU"}},
     {140, {XidEffect::needs_reset, "memory errors that could not be handled"}},
-    {154, {XidEffect::none, "another recovery than before is called for"}},
+    {154, {XidEffect::none, "the required recovery action changed"}},
     {155, {XidEffect::needs_reset, "NVLink error"}},
     {156, {XidEffect::needs_reset, "a part of the card was taken out of use"}},
 });

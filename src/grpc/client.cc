@@ -87,8 +87,9 @@ struct Client::Impl final : ClientLink::Host, std::enable_shared_from_this<Clien
       const auto found = self->pending.find(number);
       if (found == self->pending.end()) return;
       self->withdraw(found->second, number);
-      self->finish(number, {Code::resource_exhausted, fmt::format("{} calls are under way already",
-                                                                  self->options.calls_max)});
+      self->finish(number,
+                   {Code::resource_exhausted,
+                    fmt::format("{} calls are in progress already", self->options.calls_max)});
     });
   }
 

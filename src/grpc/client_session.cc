@@ -152,7 +152,7 @@ CallStatus ClientSession::verdict(const Call& call) {
   if (*call.code != Code::ok) return {*call.code, call.words, true};
   if (!call.reader.between_messages()) return {Code::internal, "the answer is cut off"};
   if (call.answer == CallRequest::Answer::one && !call.message) {
-    return {Code::internal, "the status is good, but there is no answer"};
+    return {Code::internal, "the status is OK, but the answer is missing"};
   }
   return {Code::ok, call.words, true};
 }

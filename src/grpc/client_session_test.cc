@@ -138,7 +138,7 @@ TEST(ClientSession, AnswersThatMakeNoSenseAreErrors) {
       {"two statuses", good + headers(1, {{"grpc-status", "0"}, {"grpc-status", "13"}}, kEndStream),
        Code::internal, "the answer has several statuses"},
       {"a good status and no answer", begun + good_end(1), Code::internal,
-       "the status is good, but there is no answer"},
+       "the status is OK, but the answer is missing"},
       {"half an answer", begun + data(1, message("yes").substr(0, 6)) + good_end(1), Code::internal,
        "the answer is cut off"},
       {"an answer and half another one", good + data(1, std::string(1, '\0')) + good_end(1),
@@ -220,8 +220,7 @@ TEST(ClientSession, PeersThatDoNotSpeakHttp2EndTheConnection) {
     session.receive(bytes);
     static_cast<void>(drain(session));
     EXPECT_TRUE(session.over());
-    EXPECT_NE(session.why().find("it does not keep to HTTP/2: "), std::string::npos)
-        << session.why();
+    EXPECT_NE(session.why().find("it violates HTTP/2: "), std::string::npos) << session.why();
     EXPECT_LT(session.why().size(), 300U);
     EXPECT_FALSE(session.takes_calls());
     session.receive("more");  // has no effect
@@ -259,7 +258,7 @@ TEST(ClientSession, AFarewellEndsCallsThatWereNotBegun) {
   EXPECT_EQ(refused[0].call, second);
   EXPECT_TRUE(refused[0].untouched);
   EXPECT_EQ(refused[0].end, (CallStatus{Code::unavailable,
-                                        "the call was reset: REFUSED_STREAM; it said farewell: "
+                                        "the call was reset: REFUSED_STREAM; it sent GOAWAY: "
                                         "NO_ERROR restarting"}));
   EXPECT_FALSE(session.over());
   session.receive(answer(1, "yes"));
@@ -268,7 +267,7 @@ TEST(ClientSession, AFarewellEndsCallsThatWereNotBegun) {
   EXPECT_EQ(answered[0].message, "yes");
   static_cast<void>(drain(session));
   EXPECT_TRUE(session.over());
-  EXPECT_EQ(session.why(), "it said farewell: NO_ERROR restarting");
+  EXPECT_EQ(session.why(), "it sent GOAWAY: NO_ERROR restarting");
 }
 
 TEST(ClientSession, ManyAnswersComeOneByOne) {

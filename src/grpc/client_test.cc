@@ -210,7 +210,7 @@ TEST_F(ClientTest, TooManyCallsAreRefused) {
   EXPECT_TRUE(run_until(loop_, [&] { return replies.size() == 2 && held_.size() == 8; }));
   for (const Reply& reply : replies) {
     EXPECT_EQ(reply.error(),
-              (CallStatus{Code::resource_exhausted, "8 calls are under way already"}));
+              (CallStatus{Code::resource_exhausted, "8 calls are in progress already"}));
   }
 }
 
@@ -344,12 +344,12 @@ struct Words {
 
 TEST_F(ClientTest, PeersThatAreNoGrpcServersAreNamed) {
   const Words rows[] = {
-      {"HTTP/1.1", "HTTP/1.1 400 Bad Request\r\n\r\n", "it does not keep to HTTP/2"},
-      {"garbage", std::string(5000, 'x'), "it does not keep to HTTP/2"},
+      {"HTTP/1.1", "HTTP/1.1 400 Bad Request\r\n\r\n", "it violates HTTP/2"},
+      {"garbage", std::string(5000, 'x'), "it violates HTTP/2"},
       {"nothing", "", "closed the connection"},
       {"half a greeting", testing::settings().substr(0, 4), "closed the connection"},
       {"a scolding", testing::settings() + testing::goaway(1, 11, "too_many_pings"),
-       "closed the connection; it said farewell: ENHANCE_YOUR_CALM too_many_pings"},
+       "closed the connection; it sent GOAWAY: ENHANCE_YOUR_CALM too_many_pings"},
   };
   for (const Words& row : rows) {
     SCOPED_TRACE(row.name);

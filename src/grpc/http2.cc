@@ -75,7 +75,7 @@ struct Http2::Callbacks {
       const nghttp2_goaway& goaway = frame->goaway;
       const std::string words = shown(text_of(goaway.opaque_data, goaway.opaque_data_len));
       self.goaway_sent_ =
-          fmt::format("it said farewell: {}{}{}", nghttp2_http2_strerror(goaway.error_code),
+          fmt::format("it sent GOAWAY: {}{}{}", nghttp2_http2_strerror(goaway.error_code),
                       words.empty() ? "" : " ", words);
       return 0;
     }
@@ -207,7 +207,7 @@ void Http2::receive(std::string_view bytes) {
       session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   if (taken < 0) return fail(nghttp2_strerror(static_cast<int>(taken)));
   if (nghttp2_session_get_outbound_queue_size(session_.get()) > kQueueMax) {
-    fail("it does not read what it makes us send");
+    fail("it does not read the replies to its frames");
   }
 }
 
@@ -326,7 +326,7 @@ bool Http2::over() const {
 }
 
 std::string Http2::why() const {
-  if (!failure_.empty()) return fmt::format("it does not keep to HTTP/2: {}", failure_);
+  if (!failure_.empty()) return fmt::format("it violates HTTP/2: {}", failure_);
   return goaway_sent_;
 }
 

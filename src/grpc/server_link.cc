@@ -172,7 +172,7 @@ void ServerLink::pass_request(StreamId id, std::string message) {
 
 void ServerLink::expire(StreamId id) {
   const auto self = shared_from_this();
-  session_.end(id, {Code::deadline_exceeded, "the time for the call is up"});
+  session_.end(id, {Code::deadline_exceeded, "the deadline of the call has passed"});
   work_soon();
   lose(id);
 }

@@ -64,7 +64,7 @@ void ServerSession::on_headers_end(StreamId stream) {
   const auto timeout = parse_timeout(call->timeout);
   if (!timeout && !call->timeout.empty()) {
     return refuse(stream, Code::internal,
-                  fmt::format("grpc-timeout \"{}\" is no timeout", shown(call->timeout)));
+                  fmt::format("grpc-timeout \"{}\" is not a valid timeout", shown(call->timeout)));
   }
   call->begun = true;
   events_.push_back({.kind = ServerEvent::Kind::begun,

@@ -116,7 +116,7 @@ struct Binder::Impl : std::enable_shared_from_this<Binder::Impl> {
   // Later, because this may be inside bind().
   void fenced_off(const JobPtr& job) {
     ++counters.fenced;
-    job->trouble = fmt::format("cannot {}: not the leader any more", job->words());
+    job->trouble = fmt::format("cannot {}: this replica no longer leads", job->words());
     client.loop().post([weak = weak_from_this(), job] {
       const auto self = weak.lock();
       if (self && !job->ended) self->give_up(job);
@@ -197,14 +197,14 @@ struct Binder::Impl : std::enable_shared_from_this<Binder::Impl> {
     const BindRequest& ask = job->ask;
     if (pod.uid != ask.uid) {
       end(job, {.result = BindResult::gone,
-                .message = fmt::format("pod {}/{} is another one now: its uid is {}, not {}",
-                                       ask.ns, ask.name, pod.uid, ask.uid)});
+                .message = fmt::format("pod {}/{} was replaced: its uid is {}, not {}", ask.ns,
+                                       ask.name, pod.uid, ask.uid)});
     } else if (pod.node == ask.node && carries(pod.annotations, ask.annotations)) {
       end(job, {.result = BindResult::bound, .node = pod.node});
     } else if (!pod.node.empty()) {
       end(job, {.result = BindResult::refused,
-                .message = fmt::format("pod {}/{} was bound to node {} by somebody else", ask.ns,
-                                       ask.name, pod.node),
+                .message = fmt::format("pod {}/{} was bound to node {} by another scheduler",
+                                       ask.ns, ask.name, pod.node),
                 .node = pod.node});
     } else if (pod.deleting) {
       end(job, {.result = BindResult::refused,
@@ -310,7 +310,7 @@ void Binder::drain(net::Duration deadline, std::function<void()> drained) {
   impl_->drain(deadline, std::move(drained));
 }
 
-void Binder::end_term() { impl_->abandon("not the leader any more"); }
+void Binder::end_term() { impl_->abandon("this replica no longer leads"); }
 
 BinderCounters Binder::counters() const {
   BinderCounters counters = impl_->counters;

@@ -131,14 +131,14 @@ std::vector<BindingCase> clear_replies() {
        {conflict()},
        {pod({.node = "n2"})},
        BindResult::refused,
-       "pod ns/p was bound to node n2 by somebody else",
+       "pod ns/p was bound to node n2 by another scheduler",
        1,
        1},
       {"assigned to the same node by another",
        {conflict()},
        {pod({.node = "n1"})},
        BindResult::refused,
-       "by somebody else",
+       "by another scheduler",
        1,
        1},
       {"assigned by ourselves before", {conflict()}, {pod(kOurs)}, BindResult::bound, "", 1, 1},
@@ -417,7 +417,7 @@ TEST_F(BinderTest, NothingIsSentBehindTheFence) {
   const BindOutcome late = bind();
   EXPECT_EQ(late.result, BindResult::failed);
   EXPECT_FALSE(late.maybe_bound);
-  EXPECT_NE(late.message.find("not the leader any more"), std::string::npos);
+  EXPECT_NE(late.message.find("this replica no longer leads"), std::string::npos);
   EXPECT_TRUE(server_.seen().empty());
   EXPECT_EQ(binder_->counters().fenced, 1U);
   EXPECT_EQ(binder_->counters().open_until, net::Moment{});

@@ -34,7 +34,8 @@ Result<WallTime> parse_rfc3339(std::string_view text) {
   const auto time =
       base::parse_rfc3339(text, {.first_year = 1970, .last_year = 2200, .space_for_t = true});
   if (!time) {
-    return fail(fmt::format("\"{}\" is no time such as 2024-05-06T07:08:09Z", text.substr(0, 64)));
+    return fail(
+        fmt::format("\"{}\" is not a time such as 2024-05-06T07:08:09Z", text.substr(0, 64)));
   }
   return WallTime{seconds{time->seconds}} + std::chrono::nanoseconds{time->nanos};
 }

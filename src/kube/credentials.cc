@@ -29,7 +29,8 @@ Result<std::string> read_token(const std::string& path) {
   if (token.empty()) return fail(fmt::format("token file {} is empty", path));
   for (const char c : token) {
     if (c <= ' ' || c > '~') {
-      return fail(fmt::format("token file {} holds characters that no token has", path));
+      return fail(
+          fmt::format("token file {} contains characters that are not allowed in a token", path));
     }
   }
   return token;
@@ -152,8 +153,8 @@ struct CredentialSource::Impl : std::enable_shared_from_this<CredentialSource::I
       error = result.error().message;
     } else if (result->expires && *result->expires <= options.wall_clock() + kLeeway) {
       error = fmt::format(
-          "credential plugin gave a credential that expires at {}: renew the login "
-          "or set the clock",
+          "the credential plugin returned a credential that expires at {}: renew the login or set "
+          "the clock",
           codec::time_text(unix_seconds(*result->expires)));
     }
     if (!error.empty()) {

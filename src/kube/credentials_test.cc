@@ -130,8 +130,8 @@ TEST_F(CredentialsTest, APluginIsRunAgainAfterItsTimeAndAfterARefusal) {
   now_ = kNow + std::chrono::hours{2};
   EXPECT_EQ(source_->current(), nullptr);
   EXPECT_EQ(fetch(),
-            "credential plugin gave a credential that expires at 2026-01-01T01:00:00Z: renew the "
-            "login or set the clock");
+            "the credential plugin returned a credential that expires at 2026-01-01T01:00:00Z: "
+            "renew the login or set the clock");
 }
 
 TEST_F(CredentialsTest, APluginMayBringACertificate) {
@@ -155,8 +155,9 @@ TEST_F(CredentialsTest, APluginThatFailsSaysWhy) {
        "apiVersion is \"v2\", the kubeconfig asks for \"client.authentication.k8s.io/v1\""},
       {"nothing in it", print("{}"), "it has neither a token nor a client certificate"},
       {"half a certificate", print(R"({"clientKeyData":"KEY"})"), "must come together"},
-      {"a forged header", print(R"({"token":"a\\r\\nX: y"})"), "characters that no token has"},
-      {"no time", print(R"({"token":"a","expirationTimestamp":"soon"})"), "\"soon\" is no time"},
+      {"a forged header", print(R"({"token":"a\\r\\nX: y"})"),
+       "characters that are not allowed in a token"},
+      {"no time", print(R"({"token":"a","expirationTimestamp":"soon"})"), "\"soon\" is not a time"},
       {"too slow", "sleep 100\n", "did not end within 1 s"},
   };
   for (const Row& row : rows) {

@@ -18,7 +18,7 @@ using Reply = CallResult;
 constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
 constexpr const char* kAccessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 constexpr std::size_t kTokenBytesMax = std::size_t{16} << 10U;
-constexpr const char* kTooMany = "too many questions at once";
+constexpr const char* kTooMany = "too many requests at once";
 
 // The token of "Bearer <token>", with the scheme in any case; empty if there is none.
 std::string_view token_of(std::string_view header) {
@@ -104,13 +104,13 @@ struct DelegatedAuth::Impl : std::enable_shared_from_this<DelegatedAuth::Impl> {
     const auto review = codec::read_token_review(reply->body);
     if (!review) return {.status = 503, .why = review.error().message, .who = {}};
     if (!review->known) {
-      return {.status = 401, .why = "the token is not known here", .who = {}};
+      return {.status = 401, .why = "the API server does not accept the token", .who = {}};
     }
     // A server without support for audiences returns none.
     const auto& for_whom = review->audiences;
     if (!audience.empty() &&
         std::find(for_whom.begin(), for_whom.end(), audience) == for_whom.end()) {
-      return {.status = 401, .why = "the token is not made for " + audience, .who = {}};
+      return {.status = 401, .why = "the token is not for the audience " + audience, .who = {}};
     }
     return {.status = 200, .why = {}, .who = review->who};
   }

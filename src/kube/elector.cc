@@ -234,8 +234,8 @@ struct Elector::Impl : std::enable_shared_from_this<Elector::Impl> {
       const net::Duration wait = std::max<net::Duration>(options.duration, before) + options.margin;
       held_until = now() + wait;
       note(
-          fmt::format("there was no lease {}/{}: it was created, and this replica leads in {:.1f} "
-                      "s, when a leader that had one before has ended",
+          fmt::format("lease {}/{} did not exist and was created; this replica leads in {:.1f} s, "
+                      "when any earlier leader has stopped",
                       options.ns, options.name, std::chrono::duration<double>(wait).count()));
     }
     timer.start(std::min<net::Duration>(options.retry, *held_until - now()), [this] { renew(); });

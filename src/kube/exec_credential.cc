@@ -91,7 +91,8 @@ Result<ExecCredential> parse_exec_credential(const ExecPlugin& plugin, std::stri
     return wrong("it has neither a token nor a client certificate");
   }
   for (const char c : credential.token) {
-    if (c <= ' ' || c > '~') return wrong("the token holds characters that no token has");
+    if (c <= ' ' || c > '~')
+      return wrong("the token contains characters that are not allowed in a token");
   }
   if (!printed->expires.empty()) {
     auto expires = parse_rfc3339(printed->expires);

@@ -109,7 +109,7 @@ void KeyManager::taken(const ObjectOutcome& outcome) {
   const bool lost = there->pems.empty() && !kept_.pems.empty();
   const KeptKeys& base = lost ? kept_ : *there;
   KeyPlan plan = plan_keys(base, begins_, unix_seconds(deps_.client.wall_clock()()));
-  if (lost) plan.changes.emplace_back("the secret had lost its keys: they are written again");
+  if (lost) plan.changes.emplace_back("the secret no longer has its keys: writing them again");
   if (plan.changes.empty() && !there->rotate) return tell(plan.kept);
   const codec::SecretRequest ask{.ns = options_.ns,
                                  .name = options_.secret,
@@ -204,13 +204,12 @@ void KeyManager::use(const KeptKeys& kept) {
 void KeyManager::fail_with(const std::string& why) {
   looking_ = false;
   trouble_ = fmt::format(
-      "the keys that sign what is written on pods are not there: secret {0}/{1} has the private "
-      "ones, ConfigMap {0}/{2} the public ones: {3}. Objects and rights come with: kubectl apply "
-      "-f "
-      "deploy/stowage.yaml -l stowage.dev/part=access",
+      "the signing keys cannot be read (private keys in secret {0}/{1}, public keys in ConfigMap "
+      "{0}/{2}): {3}. Create the objects and roles with: kubectl apply -f deploy/stowage.yaml -l "
+      "stowage.dev/part=access",
       options_.ns, options_.secret, options_.config_map, why);
   if (std::exchange(complaint_, why) != why) {
-    deps_.log.warn(keys_ ? "signing keys cannot be looked at, those that are known stay in use"
+    deps_.log.warn(keys_ ? "signing keys cannot be read, keeping the known ones"
                          : "nothing is decided without signing keys",
                    {{"why", trouble_}});
   }
@@ -247,7 +246,7 @@ void KeyFile::look() {
   if (!keys) {  // perhaps half written: read again later
     const std::string& why = keys.error().message;
     if (std::exchange(complaint_, why) == why) return;
-    return log_.warn("new signing keys cannot be used, the old ones stay", {{"why", why}});
+    return log_.warn("new signing keys cannot be used, keeping the old ones", {{"why", why}});
   }
   ++looked_;
   complaint_.clear();

@@ -106,7 +106,7 @@ class KeyManager final : public KeySource {
   std::uint64_t looked_ = 0;  // number of the latest read that succeeded
   std::uint64_t wanted_ = 0;  // number of the latest read that was requested
   int conflicts_in_row_ = 0;
-  std::string trouble_ = "the keys that sign what is written on pods have not been read yet";
+  std::string trouble_ = "the signing keys have not been read yet";
   std::string complaint_;  // last reported error
   net::Moment last_look_{};
   JitteredBackoff pauses_;

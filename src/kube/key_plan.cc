@@ -35,10 +35,10 @@ Result<KeptKeys> read_kept_keys(const std::map<std::string, std::string>& data) 
         pem ? whole(std::string_view(name).substr(0, name.size() - kSuffix.size())) : std::nullopt;
     if (!made && name != kBegan) continue;
     const auto text = base::base64_decode(coded);
-    if (!text) return fail(fmt::format("entry {} is not base64; take it away", name));
+    if (!text) return fail(fmt::format("entry {} is not base64; remove it", name));
     if (made) {
       const auto key = net::PrivateKey::from_pem(*text, fmt::format("entry {}", name));
-      if (!key) return fail(key.error().message + "; mend it, or take it away");
+      if (!key) return fail(key.error().message + "; fix it, or remove it");
       kept.pems.emplace(*made, *text);
       continue;
     }
@@ -60,11 +60,11 @@ KeyPlan plan_keys(const KeptKeys& there, bool begins, std::int64_t now_unix) {
     const std::int64_t made = first ? now_unix : std::max(now_unix, kept.pems.rbegin()->first + 1);
     kept.pems.emplace(made, key.pem());
     plan.changes.push_back(fmt::format("key {} was {}", key.public_key().id(),
-                                       first ? "made, the first one" : "added, on request"));
+                                       first ? "created, the first one" : "added, on request"));
   }
   kept.rotate = false;
   while (kept.pems.size() > kKeysMax) {
-    plan.changes.push_back(fmt::format("the key of {} was dropped: more than {} are not kept",
+    plan.changes.push_back(fmt::format("the key of {} was dropped: at most {} are kept",
                                        kept.pems.begin()->first, kKeysMax));
     kept.pems.erase(kept.pems.begin());
   }

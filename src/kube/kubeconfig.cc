@@ -21,7 +21,7 @@ std::string value_or_empty(const Environment& environment, const char* name) {
 
 // For the end of a message: '; did you mean "a"? known are "a", "b"'.
 std::string known_names(const std::string& word, const std::vector<std::string>& names) {
-  if (names.empty()) return "; there is none";
+  if (names.empty()) return "; none exist";
   const std::string near = word.empty() ? "" : base::nearest(word, names);
   std::string text =
       near.empty() ? "; known are" : fmt::format("; did you mean \"{}\"? known are", near);
@@ -166,7 +166,7 @@ Result<Credentials> take_credentials(const UserEntry& user, const std::string& o
   if (!user.token.empty()) {
     if (user.token.find_first_of(" \t\r\n") != std::string::npos) {
       return fail(
-          fmt::format("{}: {}.token has blanks or line breaks in it", describe(user.place), owner));
+          fmt::format("{}: {}.token contains spaces or line breaks", describe(user.place), owner));
     }
     return Credentials(BearerToken{user.token});
   }

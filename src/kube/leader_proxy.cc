@@ -37,13 +37,13 @@ net::HttpResponse repeated(net::HttpResponse answer, std::initializer_list<const
 }
 
 std::string leader_unreachable(const std::string& why) {
-  return "this replica does not lead, and the leader cannot be asked: " + why;
+  return "this replica does not lead, and the leader cannot be reached: " + why;
 }
 
 Result<net::Url> parse_leader_url(const std::string& url) {
   auto parsed = net::parse_url(url);
   if (parsed) return std::move(*parsed);
-  return fail(fmt::format("the leader gives a bad address: {}", parsed.error().message));
+  return fail(fmt::format("the leader publishes an invalid address: {}", parsed.error().message));
 }
 
 std::shared_ptr<net::HttpClient> make_leader_client(net::EventLoop& loop, net::Url url,

@@ -26,7 +26,7 @@ inline constexpr const char* kForwardedHeader = "Stowage-Forwarded";
 [[nodiscard]] net::HttpResponse repeated(net::HttpResponse answer,
                                          std::initializer_list<const char*> headers);
 
-// "this replica does not lead, and the leader cannot be asked: <why>"
+// "this replica does not lead, and the leader cannot be reached: <why>"
 [[nodiscard]] std::string leader_unreachable(const std::string& why);
 
 struct LeaderClientOptions {

@@ -39,7 +39,7 @@ TEST(LeaderProxy, ReadsTheAddressOfTheLeader) {
   EXPECT_EQ(url->host, "10.0.0.7");
   const auto bad = parse_leader_url("nonsense");
   ASSERT_FALSE(bad);
-  EXPECT_TRUE(bad.error().message.starts_with("the leader gives a bad address: "));
+  EXPECT_TRUE(bad.error().message.starts_with("the leader publishes an invalid address: "));
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ WireForm wire_form(const ApiReply& reply) {
 Status ObjectReader::set_kind(std::string_view kind) {
   message_ = codec::protobuf_message(kind);
   if (message_ != nullptr) return {};
-  return fail(fmt::format("the protobuf form of \"{}\" is not known", kind.substr(0, kMaxShown)));
+  return fail(
+      fmt::format("the protobuf form of \"{}\" is not supported", kind.substr(0, kMaxShown)));
 }
 
 Result<codec::ListPage> ObjectReader::list(WireForm form, std::string_view body) {

@@ -49,13 +49,14 @@ Outages::Source::~Source() { outages_->away_.erase(this); }
 void Outages::Source::failed(const std::string& why, int code) {
   if (is_outage(code)) return outages_->failed(*this, why);
   if (std::exchange(refusal_, why) == why) return;
-  outages_->log_.warn("the API server refuses, trying again", {{"what", what_}, {"why", why}});
+  outages_->log_.warn("the API server refuses requests, trying again",
+                      {{"what", what_}, {"why", why}});
 }
 
 void Outages::Source::works() {
   outages_->works(*this);
   if (std::exchange(refusal_, {}).empty()) return;
-  outages_->log_.info("the API server refuses no more", {{"what", what_}});
+  outages_->log_.info("the API server accepts requests again", {{"what", what_}});
 }
 
 void Outages::failed(const Source& source, const std::string& why) {
@@ -68,20 +69,21 @@ void Outages::failed(const Source& source, const std::string& why) {
   }
   ++failures_;
   if (!causes_.insert(outage_cause(why)).second) {
-    log_.debug("the API server is still away", {{"what", source.what_}, {"why", why}});
+    log_.debug("the API server is still unavailable", {{"what", source.what_}, {"why", why}});
   } else if (first) {
-    log_.warn("the API server is away, trying again", {{"what", source.what_}, {"why", why}});
+    log_.warn("the API server is unavailable, trying again",
+              {{"what", source.what_}, {"why", why}});
   } else {
     log_.warn(
-        "the API server is still away, for another reason",
+        "the API server is still unavailable, for another reason",
         {{"what", source.what_}, {"why", why}, {"seconds", seconds_text(loop_.now() - since_)}});
   }
 }
 
 void Outages::works(const Source& source) {
   if (away_.erase(&source) == 0 || !away_.empty()) return;
-  log_.info("the API server is back", {{"seconds", seconds_text(loop_.now() - since_)},
-                                       {"failures", fmt::format("{}", failures_)}});
+  log_.info("the API server is available again", {{"seconds", seconds_text(loop_.now() - since_)},
+                                                  {"failures", fmt::format("{}", failures_)}});
 }
 
 }  // namespace stowage::kube

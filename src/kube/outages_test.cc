@@ -44,7 +44,7 @@ TEST_F(OutagesTest, AServerThatIsAwayTakesThreeLinesHoweverManyCallIt) {
     time.pass(600ms);
   }
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_TRUE(said(0, "the API server is away")) << lines[0];
+  EXPECT_TRUE(said(0, "the API server is unavailable")) << lines[0];
   EXPECT_TRUE(said(0, "closed the connection in the middle of the answer")) << lines[0];
   EXPECT_TRUE(said(1, "for another reason")) << lines[1];
   EXPECT_TRUE(said(1, "refused")) << lines[1];
@@ -53,13 +53,13 @@ TEST_F(OutagesTest, AServerThatIsAwayTakesThreeLinesHoweverManyCallIt) {
     one->works();
   }
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_TRUE(said(2, "is back")) << lines[2];
+  EXPECT_TRUE(said(2, "is available again")) << lines[2];
   EXPECT_TRUE(said(2, "seconds=12.0")) << lines[2];
   EXPECT_TRUE(said(2, "failures=80")) << lines[2];
   all[0]->works();
   EXPECT_EQ(lines.size(), 3U);
   all[0]->failed("cannot list x: cannot connect to 10.0.0.1:6443: refused", 0);
-  EXPECT_TRUE(said(3, "is away")) << "a new one";
+  EXPECT_TRUE(said(3, "is unavailable")) << "a new one";
 }
 
 TEST_F(OutagesTest, ARefusalIsOfTheOneWhoWasRefused) {
@@ -71,9 +71,9 @@ TEST_F(OutagesTest, ARefusalIsOfTheOneWhoWasRefused) {
   pods->failed("cannot list pods: 503", 503);
   pods->works();
   EXPECT_EQ(lines.size(), 3U) << "it does not wait for the budgets";
-  EXPECT_TRUE(said(2, "is back"));
+  EXPECT_TRUE(said(2, "is available again"));
   budgets->works();
-  EXPECT_TRUE(said(3, "refuses no more"));
+  EXPECT_TRUE(said(3, "accepts requests again"));
 }
 
 TEST_F(OutagesTest, WhoGoesAwayIsNotWaitedFor) {

@@ -66,7 +66,7 @@ struct PodAccess::Impl : std::enable_shared_from_this<PodAccess::Impl> {
     ++counters.failed;
     client.loop().post([weak = weak_from_this(), job = std::move(job)] {
       if (weak.expired()) return;
-      job.done(tl::unexpected(CallError{.message = "too late to be sent"}));
+      job.done(tl::unexpected(CallError{.message = "the deadline passed before it could be sent"}));
     });
   }
 

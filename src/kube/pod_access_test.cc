@@ -88,7 +88,7 @@ TEST_F(PodAccessTest, WhatIsFencedTellsTheServerHowLongItMayTake) {
 
 TEST_F(PodAccessTest, BehindTheFenceNothingIsSent) {
   fence_ = loop_.now() - milliseconds{1};
-  EXPECT_NE(write(&PodAccess::write_fenced).find("too late"), std::string::npos);
+  EXPECT_NE(write(&PodAccess::write_fenced).find("deadline passed"), std::string::npos);
   EXPECT_TRUE(server_.seen().empty());
   EXPECT_EQ(access_->counters().failed, 1U);
 }
@@ -102,7 +102,7 @@ TEST_F(PodAccessTest, WhatIsFencedIsNotSentAgainInTheNextTerm) {
   access_->end_term();
   server_.held()[0]->send({500, {}, "{}"});
   ASSERT_TRUE(run_until(loop_, [&] { return !result.empty(); }));
-  EXPECT_NE(result.find("too late"), std::string::npos) << result;
+  EXPECT_NE(result.find("deadline passed"), std::string::npos) << result;
   EXPECT_EQ(server_.seen().size(), 1U);
 }
 

@@ -76,7 +76,8 @@ Result<core::ModelLimit> read_limit(const YAML::Node& node, const std::string& w
     STOWAGE_TRY(amount, number(entry.second, at, kMostAmount));
     *unit = static_cast<std::int64_t>(amount);
   }
-  if (limit.model.empty()) return fail(fmt::format("{}: model is missing; \"*\" is all", where));
+  if (limit.model.empty())
+    return fail(fmt::format("{}: model is missing; write \"*\" for all models", where));
   if (!limit.cards && !limit.milli && !limit.memory_mib) {
     return fail(fmt::format("{}: no limit; write cards, milli or memoryMiB", where));
   }

@@ -60,7 +60,7 @@ TEST(StowageQuota, WhatMakesNoSenseIsAnErrorThatNamesThePlace) {
   for (const Row& row : {
            Row{"3", "expected namespaces, each with a list of limits"},
            Row{"a: {model: T4}", "a: expected a list of limits"},
-           Row{"a: [{cards: 3}]", "a[0]: model is missing; \"*\" is all"},
+           Row{"a: [{cards: 3}]", "a[0]: model is missing; write \"*\" for all models"},
            Row{"a: [{model: T4}]", "a[0]: no limit; write cards, milli or memoryMiB"},
            Row{"a: [{model: T4, card: 3}]",
                "a[0].card: unknown key; known are model, cards, milli, memoryMiB"},

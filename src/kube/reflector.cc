@@ -168,7 +168,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   }
 
   void senseless_list(const std::string& why) {
-    list_failed(fmt::format("cannot list {}: the reply makes no sense: {}", options.path, why), {});
+    list_failed(fmt::format("cannot list {}: the reply is invalid: {}", options.path, why), {});
   }
 
   void list_failed(const std::string& error, std::optional<net::Duration> asked) {
@@ -262,7 +262,7 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
 
   void bad_line(const std::string& trouble) {
     ++counters.bad_lines;
-    sink.on_bad_line(fmt::format("{}: passed over: {}", watch_words(), trouble));
+    sink.on_bad_line(fmt::format("{}: an event is skipped: {}", watch_words(), trouble));
   }
 
   void take_event(std::string_view piece, std::string_view& last) {
@@ -296,9 +296,9 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
   void take_error(std::string_view object) {
     const auto decoded = decoder.status(object);
     if (!decoded) {
-      watch_failed(fmt::format("{}: an error that makes no sense: {}", watch_words(),
-                               decoded.error().message),
-                   {});
+      watch_failed(
+          fmt::format("{}: an error event is invalid: {}", watch_words(), decoded.error().message),
+          {});
     } else if (decoded->code == 410) {
       expired();
     } else {
@@ -307,8 +307,8 @@ struct Reflector::Impl : std::enable_shared_from_this<Reflector::Impl> {
       if (decoded->retry_after_seconds > 0) {
         asked = std::chrono::seconds{decoded->retry_after_seconds};
       }
-      watch_failed(fmt::format("{}: the server broke off: {} {}: {}", watch_words(), decoded->code,
-                               decoded->reason, decoded->message),
+      watch_failed(fmt::format("{}: the server ended it with an error: {} {}: {}", watch_words(),
+                               decoded->code, decoded->reason, decoded->message),
                    asked);
     }
   }

@@ -190,11 +190,12 @@ TEST_F(ReflectorProtobufTest, PassesOverFramesThatCannotBeRead) {
   ASSERT_TRUE(words_are({"[", "]5", "+" + json("a", 6)}));
   EXPECT_EQ(
       diary_.bad_lines,
-      (Words{"watch /api/v1/pods: passed over: malformed protobuf",
-             "watch /api/v1/pods: passed over: metadata.name: expected a string",
-             "watch /api/v1/pods: passed over: type: \"\" is not a type of watch event",
-             "watch /api/v1/pods: passed over: an event is longer than 4096 bytes",
-             "watch /api/v1/pods: passed over: the protobuf form of \"Secret\" is not known"}));
+      (Words{"watch /api/v1/pods: an event is skipped: malformed protobuf",
+             "watch /api/v1/pods: an event is skipped: metadata.name: expected a string",
+             "watch /api/v1/pods: an event is skipped: type: \"\" is not a type of watch event",
+             "watch /api/v1/pods: an event is skipped: an event is longer than 4096 bytes",
+             "watch /api/v1/pods: an event is skipped: the protobuf form of \"Secret\" is not "
+             "supported"}));
   EXPECT_EQ(reflector_->resource_version(), "6");
 }
 
@@ -211,15 +212,15 @@ TEST_F(ReflectorProtobufTest, AListThatMakesNoSenseIsAskedForAgain) {
   for (const ReflectorStatus& each : diary_.statuses) {
     if (each.phase == ReflectorPhase::disconnected) errors.push_back(each.error);
   }
-  EXPECT_EQ(errors,
-            (Words{"cannot list /api/v1/pods: 403 Forbidden: words; grant that right with a "
-                   "role binding",
-                   "cannot list /api/v1/pods: the reply makes no sense: it does not begin as "
-                   "protobuf of Kubernetes does",
-                   "cannot list /api/v1/pods: the reply makes no sense: the protobuf form of "
-                   "\"Secret\" is not known",
-                   "cannot list /api/v1/pods: the reply makes no sense: metadata.name: "
-                   "expected a string"}));
+  EXPECT_EQ(
+      errors,
+      (Words{"cannot list /api/v1/pods: 403 Forbidden: words; grant that right with a "
+             "role binding",
+             "cannot list /api/v1/pods: the reply is invalid: it does not begin with the prefix of "
+             "Kubernetes protobuf",
+             "cannot list /api/v1/pods: the reply is invalid: the protobuf form of \"Secret\" is "
+             "not supported",
+             "cannot list /api/v1/pods: the reply is invalid: metadata.name: expected a string"}));
 }
 
 }  // namespace

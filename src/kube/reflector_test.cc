@@ -308,7 +308,7 @@ TEST_F(ReflectorTest, ABadLineIsReportedAndPassedOver) {
   ASSERT_TRUE(words_are({"[", "]5", "+" + object("a", 7)}));
   ASSERT_EQ(diary_.bad_lines.size(), 3U);
   EXPECT_EQ(diary_.bad_lines[2],
-            "watch /api/v1/pods: passed over: an event is longer than 1000 bytes");
+            "watch /api/v1/pods: an event is skipped: an event is longer than 1000 bytes");
   EXPECT_EQ(reflector_->counters().bad_lines, 3U);
 }
 

@@ -284,7 +284,7 @@ ApiResult<ObjectPtr> Api::replace(Kind kind, const ObjectName& name, Part part, 
 ApiResult<json::object> Api::patched(Kind kind, const Current& current, PatchType type,
                                      const json::value& patch, const std::string& manager) const {
   if (type != PatchType::json && !patch.is_object()) {
-    return refuse(bad_request("the patch is no JSON object"));
+    return refuse(bad_request("the patch is not a JSON object"));
   }
   if (type == PatchType::strategic || type == PatchType::apply) {
     json::object tree(current.tree, current.memory());
@@ -305,7 +305,7 @@ ApiResult<json::object> Api::patched(Kind kind, const Current& current, PatchTyp
   } else if (auto done = json_patch(tree, patch); !done) {
     return refuse(std::move(done.error()));
   }
-  if (!tree.is_object()) return refuse(bad_request("the patch leaves no object"));
+  if (!tree.is_object()) return refuse(bad_request("the result of the patch is not an object"));
   return std::move(tree.get_object());
 }
 

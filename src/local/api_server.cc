@@ -72,9 +72,9 @@ void ApiServer::handle(const net::HttpRequest& request,
                        const std::shared_ptr<net::Responder>& responder) {
   const std::string_view host = net::find_header(request.headers, "Host");
   if (!is_local(host) && host != options_.address) {
-    return responder->send(error_response(
-        api_error(403, "Forbidden",
-                  "this server is for its own machine: use its address, or localhost, as host")));
+    return responder->send(error_response(api_error(
+        403, "Forbidden",
+        "this server accepts only local requests: use its address, or localhost, as host")));
   }
   if (request.method == "GET" && request.target.find("watch=") != std::string::npos) {
     const auto call = parse_call(request);

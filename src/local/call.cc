@@ -188,7 +188,7 @@ ApiResult<json::object> read_body(const Call& call, const Schema& schema, Body n
   }
   auto parsed = parse_json(call.body);
   if (!parsed) return refuse(bad_request(parsed.error().message));
-  if (!parsed->is_object()) return refuse(bad_request("the body is no JSON object"));
+  if (!parsed->is_object()) return refuse(bad_request("the body is not a JSON object"));
   return std::move(parsed->get_object());
 }
 

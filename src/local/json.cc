@@ -36,7 +36,7 @@ Result<json::value> parse_json(std::string_view text, json::storage_ptr memory) 
     const std::string_view rest = text.substr(used);
     const std::size_t odd = rest.find_first_not_of(" \t\r\n");
     if (odd != std::string_view::npos) {
-      return fail(fmt::format("bad JSON at byte {}: text behind the value", used + odd));
+      return fail(fmt::format("bad JSON at byte {}: text after the value", used + odd));
     }
     parser.finish(error);
     if (error) return fail(fmt::format("bad JSON: {}", error.message()));

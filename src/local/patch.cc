@@ -155,7 +155,7 @@ ApiResult<void> apply(json::value& target, const json::object& operation, std::s
                           op, pointer.substr(0, kShown))));
   };
   const auto deep = [&] {
-    return refuse(wrong(fmt::format("{} operation of \"{}\" makes more than {} levels", op,
+    return refuse(wrong(fmt::format("{} operation of \"{}\" creates more than {} levels", op,
                                     pointer.substr(0, kShown), kJsonDepthMax)));
   };
   if ((op == "add" || op == "replace") && too_deep(*path, *value)) return deep();

@@ -188,7 +188,7 @@ class Decoder {
   bool broken_ = false;
 };
 
-ApiError broken_body() { return bad_request("the protobuf body is broken"); }
+ApiError broken_body() { return bad_request("the protobuf body is malformed"); }
 
 }  // namespace
 
@@ -221,7 +221,7 @@ ApiResult<json::object> from_protobuf(const Schema& schema, std::string_view bod
   if (message == nullptr || api_version.starts_with(kEventsGroup)) {
     return refuse(
         api_error(415, "UnsupportedMediaType",
-                  fmt::format("the protobuf form of {} is not known here; send JSON", kind)));
+                  fmt::format("the protobuf form of {} is not supported here; send JSON", kind)));
   }
   Decoder decoder;
   json::object object = decoder.message(content, *message, 0);

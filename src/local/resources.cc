@@ -125,7 +125,7 @@ constexpr bool in_order() {
   }
   return true;
 }
-static_assert(in_order(), "the table stands in the order of Kind");
+static_assert(in_order(), "the table has the order of Kind");
 
 }  // namespace
 

@@ -147,7 +147,7 @@ Rest::Answer Rest::patch_scale(const Call& call) {
   }
   const json::object* after = scale.if_object();
   const auto replicas = after == nullptr ? std::nullopt : int_at(*after, "spec.replicas");
-  if (!replicas) return refuse(bad_request("the patch leaves no whole number in spec.replicas"));
+  if (!replicas) return refuse(bad_request("the patch leaves no integer in spec.replicas"));
   const Preconditions preconditions{std::string(text_at(*after, "metadata.uid")),
                                     std::string(text_at(*after, "metadata.resourceVersion"))};
   STOWAGE_TRY(scaled, api_.set_scale(kind, call.object(), *replicas, preconditions, options));

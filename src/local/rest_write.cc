@@ -50,7 +50,7 @@ std::string quotable(std::string_view text) {
 ApiResult<json::value> read_patch(const Call& call, PatchType type) {
   auto parsed = parse_json(call.body);
   if (!parsed) {
-    const std::string_view yaml = type == PatchType::apply ? " (YAML is not read here)" : "";
+    const std::string_view yaml = type == PatchType::apply ? " (YAML is not supported)" : "";
     return refuse(bad_request(fmt::format("{}{}", parsed.error().message, yaml)));
   }
   if (call.second_form && type != PatchType::json && parsed->is_object()) {
@@ -130,7 +130,7 @@ Rest::Answer Rest::patch(const Call& call, Part part) {
   }
   STOWAGE_TRY(body, read_patch(call, *type));
   if (*type == PatchType::apply) {
-    if (!body.is_object()) return refuse(bad_request("the body is no JSON object"));
+    if (!body.is_object()) return refuse(bad_request("the body is not a JSON object"));
     if (call.target.query_value("fieldManager").empty()) {
       return refuse(bad_request("fieldManager: Required value: is required for apply patch"));
     }

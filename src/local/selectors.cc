@@ -54,7 +54,7 @@ class LabelParser {
       if (text_[at_] != ',') return refuse(odd("expected: ',' or the end"));
       ++at_;
       skip_blanks();
-      if (at_ == text_.size()) return refuse(odd("expected: a requirement behind ','"));
+      if (at_ == text_.size()) return refuse(odd("expected: a requirement after ','"));
     }
     return selector;
   }

@@ -100,7 +100,7 @@ ApiResult<void> merge_keyed(json::array& list, const json::array& patch, const S
   for (const json::value& element : patch) {
     const json::object* one = element.if_object();
     if (one == nullptr) {
-      return refuse(bad_patch(fmt::format("an element of {} is no object", field.name)));
+      return refuse(bad_patch(fmt::format("an element of {} is not an object", field.name)));
     }
     const std::string_view directive = text_at(*one, kDirective);
     if (directive == "replace") continue;  // seen before

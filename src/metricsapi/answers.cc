@@ -62,19 +62,17 @@ ApiError no_such_path(std::string_view path) {
 }
 
 ApiError method_not_allowed(std::string_view method, std::string allow) {
-  return {.code = 405,
-          .reason = "MethodNotAllowed",
-          .message =
-              fmt::format("{} is not possible here, only {}", method.substr(0, kShownMax), allow),
-          .allow = std::move(allow)};
+  return {
+      .code = 405,
+      .reason = "MethodNotAllowed",
+      .message = fmt::format("{} is not allowed here, only {}", method.substr(0, kShownMax), allow),
+      .allow = std::move(allow)};
 }
 
 ApiError not_acceptable() {
   return {.code = 406,
           .reason = "NotAcceptable",
-          .message =
-              "only application/json is written here, as it is or as a Table of "
-              "meta.k8s.io/v1"};
+          .message = "only application/json is supported, plain or as a Table of meta.k8s.io/v1"};
 }
 
 ApiError unauthorised(std::string message) {

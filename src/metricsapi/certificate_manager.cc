@@ -70,7 +70,7 @@ void CertificateManager::taken(const Outcome& outcome) {
   if (lost) there = kept_;
   auto plan = plan_certificates(there, options_.rules, now);
   if (!plan) return fail_with(plan.error().message);
-  if (lost) plan->changes.emplace_back("they are written again: the secret had lost them");
+  if (lost) plan->changes.emplace_back("they are written again: the secret no longer had them");
   if (net::check_pair(there.serving)) use(there);  // better than none if it cannot be written
   if (plan->changes.empty()) return tell_api_service();
   write_secret(std::move(*plan), secret.resource_version);
@@ -99,7 +99,7 @@ void CertificateManager::written(const CertificatePlan& plan, const Outcome& out
     return read_secret();
   }
   if (outcome.result != ObjectResult::done) {
-    return fail_with(fmt::format("{} (is there a secret {}/{}? The controller may fill it)",
+    return fail_with(fmt::format("{} (create the secret {}/{}: the controller may only fill it)",
                                  outcome.message, options_.ns, options_.secret));
   }
   ++counters_.written;
@@ -133,7 +133,7 @@ void CertificateManager::tell_api_service() {
                  auto patch = plan_api_service(
                      *there, {.ns = options_.ns, .name = options_.service}, in_use_.trusted_pem);
                  if (!patch) return tell_ca_map();
-                 access_.call({.what = "tell the APIService whom to trust",
+                 access_.call({.what = "write the CA bundle to the APIService",
                                .target = target,
                                .body = std::move(*patch)},
                               [this](const Outcome& patched) {
@@ -144,7 +144,7 @@ void CertificateManager::tell_api_service() {
 
 void CertificateManager::tell_ca_map() {
   if (options_.ca_map.empty()) return finish();
-  access_.call({.what = "read the ConfigMap of the authorities",
+  access_.call({.what = "read the ConfigMap of the CA certificates",
                 .method = "GET",
                 .target = core_path(options_.ns, "configmaps", options_.ca_map)},
                [this](const Outcome& outcome) { ca_map_read(outcome); });
@@ -157,7 +157,7 @@ void CertificateManager::ca_map_read(const Outcome& outcome) {
   };
   if (outcome.result == ObjectResult::gone) {
     return access_.call(
-        {.what = "tell agents whom to trust",
+        {.what = "write the CA certificates for agents",
          .method = "POST",
          .target = core_path(options_.ns, "configmaps"),
          .body = codec::config_map(
@@ -170,7 +170,7 @@ void CertificateManager::ca_map_read(const Outcome& outcome) {
   if (!there) return fail_with("cannot read the ConfigMap: " + there.error().message);
   const auto found = there->data.find(kCaKey);
   if (found != there->data.end() && found->second == in_use_.trusted_pem) return finish();
-  access_.call({.what = "tell agents whom to trust",
+  access_.call({.what = "write the CA certificates for agents",
                 .target = core_path(options_.ns, "configmaps", options_.ca_map),
                 .body = codec::config_map_patch(data)},
                done);
@@ -186,7 +186,7 @@ void CertificateManager::told(const char* what, const Outcome& outcome,
   }
   if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
   ++counters_.told;
-  deps_.log.info("whom to trust has been told", {{"by", what}});
+  deps_.log.info("CA certificates published", {{"by", what}});
   (this->*then)();
 }
 
@@ -201,7 +201,7 @@ void CertificateManager::fail_with(const std::string& why) {
   ++counters_.failures;
   trouble_ = why;
   if (std::exchange(complaint_, why) != why) {
-    deps_.log.warn("certificates cannot be kept as they should", {{"why", why}});
+    deps_.log.warn("cannot maintain the certificates", {{"why", why}});
   }
   again(pauses_.next());
 }
@@ -249,7 +249,7 @@ void CertificateFiles::look() {
   if (!fresh) {  // perhaps half written: read again later
     const std::string& why = fresh.error().message;
     if (std::exchange(complaint_, why) == why) return;
-    return log_.warn("new certificates cannot be used, the old ones stay", {{"why", why}});
+    return log_.warn("new certificates cannot be used, keeping the old ones", {{"why", why}});
   }
   complaint_.clear();
   if (*fresh == in_use_) return;

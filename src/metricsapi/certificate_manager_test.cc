@@ -253,7 +253,7 @@ TEST_F(CertificateManagerTest, PutsBackWhatSomebodyHasRemoved) {
   ASSERT_TRUE(soon([&] { return !cluster.secret->data.empty(); }));
   EXPECT_EQ(cluster.kept(), before) << "emptied";
   EXPECT_EQ(mine->used.size(), 1U);
-  EXPECT_NE(lines.find("the secret had lost them"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("the secret no longer had them"), std::string::npos) << lines;
 }
 
 TEST_F(CertificateManagerTest, AnAuthorityThatIsTakenOutIsMadeAnew) {
@@ -279,7 +279,8 @@ TEST_F(CertificateManagerTest, UsesWhatIsThereIfItMayNotWrite) {
   EXPECT_EQ(mine->used[0].pair, old.serving);
   EXPECT_NE(mine->keeper->trouble().find("write the secret"), std::string::npos);
   EXPECT_NE(mine->keeper->trouble().find("stowage/stowage-metrics-api"), std::string::npos);
-  EXPECT_EQ(lines.find("cannot be kept"), lines.rfind("cannot be kept")) << "told once: " << lines;
+  EXPECT_EQ(lines.find("cannot maintain"), lines.rfind("cannot maintain"))
+      << "told once: " << lines;
 }
 
 TEST_F(CertificateManagerTest, AServerThatIsAwayIsAskedAgain) {
@@ -326,7 +327,7 @@ TEST(CertificateFiles, AreReadAgainWhenTheyChange) {
   EXPECT_EQ(used[0], (ServingCertificates{.pair = first, .trusted_pem = first.certificate_pem}));
   folder.write("tls.crt", second.certificate_pem);
   ASSERT_TRUE(
-      run_until(loop, [&] { return lines.find("the old ones stay") != std::string::npos; }));
+      run_until(loop, [&] { return lines.find("keeping the old ones") != std::string::npos; }));
   folder.write("tls.key", second.key_pem);
   ASSERT_TRUE(run_until(loop, [&] { return used.size() == 2; }));
   EXPECT_EQ(used[1].pair, second);

@@ -24,10 +24,10 @@ constexpr const char* kBeforeCertificate = "ca-before.crt";
 
 // The facts of a pair, if key and certificate match and it has not expired.
 Result<net::CertificateFacts> usable(const KeyPair& pair, std::int64_t now) {
-  if (pair == KeyPair{}) return fail("there is none");
+  if (pair == KeyPair{}) return fail("it does not exist");
   STOWAGE_TRY_VOID(net::check_pair(pair));
   STOWAGE_TRY(facts, net::read_certificate(pair.certificate_pem));
-  if (now >= facts.ends_unix) return fail("it has run out");
+  if (now >= facts.ends_unix) return fail("it has expired");
   return facts;
 }
 
@@ -76,21 +76,21 @@ class Planner {
     const bool next_there = kept().next != KeyPair{};
     const auto next = usable(kept().next, now_);
     if (next_there && !next) {
-      note(fmt::format("the next authority cannot be used: {}", next.error().message));
+      note(fmt::format("the next CA cannot be used: {}", next.error().message));
       kept().next = {};
     }
     if (!facts) {
-      note(fmt::format("the authority is made anew: {}", facts.error().message));
+      note(fmt::format("the CA is replaced: {}", facts.error().message));
       if (!next) {
         STOWAGE_TRY_ASSIGN(kept().next, make_authority());
       }
       promote_next();
     } else if (next && now_ - next->begins_unix >= rules_.overlap.count()) {
-      note("the next authority takes over");
+      note("the next CA takes over");
       promote_next();
     } else if (!next && two_thirds_over(*facts, now_)) {
       STOWAGE_TRY(fresh, make_authority());
-      note("the next authority is made: two thirds of this one's life are over");
+      note("the next CA is created: two thirds of the lifetime of this one are over");
       kept().next = std::move(fresh);
     }
     return {};
@@ -107,7 +107,7 @@ class Planner {
                                          .days = static_cast<int>(days),
                                          .now_unix = now_},
                                         kept().authority));
-    note(fmt::format("the serving certificate is made anew: {}", why));
+    note(fmt::format("the serving certificate is replaced: {}", why));
     kept().serving = std::move(fresh);
     return {};
   }
@@ -120,7 +120,7 @@ class Planner {
         net::check_signature(kept().serving.certificate_pem, kept().authority.certificate_pem);
     if (!ours) return ours.error().message;
     if (!is_for(*facts, rules_.hosts)) return "it is not for all hosts";
-    return two_thirds_over(*facts, now_) ? "two thirds of its life are over" : "";
+    return two_thirds_over(*facts, now_) ? "two thirds of its lifetime are over" : "";
   }
 
   // A replica may still present a certificate of the previous authority.
@@ -131,7 +131,7 @@ class Planner {
     const bool needed = facts && now_ < facts->ends_unix && serving &&
                         now_ - serving->begins_unix < rules_.overlap.count();
     if (needed) return;
-    note("the authority before is trusted no more");
+    note("the previous CA is no longer trusted");
     kept().before_pem.clear();
   }
 

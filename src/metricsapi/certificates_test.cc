@@ -67,7 +67,7 @@ TEST(Certificates, WhatIsMadeAnewAndWhatStays) {
       {"all is well", good, 0, kRules, false, false},
       {"not two thirds over", good, 19, kRules, false, false},
       {"two thirds of the serving one are over", good, 21, kRules, false, true},
-      {"it has run out", good, 31, kRules, false, true},
+      {"it has expired", good, 31, kRules, false, true},
       {"another host", good, 0, more_hosts, false, true},
       {"no serving key", changed([](auto& k) { k.serving.key_pem.clear(); }), 0, kRules, false,
        true},
@@ -124,7 +124,7 @@ TEST(Certificates, AnAuthorityIsExchangedInSteps) {
 
   now += kDay;
   const CertificatePlan later = plan(kept, now);
-  EXPECT_EQ(later.changes, std::vector<std::string>{"the authority before is trusted no more"});
+  EXPECT_EQ(later.changes, std::vector<std::string>{"the previous CA is no longer trusted"});
   EXPECT_EQ(trusted(later.kept), second.certificate_pem);
   EXPECT_EQ(later.kept.serving, kept.serving);
 }
@@ -135,7 +135,7 @@ TEST(Certificates, WhoWasAwayForLongCatchesUp) {
   const std::int64_t late = kStart + 200 * kDay;
   const KeptCertificates fresh = plan(old, late).kept;
   expect_good(fresh, late);
-  EXPECT_EQ(fresh.before_pem, "") << "it has run out, and signs nothing that anybody could show";
+  EXPECT_EQ(fresh.before_pem, "") << "it has expired, and signs nothing that anybody could show";
   const KeptCertificates promoted = plan(half, kStart + 95 * kDay).kept;
   EXPECT_EQ(promoted.authority, half.next) << "the next one is there and good";
   expect_good(promoted, kStart + 95 * kDay);

@@ -90,7 +90,7 @@ std::shared_ptr<net::HttpClient> Relay::client_for(const std::string& url, std::
     return nullptr;
   }
   if (!parsed->tls || !tls_) {  // a token is never sent without TLS
-    why = parsed->tls ? "there are no certificates yet" : "the leader is not reached by https";
+    why = parsed->tls ? "there are no certificates yet" : "the leader does not serve https";
     return nullptr;
   }
   url_ = url;
@@ -124,12 +124,12 @@ void Relay::pass_on(Passing passing, const reports::LeaderLocation& leader) {
   if (!client || full || nobody) {
     ++state_->counters.refused;
     return passing.responder->send(refusal(later(
-        again     ? "this replica does not lead any more: ask again"
+        again     ? "this replica no longer leads: try again"
         : full    ? "too many requests wait for the leader"
         : !client ? leader_unreachable(why)
                   : leader_unreachable("this replica has neither a token nor a certificate"))));
   }
-  log_.debug("passed on to the leader", {{"user", passing.user},
+  log_.debug("forwarded to the leader", {{"user", passing.user},
                                          {"what", std::string(word(passing.ask.what))},
                                          {"target", passing.request.http.target}});
   if (is_stream) return stream(client, std::move(passing));
@@ -211,7 +211,7 @@ void Relay::send_away() {
     if (passed->begun) {
       passed->responder->end();
     } else {
-      passed->responder->send(refusal(later("the leader has changed: ask again")));
+      passed->responder->send(refusal(later("the leader has changed: try again")));
     }
     loop_.post([passed] { passed->stream.reset(); });
   }

@@ -80,7 +80,7 @@ TEST_F(RelayTest, WithoutALeaderItSaysSo) {
   };
   const Row rows[] = {
       {"none known", {.here = false, .url = {}}, "no replica leads"},
-      {"a bad address", {.here = false, .url = "junk"}, "bad address"},
+      {"a bad address", {.here = false, .url = "junk"}, "invalid address"},
       {"an open line", {.here = false, .url = "http://127.0.0.1:1"}, "https"},
       {"nobody there", {.here = false, .url = "https://127.0.0.1:1"}, "cannot"},
   };

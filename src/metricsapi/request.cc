@@ -93,8 +93,8 @@ tl::expected<RowObject, ApiError> read_rows(std::string_view word) {
   if (word.empty() || word == "Metadata") return RowObject::metadata;
   if (word == "None") return RowObject::none;
   if (word == "Object") return RowObject::whole;
-  return refuse(bad_request(
-      fmt::format("includeObject: \"{}\" is none of None, Metadata, Object", shown(word))));
+  return refuse(bad_request(fmt::format(
+      "includeObject: \"{}\" is not supported; write None, Metadata or Object", shown(word))));
 }
 
 tl::expected<WatchRequest, ApiError> read_watch(const net::Target& target) {

@@ -12,8 +12,9 @@ using ResponderPtr = std::shared_ptr<net::Responder>;
 using Dropped = std::map<std::string, std::string_view>;  // reason, by node
 
 // kube-scheduler counts nodes by these texts: they are equal for all nodes.
-constexpr std::string_view kSilent = "the node's agent is silent: nobody knows about its cards";
-constexpr std::string_view kUnheard = "no agent of the node has told of its cards";
+constexpr std::string_view kSilent =
+    "the node's agent is silent: the state of its cards is unknown";
+constexpr std::string_view kUnheard = "no agent has reported the cards of the node";
 
 bool names_model(const dialect::PodObject& pod) {
   return std::any_of(pod.annotations.begin(), pod.annotations.end(), [](const auto& annotation) {

@@ -145,8 +145,8 @@ TEST_F(ScheduleTest, NodesOfWhichNobodyTellsAreDroppedWithAReason) {
   const auto answer = ask(ScheduleVerb::filter, question("Tesla T4", kAll));
   EXPECT_EQ(answer.body, R"({"Nodes":null,"NodeNames":["n1","n2"],"FailedNodes":{"n3":"full"},)"
                          R"("FailedAndUnresolvableNodes":{)"
-                         R"("n4":"the node's agent is silent: nobody knows about its cards",)"
-                         R"("n5":"no agent of the node has told of its cards"},"Error":""})");
+                         R"("n4":"the node's agent is silent: the state of its cards is unknown",)"
+                         R"("n5":"no agent has reported the cards of the node"},"Error":""})");
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(asked[0], question("Tesla T4", R"(["n1","n2","n3"])"))
       << "the extender keeps nothing on the others";
@@ -165,7 +165,7 @@ TEST_F(ScheduleTest, PodsThatNameNoModelArePassedOnAsTheyAre) {
 TEST_F(ScheduleTest, WhereNoneIsLeftNobodyIsAsked) {
   EXPECT_EQ(ask(ScheduleVerb::filter, question("Tesla T4", R"(["n5"])")).body,
             R"({"Nodes":null,"NodeNames":[],"FailedNodes":{},"FailedAndUnresolvableNodes":{)"
-            R"("n5":"no agent of the node has told of its cards"},"Error":""})");
+            R"("n5":"no agent has reported the cards of the node"},"Error":""})");
   EXPECT_EQ(ask(ScheduleVerb::prioritize, question("Tesla T4", R"(["n4","n5"])")).body,
             R"([{"Host":"n4","Score":0},{"Host":"n5","Score":0}])");
   EXPECT_TRUE(asked.empty());

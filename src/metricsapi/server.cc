@@ -124,7 +124,7 @@ void Server::use_certificates(const ServingCertificates& fresh) {
   if (onward) {
     relay_.set_tls(std::move(*onward), !own.certificate_pem.empty());
   } else {
-    deps_.log.warn("requests cannot be passed on to the leader", {{"why", onward.error().message}});
+    deps_.log.warn("requests cannot be forwarded to the leader", {{"why", onward.error().message}});
   }
   renew_tls();
 }
@@ -138,7 +138,7 @@ void Server::renew_tls() {
                      .client_authorities = authorities(trust_.trust())};
   auto context = net::make_server_tls(tls);
   if (!context) {
-    return deps_.log.warn("new certificates cannot be used, the old ones stay",
+    return deps_.log.warn("new certificates cannot be used, keeping the old ones",
                           {{"why", context.error().message}});
   }
   server_->set_tls(std::move(*context));
@@ -147,7 +147,7 @@ void Server::renew_tls() {
 
 std::string Server::trouble() const {
   if (keeper_ && !keeper_->trouble().empty()) return "certificates: " + keeper_->trouble();
-  if (!trust_.trouble().empty()) return "whom to believe: " + trust_.trouble();
+  if (!trust_.trouble().empty()) return "client CAs of the API server: " + trust_.trouble();
   return {};
 }
 
@@ -198,7 +198,7 @@ void Server::identify(const CallPtr& call) {
   }
   const std::string header(net::find_header(call->request.http.headers, "authorization"));
   if (header.empty()) {
-    return refuse(call->responder, unauthorised("show a client certificate or a bearer token"));
+    return refuse(call->responder, unauthorised("send a client certificate or a bearer token"));
   }
   deps_.auth.identify(header, {},
                       [this, alive = std::weak_ptr<bool>(alive_),
@@ -250,7 +250,7 @@ void Server::answer_here(const CallPtr& call) {
     }
     case What::watch:
       if (watchers_.add(ask, call->responder)) return;
-      return refuse(call->responder, too_many("too many watch already"));
+      return refuse(call->responder, too_many("too many watches are open"));
     case What::schedule:
       return schedule_.serve(ask.verb, std::move(call->request.http.body), call->responder);
     default: return refuse(call->responder, no_such_path(call->request.http.target));
@@ -260,7 +260,7 @@ void Server::answer_here(const CallPtr& call) {
 // A long list is kept once, until its client has read it; the total of unread lists is limited.
 void Server::send_list(const CallPtr& call) {
   if (list_bytes() > options_.list_bytes_max) {
-    return refuse(call->responder, too_many("too many lists are on their way to slow readers"));
+    return refuse(call->responder, too_many("too many lists are being sent to slow clients"));
   }
   std::string body = render_list(watch_cache_, call->ask.shape, call->ask.selector);
   if (body.size() <= kWholeMax) return call->responder->send(json_answer(std::move(body)));

@@ -214,7 +214,8 @@ TEST_F(ServerTest, WhoIsBelievedChangesForNewConnections) {
   lines.clear();
   api.held().back()->write(std::make_shared<const std::string>(
       R"({"type":"MODIFIED","object":)" + trust_map(others.certificate_pem) + "}\n"));
-  ASSERT_TRUE(soon([&] { return lines.find("whom to believe") != std::string::npos; }));
+  ASSERT_TRUE(
+      soon([&] { return lines.find("client CAs of the API server") != std::string::npos; }));
   const auto fresh = client_of(*server, &others);
   EXPECT_EQ(call(*fresh, kGpus, master).status, 200);
   http = client_of(*server, &proxies);

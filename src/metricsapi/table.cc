@@ -25,26 +25,26 @@ constexpr std::int32_t kWide = 1;
 
 constexpr Column kPodColumns[] = {
     {"Namespace/Name", "string", "name", 0, "The pod. The object is named <namespace>.<name>."},
-    {"Node", "string", {}, 0, "The node that says that the pod has cards of it."},
+    {"Node", "string", {}, 0, "The node whose agent reports the pod's cards."},
     {"Container", "string", {}, 0, "The containers that have cards."},
-    {"Cards", "integer", {}, 0, "How many, all containers together."},
+    {"Cards", "integer", {}, 0, "Number of cards of all containers."},
     {"Models", "string", {}, kWide, "The models of these cards."},
-    {"Devices", "string", {}, kWide, "Their ids, container by container."},
+    {"Devices", "string", {}, kWide, "The ids of these cards, by container."},
 };
 
 constexpr Column kGpuColumns[] = {
     {"Name", "string", "name", 0, "The node."},
-    {"Health", "string", {}, 0, "Healthy: its agent was heard just now. Silent: no longer."},
-    {"Cards", "integer", {}, 0, "How many the node has."},
-    {"Busy", "integer", {}, 0, "How many of them a container has."},
+    {"Health", "string", {}, 0, "Healthy: its agent reports. Silent: it no longer does."},
+    {"Cards", "integer", {}, 0, "Number of cards of the node."},
+    {"Busy", "integer", {}, 0, "Number of cards that containers have."},
     {"Models", "string", {}, 0, "The models, and how many cards of each."},
     {"Load", "string", {}, 0, "How busy the cards are on average."},
-    {"Memory", "string", {}, kWide, "Memory of the cards in use, and all of it, in GiB."},
-    {"Power", "string", {}, kWide, "Drawn by all cards together."},
-    {"Temperature", "string", {}, kWide, "Of the hottest card."},
-    {"Sick", "integer", {}, kWide, "How many cards do not work as they should."},
+    {"Memory", "string", {}, kWide, "Used and total memory of the cards, in GiB."},
+    {"Power", "string", {}, kWide, "Power that all cards draw."},
+    {"Temperature", "string", {}, kWide, "Temperature of the hottest card."},
+    {"Sick", "integer", {}, kWide, "Number of unhealthy cards."},
     {"Agent", "string", {}, kWide, "The version of the node's agent."},
-    {"Heard", "string", {}, kWide, "How long ago the agent was heard."},
+    {"Heard", "string", {}, kWide, "Time since the last report of the agent."},
 };
 
 std::span<const Column> columns_of(Resource resource) {

@@ -24,7 +24,7 @@ Result<std::vector<std::string>> read_list(const std::string& key, const std::st
   const Status read =
       codec::each_field(*fields, [&](std::string_view name, codec::JsonValue& value) -> Status {
         if (name != "list" || std::exchange(given, true))
-          return fail("expected a list and no more");
+          return fail("expected a list and nothing else");
         return codec::read_strings(value, list);
       });
   if (!read) return fail(fmt::format("{}: {}", key, read.error().message));
@@ -91,7 +91,7 @@ void TrustSource::updated(codec::ConfigMap map) {
   trouble_.clear();
   if (std::exchange(known_, true) && *fresh == trust_) return;
   trust_ = std::move(*fresh);
-  deps_.log.info("whom to believe has been read",
+  deps_.log.info("client CAs of the API server read",
                  {{"clients", trust_.client_ca_pem.empty() ? "none" : "by certificate"},
                   {"proxy", trust_.proxy_ca_pem.empty() ? "none" : "by certificate"}});
   deps_.changed(trust_);
@@ -100,7 +100,7 @@ void TrustSource::updated(codec::ConfigMap map) {
 void TrustSource::complain(const std::string& why) {
   if (!known_) trouble_ = why;
   if (std::exchange(complaint_, why) == why) return;
-  deps_.log.warn("whom to believe cannot be read; what was known before stays in force",
+  deps_.log.warn("cannot read the client CAs of the API server; keeping the previous ones",
                  {{"why", why}});
 }
 

@@ -93,8 +93,8 @@ void Watchers::turn() {
   for (const WatcherPtr& watcher : ended) {
     ++counters_.lagged;
     if (watcher->shape.style == Style::kubernetes) {
-      write(*watcher, error_line(expired("what has changed since that version is not known any "
-                                         "more: list again")));
+      write(*watcher,
+            error_line(expired("the changes since that version are no longer known: list again")));
     }
     finish(watcher);
   }

@@ -72,7 +72,7 @@ void Channel::start_open_timer(Duration limit) {
       connect_next();
       return;
     }
-    const char* what = state_ == State::handshake ? "no end of the TLS handshake"
+    const char* what = state_ == State::handshake ? "the TLS handshake did not end"
                        : endpoints_.empty()       ? "no answer from the name server"
                                                   : "no answer";
     end(ChannelEnd::Kind::timed_out,

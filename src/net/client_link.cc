@@ -88,7 +88,7 @@ void ClientLink::on_open() {
 void ClientLink::on_input() {
   const std::shared_ptr<ClientLink> self = shared_from_this();
   if (!call) {
-    fail({.message = fmt::format("{} sent data that nobody asked for", peer_), .was_open = true});
+    fail({.message = fmt::format("{} sent data that was not requested", peer_), .was_open = true});
     return;
   }
   answer_begun_ = true;

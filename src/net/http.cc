@@ -79,8 +79,7 @@ Status check_host(std::string_view url, std::string_view host, bool bracketed) {
                     });
   if (good) return {};
   return fail(
-      fmt::format("{}: {} is not a host name or an address; an IPv6 address stands in "
-                  "brackets",
+      fmt::format("{}: {} is not a host name or an address; write an IPv6 address in brackets",
                   quoted(url), quoted(host)));
 }
 
@@ -121,7 +120,7 @@ Result<Url> parse_url(std::string_view text) {
   std::string_view rest;
   STOWAGE_TRY(tls, take_scheme(text, rest));
   Url url{.tls = tls, .port = static_cast<std::uint16_t>(tls ? 443 : 80)};
-  if (!is_visible(text)) return fail(fmt::format("{} has a blank in it", quoted(text)));
+  if (!is_visible(text)) return fail(fmt::format("{} contains a space", quoted(text)));
   if (rest.find_first_of("?#") != std::string_view::npos) {
     return fail(fmt::format("{} has a query or a fragment: expected host, port and path only",
                             quoted(text)));
@@ -130,7 +129,8 @@ Result<Url> parse_url(std::string_view text) {
   std::string_view path = rest.substr(authority.size());
   if (authority.find('@') != std::string_view::npos) {
     return fail(
-        "the URL has a user name or a password in it: credentials are configured elsewhere");
+        "the URL contains a user name or a password: remove them; credentials are configured "
+        "elsewhere");
   }
   const bool bracketed = authority.starts_with('[');
   const std::size_t host_end = bracketed ? authority.find(']') : authority.find(':');

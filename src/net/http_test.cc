@@ -59,7 +59,7 @@ TEST(Url, ABadOneIsRefusedWithItsText) {
       {"no host before the port", "http://:80", "\"http://:80\" has no host"},
       {"no host before the path", "http:///x", "\"http:///x\" has no host"},
       {"a password", "http://u:p@a",
-       "the URL has a user name or a password in it: credentials are configured "
+       "the URL contains a user name or a password: remove them; credentials are configured "
        "elsewhere"},
       {"an empty port", "http://a:", "\"http://a:\": port \"\" is not a number from 1 to 65535"},
       {"port 0", "http://a:0", "\"http://a:0\": port \"0\" is not a number from 1 to 65535"},
@@ -80,10 +80,10 @@ TEST(Url, ABadOneIsRefusedWithItsText) {
        "port and path only"},
       {"a fragment", "http://a#b",
        "\"http://a#b\" has a query or a fragment: expected host, port and path only"},
-      {"a blank", "http://a b", "\"http://a b\" has a blank in it"},
-      {"a line break", "http://a\r\nX: y", "\"http://a\\x0d\\x0aX: y\" has a blank in it"},
+      {"a blank", "http://a b", "\"http://a b\" contains a space"},
+      {"a line break", "http://a\r\nX: y", "\"http://a\\x0d\\x0aX: y\" contains a space"},
       {"a strange character", "http://a$b",
-       "\"http://a$b\": \"a$b\" is not a host name or an address; an IPv6 address stands in "
+       "\"http://a$b\": \"a$b\" is not a host name or an address; write an IPv6 address in "
        "brackets"},
       {"a broken escape in the path", "http://a/%zz",
        "\"/%zz\" has a malformed percent escape at byte 1: expected % and two hexadecimal digits"},

@@ -119,7 +119,7 @@ TEST_F(HttpsTest, ABadCertificateIsRefusedWithTheReason) {
   const KeyPair wrong = pair_for({"a.example", "10.1.2.3"});
   const Row rows[] = {
       {"another authority", good, pair_for({"127.0.0.1"}),
-       "certificate of 127.0.0.1 is not signed by a trusted authority"},
+       "certificate of 127.0.0.1 is not signed by a trusted CA"},
       {"another name", wrong, wrong, "certificate is for a.example, 10.1.2.3, not 127.0.0.1"},
       {"expired", old, old, "certificate of 127.0.0.1 expired on "},
   };
@@ -296,7 +296,7 @@ TEST_F(HttpsTest, PlainAndTlsDoNotUnderstandEachOther) {
   const Answer got = call();
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().message, "cannot connect to 127.0.0.1" + where_ +
-                                     ": TLS failed: the peer does not speak TLS here");
+                                     ": TLS failed: the peer does not use TLS on this port");
   connect("127.0.0.1", nullptr);
   EXPECT_EQ(call().error().message, "no certificates are set for 127.0.0.1" + where_);
 }
@@ -340,7 +340,7 @@ TEST_F(HttpsTest, AServerThatDoesNotShakeHandsIsGivenUp) {
   client.send({}, seconds{60}, [&](Answer answer) { got = std::move(answer); });
   ASSERT_TRUE(run_until(loop, [&] { return got.has_value(); }));
   EXPECT_EQ(got->error().message, "cannot connect to 127.0.0.1:" + std::to_string(silent.port()) +
-                                      ": no end of the TLS handshake within 0.1 s");
+                                      ": the TLS handshake did not end within 0.1 s");
   EXPECT_TRUE(got->error().timed_out);
   EXPECT_FALSE(got->error().sent);
 }

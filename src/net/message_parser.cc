@@ -131,7 +131,7 @@ class Machine : public http::basic_parser<kIsRequest> {
     content_.head_done = true;
     if (!content_.coding_known()) {
       error = http::error::bad_transfer_encoding;
-      content_.problem = "the only coding that is read is chunked";
+      content_.problem = "the only supported transfer coding is chunked";
       return;
     }
     if (!this->is_done()) content_.begin_body(this->content_length(), error);

@@ -66,7 +66,7 @@ bool breaks_line(char c) { return c == '\r' || c == '\n' || c == '\0'; }
 
 Status check_request(const HttpRequest& request) {
   if (!is_token(request.method)) {
-    return fail(fmt::format("the method of a request is \"{}\": expected a word", request.method));
+    return fail(fmt::format("the method of a request is \"{}\": expected a token", request.method));
   }
   const bool visible = std::all_of(request.target.begin(), request.target.end(), [](char c) {
     return static_cast<unsigned char>(c) > ' ' && c != '\x7F';

@@ -82,7 +82,8 @@ Result<KeyPtr> parse_key(const std::string& pem, std::string_view what) {
   ERR_clear_error();
   if (key) return key;
   if (asked) {
-    return fail(fmt::format("{}: the key is protected by a passphrase; give it without", what));
+    return fail(
+        fmt::format("{}: the key is protected by a passphrase; give a key without one", what));
   }
   if (pem.find("PRIVATE KEY-----") == std::string::npos) {
     return fail(

@@ -189,7 +189,7 @@ Result<KeyPair> make_authority(const CertificateRequest& ask) {
 Result<KeyPair> make_signed(const CertificateRequest& ask, const KeyPair& authority) {
   STOWAGE_TRY_VOID(check_pair(authority));
   STOWAGE_TRY(issuer, parse_certificates(authority.certificate_pem, "authority"));
-  STOWAGE_TRY(key, parse_key(authority.key_pem, "key of the authority"));
+  STOWAGE_TRY(key, parse_key(authority.key_pem, "key of the CA"));
   return make(ask, kServing, issuer.front().get(), key.get());
 }
 
@@ -218,7 +218,7 @@ Status check_signature(const std::string& certificate_pem, const std::string& au
   const bool good = X509_check_issued(authority, certificate) == X509_V_OK &&
                     X509_verify(certificate, X509_get0_pubkey(authority)) == 1;
   ERR_clear_error();
-  if (!good) return fail("the certificate is not signed by that authority");
+  if (!good) return fail("the certificate is not signed by that CA");
   return {};
 }
 

@@ -150,7 +150,7 @@ void ServerConnection::parse() {
       continued_ = head_only_ = http_1_0_ = false;
       charge_ = BodyCharge(budget_);
       timer_.start(options_.request_timeout,
-                   [this] { refuse(408, "the request did not come in time"); });
+                   [this] { refuse(408, "the request did not arrive in time"); });
     }
     read_on();
     if (phase_ == Phase::reading) break;

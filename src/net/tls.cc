@@ -133,16 +133,15 @@ Result<std::shared_ptr<TlsContext>> make_server_tls(const ServerTls& tls) {
   SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
   if (tls.client_ca_pem.empty() && tls.client_authorities.empty()) {
     if (tls.client_required) {
-      return fail(
-          "client certificates are required, but there is no authority to verify them with");
+      return fail("client certificates are required, but no CA is set to verify them");
     }
     return made;
   }
   if (!tls.client_ca_pem.empty()) {
-    STOWAGE_TRY_VOID(accept_clients_of(context, tls.client_ca_pem, "authority of the clients"));
+    STOWAGE_TRY_VOID(accept_clients_of(context, tls.client_ca_pem, "CA of the clients"));
   }
   for (const ClientAuthority& authority : tls.client_authorities) {
-    const std::string what = fmt::format("authority of the clients \"{}\"", authority.name);
+    const std::string what = fmt::format("CA of the clients \"{}\"", authority.name);
     STOWAGE_TRY_VOID(accept_clients_of(context, authority.ca_pem, what));
     TlsContext::Authority& named = made->client_authorities.emplace_back();
     named.name = authority.name;

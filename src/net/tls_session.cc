@@ -127,7 +127,7 @@ std::string describe_refusal(int error, X509* certificate, const std::string& ho
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-      return fmt::format("certificate of {} is not signed by a trusted authority", whose);
+      return fmt::format("certificate of {} is not signed by a trusted CA", whose);
     default:
       return fmt::format("certificate of {} is refused: {}", whose,
                          X509_verify_cert_error_string(error));
@@ -245,7 +245,7 @@ std::string TlsSession::describe_failure() const {
   switch (ERR_GET_REASON(code)) {
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_HTTP_REQUEST:
-    case SSL_R_UNKNOWN_PROTOCOL: return "TLS failed: the peer does not speak TLS here";
+    case SSL_R_UNKNOWN_PROTOCOL: return "TLS failed: the peer does not use TLS on this port";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
       return fmt::format(

@@ -59,16 +59,16 @@ TEST(Tls, ErrorsSayWhichPartIsBad) {
        "key of the server: the private key is damaged"},
       {"a key with a passphrase",
        {.certificate_pem = pair.certificate_pem, .key_pem = locked},
-       "key of the server: the key is protected by a passphrase; give it without"},
+       "key of the server: the key is protected by a passphrase; give a key without one"},
       {"another key",
        {.certificate_pem = pair.certificate_pem, .key_pem = other.key_pem},
        "certificate of the server: the key does not match the certificate"},
       {"a bad authority",
        {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_ca_pem = "x"},
-       "authority of the clients: no certificate found; expected -----BEGIN CERTIFICATE-----"},
+       "CA of the clients: no certificate found; expected -----BEGIN CERTIFICATE-----"},
       {"clients required but no authority",
        {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_required = true},
-       "client certificates are required, but there is no authority to verify them with"},
+       "client certificates are required, but no CA is set to verify them"},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
@@ -149,9 +149,9 @@ TEST(Tls, ABadNamedAuthorityIsNamed) {
                                      .client_ca_pem = {},
                                      .client_authorities = {{"proxy", "junk"}}});
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().message,
-            "authority of the clients \"proxy\": no certificate found; expected "
-            "-----BEGIN CERTIFICATE-----");
+  EXPECT_EQ(
+      made.error().message,
+      "CA of the clients \"proxy\": no certificate found; expected -----BEGIN CERTIFICATE-----");
 }
 
 TEST(Tls, TheFirstHostOfACertificateIsRead) {

@@ -32,9 +32,10 @@ AgentServer::~AgentServer() { send_away(); }
 
 void AgentServer::serve(const net::ServerRequest& request, ResponderPtr responder) {
   if (!net::asks_for(request.http, codec::kReportsProtocol)) {
-    return refuse(responder, 426,
-                  fmt::format("this door is for agents: upgrade to {}", codec::kReportsProtocol),
-                  {{"Upgrade", codec::kReportsProtocol}});
+    return refuse(
+        responder, 426,
+        fmt::format("this endpoint is for agents: upgrade to {}", codec::kReportsProtocol),
+        {{"Upgrade", codec::kReportsProtocol}});
   }
   const LeaderLocation place = deps_.place();
   if (!place.here && place.url.empty()) {
@@ -64,29 +65,30 @@ void AgentServer::admit(const kube::DelegatedAuth::Identity& identity,
   const auto& accounts = options_.accounts;
   const std::string& user = identity.who.user;
   if (std::find(accounts.begin(), accounts.end(), user) == accounts.end()) {
-    return turn_away(403, fmt::format("{} is not an account of our agents", user));
+    return turn_away(403, fmt::format("{} is not in agents.allowedUsers", user));
   }
   const auto claim = identity.who.extra.find(kNodeClaim);
   if (claim == identity.who.extra.end() || claim->second.size() != 1 ||
       claim->second.front().empty()) {
     return turn_away(403,
-                     "the token does not say which node its pod is on: it has to be a token of "
-                     "a pod, from Kubernetes 1.30 or newer");
+                     "the token does not name the node of its pod: use a token that is bound to a "
+                     "pod, from Kubernetes 1.30 or later");
   }
   if (!rate_limiter_.allow_connect(claim->second.front(), deps_.loop.now())) {
     ++counters_.overspent;
-    return refuse(responder, 429, "this node has sent too much, or came too often; it has to wait",
+    return refuse(responder, 429,
+                  "the agent of this node sent too much or connected too often; try again later",
                   {{"Retry-After", "5"}});
   }
   if (streams_.size() >= options_.streams_max && streams_.count(claim->second.front()) == 0) {
-    return turn_away(503, "too many agents report already");
+    return turn_away(503, "too many agents are connected");
   }
   open(claim->second.front(), responder);
 }
 
 void AgentServer::open(const std::string& node, ResponderPtr responder) {
   if (const auto before = streams_.find(node); before != streams_.end()) {
-    deps_.log.info("another agent of the node has come: the one before is heard no more",
+    deps_.log.info("a new agent of the node connected: the stream of the previous one is ended",
                    {{"node", node}});
     end(StreamPtr(before->second));
   }
@@ -112,7 +114,7 @@ void AgentServer::take(const StreamPtr& stream, std::string_view bytes) {
   counters_.bytes += bytes.size();
   if (!rate_limiter_.send(stream->node, bytes.size(), deps_.loop.now())) {
     return end_because(stream, counters_.overspent,
-                       fmt::format("it has sent more than {} bytes a second for too long",
+                       fmt::format("it sent more than {} bytes a second for too long",
                                    options_.rate_limiter.bytes_per_second));
   }
   stream->lines.feed(bytes);
@@ -131,10 +133,10 @@ void AgentServer::take(const StreamPtr& stream, std::string_view bytes) {
         const bool fair = stream->held <= options_.unfinished_bytes_max /
                                               std::max<std::size_t>(options_.streams_max, 1);
         if (fair || counters_.unfinished_bytes <= options_.unfinished_bytes_max) return;
-        return end_because(stream, counters_.overfull,
-                           fmt::format("lines that have not ended take {} bytes together, which "
-                                       "is the limit",
-                                       options_.unfinished_bytes_max));
+        return end_because(
+            stream, counters_.overfull,
+            fmt::format("unfinished lines of all agents take {} bytes, which is the limit",
+                        options_.unfinished_bytes_max));
       }
     }
   }
@@ -149,7 +151,7 @@ bool AgentServer::take_line(const StreamPtr& stream, std::string_view line) {
   }
   if (!report->node.empty() && report->node != stream->node) {
     end_because(stream, counters_.unread,
-                fmt::format("it speaks for node {}, but is on another one", report->node));
+                fmt::format("it reports for node {}, but runs on another node", report->node));
     return false;
   }
   const Status heard =
@@ -167,7 +169,7 @@ void AgentServer::end_because(const StreamPtr& stream, std::uint64_t& counter,
                               const std::string& why) {
   ++counter;
   if (rate_limiter_.may_warn(stream->node, deps_.loop.now())) {
-    deps_.log.warn("an agent's report is not taken: its stream is ended",
+    deps_.log.warn("the report of an agent is refused: its stream is ended",
                    {{"node", stream->node}, {"why", why}});
   }
   end(stream);

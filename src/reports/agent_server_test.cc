@@ -36,9 +36,9 @@ TEST_F(AgentServerTest, WhoIsNotAnAgentOfANodeIsRefused) {
     int status;
     const char* words;
   } cases[] = {
-      {"somebody@n1", 403, "somebody is not an account of our agents"},
-      {"agent", 403, "does not say which node"},
-      {"agent@", 403, "does not say which node"},
+      {"somebody@n1", 403, "somebody is not in agents.allowedUsers"},
+      {"agent", 403, "does not name the node"},
+      {"agent@", 403, "does not name the node"},
       {"", 401, "bearer token"},
   };
   for (const auto& [token, status, words] : cases) {

@@ -87,20 +87,19 @@ Status ReportCache::refuse(Space why) {
   switch (why) {
     case Space::too_many_nodes:
       ++counters_.refused_nodes;
-      return fail(fmt::format("{} nodes report already, and there is no room for another",
-                              options_.nodes_max));
+      return fail(fmt::format("{} nodes report already, which is the limit", options_.nodes_max));
     case Space::too_many_pods:
       ++counters_.refused_pods;
-      return fail(fmt::format("a node has room for {} pods here", options_.pods_max));
+      return fail(fmt::format("a node may report at most {} pods", options_.pods_max));
     case Space::node_spent:
       ++counters_.refused_node_bytes;
-      return fail(fmt::format("what a node tells may take {} bytes here, and this is more",
-                              options_.node_bytes_max));
+      return fail(
+          fmt::format("the reports of a node may take at most {} bytes", options_.node_bytes_max));
     case Space::all_spent:
     case Space::there: break;
   }
   ++counters_.refused_bytes;
-  return fail(fmt::format("what all nodes tell takes {} bytes already, which is the limit",
+  return fail(fmt::format("the reports of all nodes take {} bytes, which is the limit",
                           options_.bytes_max));
 }
 

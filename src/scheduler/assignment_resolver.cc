@@ -43,18 +43,18 @@ std::string shown(std::string_view text) {
 std::string drift_sentence(const std::string* now) {
   const std::string what = now == nullptr ? "was removed" : fmt::format("now says {}", shown(*now));
   return fmt::format(
-      "the annotation {} {}, after the pod was bound; the pod keeps the cards that it was given",
+      "the annotation {} {} after the pod was bound; the pod keeps the cards that it was given",
       dialect::kGpusAnnotation, what);
 }
 
 std::string untrusted_sentence(bool unsigned_one) {
   return unsigned_one ? fmt::format(
-                            "the annotation {} has no signature of the scheduler for this "
-                            "pod and node; it does not count",
+                            "the annotation {} has no signature of the scheduler for this pod and "
+                            "node; it is ignored",
                             dialect::kGpusAnnotation)
                       : fmt::format(
-                            "the annotation {} is written by the scheduler alone; the pod "
-                            "was created with it, and it does not count",
+                            "only the scheduler writes the annotation {}; the pod was created with "
+                            "it, and it is ignored",
                             dialect::kGpusAnnotation);
 }
 
@@ -142,9 +142,9 @@ AssignmentResolver::Resolution AssignmentResolver::resolve_others(const Observat
   const std::uint64_t said = hash_of(answer.text, key);
   if (final_ && said != others_) {
     return deviates(Resolution::Trouble::drift, said,
-                    fmt::format("what the annotations say about the pod's cards was changed after "
-                                "they were given: {}; the pod keeps the cards that it was given",
-                                answer.text.empty() ? "they are gone" : shown(answer.text)));
+                    fmt::format("the annotations about the pod's cards were changed after the pod "
+                                "was bound: {}; the pod keeps the cards that it was given",
+                                answer.text.empty() ? "they were removed" : shown(answer.text)));
   }
   if (!cards) return {.trouble = Resolution::Trouble::unread, .message = cards.error().message};
   others_ = said;

@@ -20,21 +20,21 @@ struct Row {
 };
 constexpr std::array<Row, core::kAuxKinds> kRows{{
     {AuxKind::name_space, "/api/v1/namespaces",
-     "selectors of namespaces in pod affinity match none"},
+     "namespace selectors of pod affinity match no namespace"},
     {AuxKind::claim, "/api/v1/persistentvolumeclaims", "pods that use volume claims wait"},
     {AuxKind::volume, "/api/v1/persistentvolumes", "pods that use volume claims wait"},
     {AuxKind::storage_class, "/apis/storage.k8s.io/v1/storageclasses",
      "pods whose volume claims are not bound yet wait"},
     {AuxKind::storage_driver, "/apis/storage.k8s.io/v1/csidrivers",
-     "how much storage drivers have left is not heeded"},
+     "the free capacity of storage drivers is ignored"},
     {AuxKind::storage_capacity, "/apis/storage.k8s.io/v1/csistoragecapacities",
-     "pods that need new volumes of drivers that tell their capacity wait"},
+     "pods that need new volumes of drivers that publish their capacity wait"},
     {AuxKind::node_volume_limits, "/apis/storage.k8s.io/v1/csinodes",
-     "how many volumes a node may have is not heeded"},
+     "volume limits of nodes are ignored"},
     {AuxKind::attachment, "/apis/storage.k8s.io/v1/volumeattachments",
-     "volumes that stay attached when their pods have gone are not counted"},
+     "volumes that stay attached after their pods are deleted are not counted"},
     {AuxKind::budget, "/apis/policy/v1/poddisruptionbudgets",
-     "disruption budgets are not heeded when pods are evicted"},
+     "disruption budgets are ignored when pods are evicted"},
 }};
 
 constexpr bool in_order() {
@@ -43,7 +43,7 @@ constexpr bool in_order() {
   }
   return true;
 }
-static_assert(in_order(), "the rows stand in the order of ThingKind");
+static_assert(in_order(), "the rows have the order of AuxKind");
 
 constexpr std::size_t place_of(AuxKind kind) { return static_cast<std::size_t>(kind); }
 
@@ -65,7 +65,7 @@ class AuxInformers::Sink final : public kube::InformerHandler<codec::DecodedAuxO
     if (informer_.synced()) return {};
     const std::string& error = informer_.status().error;
     if (!error.empty()) return error;
-    return fmt::format("the first list of {} is not in yet", plural(row_.path));
+    return fmt::format("the first list of {} is not complete", plural(row_.path));
   }
 
   Result<codec::DecodedAuxObject> decode(std::string_view json) override {
@@ -97,7 +97,7 @@ class AuxInformers::Sink final : public kube::InformerHandler<codec::DecodedAuxO
   void unreadable(const Unreadable& object) override {
     ++owner_.unreadable_;
     owner_.deps_.log.warn(
-        "unreadable object: what is known of it stays",
+        "unreadable object: its last known state is kept",
         {{"what", plural(row_.path)},
          {"why", object.key.empty() ? object.why : fmt::format("{}: {}", object.key, object.why)}});
   }
@@ -106,7 +106,7 @@ class AuxInformers::Sink final : public kube::InformerHandler<codec::DecodedAuxO
   }
   void list_ended() override { owner_.synced_one(); }
   void absent(const std::string& why) override {
-    owner_.deps_.log.warn("not available, taken for empty",
+    owner_.deps_.log.warn("objects not available, treated as an empty list",
                           {{"what", plural(row_.path)}, {"so", row_.without}, {"why", why}});
     owner_.synced_one();
   }

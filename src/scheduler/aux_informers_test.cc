@@ -143,7 +143,7 @@ TEST_F(AuxInformersTest, ListsAllKindsAndThenFollowsThem) {
                          StreamEnd::open)});
   start();
   EXPECT_FALSE(source_->synced());
-  EXPECT_EQ(source_->trouble(), "the first list of namespaces is not in yet");
+  EXPECT_EQ(source_->trouble(), "the first list of namespaces is not complete");
   ASSERT_TRUE(synced());
   EXPECT_EQ(source_->trouble(), "");
   EXPECT_TRUE(run_until(loop_, [&] { return source_->counters().changes == 4; }));
@@ -178,7 +178,7 @@ TEST_F(AuxInformersTest, AKindThatWeCannotHaveCountsAsEmptyAndIsToldOnce) {
   EXPECT_TRUE(run_until(loop_, [&] { return server_.seen("GET", path).size() >= 4; }))
       << "it is tried again";
   EXPECT_EQ(logged("what=csistoragecapacities"), 1U);
-  EXPECT_EQ(logged("disruption budgets are not heeded when pods are evicted"), 1U);
+  EXPECT_EQ(logged("disruption budgets are ignored when pods are evicted"), 1U);
   EXPECT_EQ(synced_, 1);
 }
 

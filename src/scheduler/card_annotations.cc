@@ -12,8 +12,8 @@ namespace stowage::scheduler {
 namespace {
 
 constexpr const char* kUnknownKey =
-    "what the pod says about its cards is signed by a key that is not known here; it does not "
-    "count until the key is";
+    "the annotations about the pod's cards are signed by an unknown key; they are ignored until "
+    "the key is known";
 
 }  // namespace
 
@@ -58,9 +58,9 @@ std::optional<Notice> CardAnnotations::check_untrusted(AssignmentResolver& resol
   ++untrusted_;
   return notice_of(
       Notice::Kind::untrusted, unbound.object,
-      fmt::format("the scheduler alone writes {}; what the pod brought along is "
-                  "ignored{}",
-                  base::join(keys, " and "), unbound.is_ours ? " and will be replaced" : ""));
+      fmt::format(
+          "only the scheduler writes {}; the values that the pod was created with are ignored{}",
+          base::join(keys, " and "), unbound.is_ours ? " and will be replaced" : ""));
 }
 
 }  // namespace stowage::scheduler

@@ -156,7 +156,7 @@ void ClaimBinder::volume_read(const JobPtr& job, std::size_t step, int attempt,
   if (owner->claimed && !named) {
     // The claim may belong to another tenant, and users read this message: it does not name the
     // claim.
-    return fail(job, fmt::format("volume {} was given to another claim meanwhile", want.volume));
+    return fail(job, fmt::format("volume {} was bound to another claim meanwhile", want.volume));
   }
   if (named && owner->claim.uid == uid) return step_written(job);  // by us, in an earlier attempt
   write_volume(job, step, attempt,
@@ -192,7 +192,7 @@ std::string ClaimBinder::trouble(const Job& job, Step& step, bool& bound) const 
   const ClaimView* view = deps_.claim(name);
   bound = false;
   if (view == nullptr || view->uid != step.uid) {
-    return fmt::format("claim {} has gone", name);
+    return fmt::format("claim {} was deleted", name);
   }
   const std::string& volume = step.want.volume;
   if (!volume.empty() && !view->volume.empty() && view->volume != volume) {
@@ -210,7 +210,7 @@ std::string ClaimBinder::trouble(const Job& job, Step& step, bool& bound) const 
   }
   const bool cleared = step.written && (step.seen || newer(view->resource_version, step.version));
   if (!cleared) return {};
-  return fmt::format("the provisioner of claim {} has given up node {}", name, job.node);
+  return fmt::format("the provisioner of claim {} rejected node {}", name, job.node);
 }
 
 void ClaimBinder::check(const JobPtr& job) {
@@ -289,7 +289,7 @@ void ClaimBinder::look() {
     if (!deps_.pod_waits(job->uid)) {
       forget(job);
     } else if (!deps_.node_there(job->node)) {
-      fail(job, fmt::format("node {} has gone", job->node));
+      fail(job, fmt::format("node {} was deleted", job->node));
     } else if (now >= job->until) {
       ++counters_.timed_out;
       std::string open;

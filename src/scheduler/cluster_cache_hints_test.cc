@@ -84,8 +84,8 @@ TEST_F(ClusterCacheHintsTest, APodThatNoSchedulerLooksAtIsTold) {
   ASSERT_EQ(notices_.size(), 1U) << notices();
   EXPECT_EQ(notices_[0].kind, Notice::Kind::ignored);
   EXPECT_EQ(notices_[0].text.substr(0, 114),
-            "no scheduler has looked at this pod for 60 s: does one answer to its schedulerName "
-            "\"stowge\"? Did you mean stowage?")
+            "no scheduler has handled this pod for 60 s: check its schedulerName \"stowge\". Did "
+            "you mean stowage?")
       << notices_[0].text;
   notices_.clear();
   now_.ns += 600'000'000'000;

@@ -216,7 +216,7 @@ TEST_F(ClusterCacheKubeletTest, OtherCardsThanThoseItWasPlacedOnAreToldOnce) {
   kubelet("p", {"GPU-1"});
   ASSERT_EQ(notices.size(), 1U);
   EXPECT_EQ(notices.front().kind, Notice::Kind::device_mismatch);
-  EXPECT_NE(notices.front().text.find("has given it GPU-1"), std::string::npos);
+  EXPECT_NE(notices.front().text.find("gave it GPU-1"), std::string::npos);
   EXPECT_EQ(cluster_cache.sizes().mismatched, 1U);
   EXPECT_EQ(named(), "") << "the ledger keeps what was decided";
   kubelet("p", {"GPU-0"});

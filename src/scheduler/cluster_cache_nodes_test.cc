@@ -63,7 +63,7 @@ TEST_F(ClusterCacheNodesTest, ANodeThatMakesNoSenseAnyMoreStaysAsItWas) {
   ASSERT_EQ(notices_.size(), 1U);
   EXPECT_EQ(notices_[0].kind, Notice::Kind::node);
   EXPECT_EQ(notices_[0].name, "a");
-  EXPECT_EQ(notices_[0].text, "node a: allocatable cpu is -1; what is known of the node stays");
+  EXPECT_EQ(notices_[0].text, "node a: allocatable cpu is -1; its last known state is kept");
   see({senseless_node("a")});
   EXPECT_EQ(events(), "");
   EXPECT_EQ(notices_.size(), 1U) << "told once";

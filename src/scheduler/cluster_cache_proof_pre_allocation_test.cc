@@ -174,7 +174,7 @@ TEST_F(ClusterCacheProofTest, APreAllocationByAKeyThatIsNotKnownIsHeldOnceItIs) 
   EXPECT_EQ(list({pre_allocated, edited}), "");
   EXPECT_EQ(unknown_keys_, 2);
   ASSERT_EQ(notices_.size(), 2U);
-  EXPECT_NE(notices_[0].text.find("a key that is not known"), std::string::npos);
+  EXPECT_NE(notices_[0].text.find("an unknown key"), std::string::npos);
   auto both = std::make_shared<kube::Keyring>(*old);
   both->known.insert(fresh->known.begin(), fresh->known.end());
   EXPECT_TRUE(cluster_cache_->use_keys(both));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kPauseAfterUnknown{2};
 constexpr std::size_t kFoundBeforeMax = 1000;
-constexpr const char* kNotLeading = "this replica does not lead any more; ask again";
+constexpr const char* kNotLeading = "this replica no longer leads; try again";
 
 }  // namespace
 
@@ -148,12 +148,12 @@ void CommandExecutor::execute(const core::CardConflict& conflict) {
   record(
       {.ns = std::string(parts.ns), .name = std::string(parts.name), .uid = conflict.uid},
       kube::EventType::warning, kube::EventReason::card_conflict,
-      fmt::format("card {} of node {} cannot hold this pod beside {}, which {}; this pod {}",
-                  conflict.card, conflict.node,
-                  deps_.cluster_cache.pods().called({.uid = conflict.with, .reader = conflict.uid}),
-                  conflict.in_doubt ? "perhaps was given it earlier, perhaps later"
-                                    : "was given it earlier and stays",
-                  conflict.evict ? "is evicted" : "is left where it is: look into it"));
+      fmt::format(
+          "card {} of node {} cannot hold both this pod and {}, which {}; this pod {}",
+          conflict.card, conflict.node,
+          deps_.cluster_cache.pods().called({.uid = conflict.with, .reader = conflict.uid}),
+          conflict.in_doubt ? "was given it at an unknown time" : "was given it earlier and stays",
+          conflict.evict ? "is evicted" : "is not evicted: delete one of the two"));
   if (conflict.evict) evictor_.evict(conflict);
 }
 
@@ -397,7 +397,7 @@ void CommandExecutor::report(const Notice& notice) {
       return deps_.log.warn("bound pod cannot be read",
                             {{"pod", pod.text()}, {"why", notice.text}});
     case Notice::Kind::device_mismatch:
-      deps_.log.warn("a pod has other cards than it was placed on",
+      deps_.log.warn("a pod has other cards than it was assigned",
                      {{"pod", pod.text()}, {"why", notice.text}});
       return record(pod, kube::EventType::warning, kube::EventReason::device_mismatch, notice.text);
     case Notice::Kind::node:

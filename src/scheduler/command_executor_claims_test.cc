@@ -49,7 +49,7 @@ TEST_F(CommandExecutorTest, AVolumeThatChangesIsReadAgainAndOneThatIsTakenIsNotT
   bind({{.claim = "ns/data", .volume = "v1"}});
   EXPECT_EQ(told(), "failed uid-p;");
   EXPECT_EQ(calls(), "GET v1;PATCH v1;GET v1;");
-  EXPECT_TRUE(has_event("volume v1 was given to another claim meanwhile"));
+  EXPECT_TRUE(has_event("volume v1 was bound to another claim meanwhile"));
 }
 
 TEST_F(CommandExecutorTest, AReplyThatWasLostAfterTheVolumeWasGivenIsNoHarm) {
@@ -76,7 +76,7 @@ TEST_F(CommandExecutorTest, AProvisionerThatGivesUpMakesThePodBePlacedAnew) {
   set_claim("ns/data", {.uid = "c1", .resource_version = "7"});
   EXPECT_EQ(told(), "failed uid-p;");
   EXPECT_EQ(server_.seen("PATCH", kClaim).size(), 1U) << "nothing is left to undo";
-  EXPECT_TRUE(has_event("the provisioner of claim ns/data has given up node n1"));
+  EXPECT_TRUE(has_event("the provisioner of claim ns/data rejected node n1"));
 }
 
 TEST_F(CommandExecutorTest, TheNodeIsTakenFromTheClaimWhenTimeIsUp) {

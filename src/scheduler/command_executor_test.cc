@@ -26,7 +26,7 @@ TEST_F(CommandExecutorTest, AVictimIsMarkedThenDeletedAndToldWhy) {
   EXPECT_EQ(calls(), "PATCH status;DELETE victim;");
   const std::string mark = server_.seen("PATCH", kStatus).at(0).body;
   EXPECT_NE(mark.find(R"("type":"DisruptionTarget","status":"True")"), std::string::npos) << mark;
-  EXPECT_NE(mark.find("make room for pod ns/p"), std::string::npos) << mark;
+  EXPECT_NE(mark.find("preempted for pod ns/p"), std::string::npos) << mark;
   EXPECT_EQ(server_.seen("DELETE", kVictim).at(0).body,
             R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"uid-victim"}})");
   EXPECT_TRUE(has_event("Preempted by pod uid-p on node n1"));
@@ -101,8 +101,9 @@ TEST_F(CommandExecutorTest, OfSeveralNominationsTheNewestIsWritten) {
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_NE(seen[0].body.find(R"("nominatedNodeName":"n1")"), std::string::npos);
   EXPECT_NE(seen[1].body.find(R"("nominatedNodeName":null)"), std::string::npos);
-  EXPECT_TRUE(has_event("room on n1 is reserved for the pod as it falls free: 5 of 8 GPU cards"));
-  EXPECT_TRUE(has_event("evicting less important pods from n2 to make room"));
+  EXPECT_TRUE(
+      has_event("capacity on n1 is reserved for the pod as it becomes free: 5 of 8 GPU cards"));
+  EXPECT_TRUE(has_event("evicting pods of lower priority from n2"));
   EXPECT_EQ(command_executor_->counters().nominations.replaced, 1U);
 }
 
@@ -150,11 +151,11 @@ TEST_F(CommandExecutorTest, APodOfAnotherNamespaceIsNotNamed) {
   EXPECT_TRUE(has_event("Preempted by pod uid-t on node n1"));
   execute(core::CardConflict{
       .uid = "uid-victim", .with = "uid-t", .node = "n1", .card = "n1/0", .evict = true});
-  EXPECT_TRUE(has_event("cannot hold this pod beside a pod of another namespace"));
+  EXPECT_TRUE(has_event("cannot hold both this pod and a pod of another namespace"));
   ASSERT_TRUE(called("DELETE", kVictim, 2));
   const auto marks = server_.seen("PATCH", kStatus);
   ASSERT_EQ(marks.size(), 2U);
-  EXPECT_NE(marks[0].body.find("make room for a pod of another namespace"), std::string::npos);
+  EXPECT_NE(marks[0].body.find("preempted for a pod of another namespace"), std::string::npos);
   EXPECT_NE(marks[1].body.find("given to a pod of another namespace"), std::string::npos);
   for (const auto& seen : server_.seen()) {
     EXPECT_EQ(seen.body.find("their-team"), std::string::npos) << seen.body;
@@ -170,7 +171,7 @@ TEST_F(CommandExecutorTest, TheLaterOfTwoPodsWithOneShareIsToldAndEvicted) {
   server_.script("DELETE", kVictim, {reply(200)});
   start();
   execute(kConflict);
-  EXPECT_TRUE(has_event("card n1/0 of node n1 cannot hold this pod beside pod ns/p"));
+  EXPECT_TRUE(has_event("card n1/0 of node n1 cannot hold both this pod and pod ns/p"));
   ASSERT_TRUE(called("DELETE", kVictim));
   EXPECT_EQ(calls(), "PATCH status;DELETE victim;");
   EXPECT_NE(server_.seen("PATCH", kStatus).at(0).body.find("was given to pod ns/p before"),
@@ -186,7 +187,7 @@ TEST_F(CommandExecutorTest, AConflictMayBeToldAndNoMore) {
   core::CardConflict conflict = kConflict;
   conflict.evict = false;
   execute(conflict);
-  EXPECT_TRUE(has_event("is left where it is"));
+  EXPECT_TRUE(has_event("is not evicted"));
   EXPECT_EQ(calls(), "");
   EXPECT_EQ(command_executor_->counters().conflicts, 1U);
 }
@@ -210,7 +211,7 @@ TEST_F(CommandExecutorTest, AExternalThatWasClaimedAfterWeStoodDownIsLetGo) {
   std::string error;
   command_executor_->bind_external({.ask = {.ns = "ns", .name = "p", .uid = "uid-p", .node = "n1"},
                                     .done = [&](const std::string& why) { error = why; }});
-  EXPECT_EQ(error, "this replica does not lead any more; ask again");
+  EXPECT_EQ(error, "this replica no longer leads; try again");
   EXPECT_EQ(told(), "failed uid-p;");
   EXPECT_EQ(calls(), "");
 }

@@ -26,7 +26,7 @@ std::string Evictor::Victim::path() const { return kube::core_path(ns, "pods", n
 void Evictor::evict(const core::Evict& command) {
   begin(command.uid, command.node, command.by,
         {.condition = fmt::format(
-             "preempted to make room for {}, whose priority is higher",
+             "preempted for {}, whose priority is higher",
              deps_.cluster_cache.pods().called({.uid = command.by, .reader = command.uid})),
          .note = fmt::format("Preempted by pod {} on node {}", command.by, command.node)});
 }
@@ -34,7 +34,7 @@ void Evictor::evict(const core::Evict& command) {
 void Evictor::evict(const core::CardConflict& command) {
   begin(command.uid, command.node, command.with,
         {.condition = fmt::format(
-             "card {} was given to {} before, and cannot hold both", command.card,
+             "card {} was given to {} before, and cannot hold both pods", command.card,
              deps_.cluster_cache.pods().called({.uid = command.with, .reader = command.uid})),
          .note = ""});
 }

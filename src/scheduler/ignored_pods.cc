@@ -48,8 +48,8 @@ std::string IgnoredPods::sentence(const Ignored& pod, const std::vector<std::str
   const std::string name = pod.scheduler.substr(0, kNameShown);
   const std::string near = base::nearest(name, profiles);
   return fmt::format(
-      "no scheduler has looked at this pod for {} s: does one answer to its schedulerName "
-      "\"{}\"?{} Stowage answers to {}",
+      "no scheduler has handled this pod for {} s: check its schedulerName \"{}\".{} Stowage "
+      "handles {}",
       kIgnoredMax.count(), name, near.empty() ? "" : fmt::format(" Did you mean {}?", near),
       fmt::join(profiles, ", "));
 }

@@ -69,8 +69,8 @@ TEST(IgnoredPods, TheSentenceNamesTheNearestProfile) {
   const std::string text =
       IgnoredPods::sentence({.uid = "u", .scheduler = "stowge"}, {"stowage", "other"});
   EXPECT_EQ(text,
-            "no scheduler has looked at this pod for 60 s: does one answer to its schedulerName "
-            "\"stowge\"? Did you mean stowage? Stowage answers to stowage, other");
+            "no scheduler has handled this pod for 60 s: check its schedulerName \"stowge\". Did "
+            "you mean stowage? Stowage handles stowage, other");
 }
 
 }  // namespace

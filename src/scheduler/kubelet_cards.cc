@@ -137,8 +137,8 @@ KubeletCards::Finding KubeletCards::compare(const Where& where, Pod& pod) {
   if (!fresh) return {};
   return {.notice = notice_of(
               Notice::Kind::device_mismatch, where,
-              fmt::format("the kubelet of node {} has given it {}, which are not the cards that it "
-                          "was placed on; its device plugin chooses for itself",
+              fmt::format("the kubelet of node {} gave it {}, which are not the cards that it was "
+                          "assigned; its device plugin chooses cards on its own",
                           where.node->name, base::join(has)))};
 }
 

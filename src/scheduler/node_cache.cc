@@ -11,7 +11,7 @@ NodeCache::Update NodeCache::update(const dialect::NodeObject& object) {
   auto reading = dialect::to_spec(object);
   Update update;
   if (!reading) {
-    update.notice = reading.error().message + "; what is known of the node stays";
+    update.notice = reading.error().message + "; its last known state is kept";
     std::string& told = unread_[object.name];
     if (std::exchange(told, update.notice) == update.notice) update.notice.clear();
     return update;

@@ -42,7 +42,7 @@ TEST(NodeCache, ANodeThatMakesNoSenseStaysAsItWasAndIsToldOnce) {
   (void)nodes.update(node_with("a", "2"));
   auto update = nodes.update(node_with("a", "2", "-1"));
   EXPECT_FALSE(update.now);
-  EXPECT_NE(update.notice.find("what is known of the node stays"), std::string::npos);
+  EXPECT_NE(update.notice.find("its last known state is kept"), std::string::npos);
   EXPECT_EQ(nodes.update(node_with("a", "2", "-1")).notice, "");
   EXPECT_NE(nodes.update(node_with("a", "2", "-2")).notice, "");
   EXPECT_EQ(nodes.find("a")->cards.size(), 2U);

@@ -12,12 +12,12 @@ NodeSource::NodeSource(kube::ReflectorOptions options, Deps deps)
 
 Result<std::string> NodeSource::key_of(std::string_view json) {
   std::string name = decoder_.identity(json).name;
-  if (name.empty()) return fail("one was deleted, and its name cannot be read");
+  if (name.empty()) return fail("the name of a deleted node cannot be read");
   return name;
 }
 
 void NodeSource::unreadable(const Unreadable& node) {
-  deps_.log.warn("unreadable node: what is known of it stays",
+  deps_.log.warn("unreadable node: its last known state is kept",
                  {{"node", node.key}, {"why", node.why}});
   deps_.cluster_cache.mark_node_unreadable(node.key);
 }

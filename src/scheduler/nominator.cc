@@ -26,13 +26,12 @@ void Nominator::nominate(const core::Nominate& command) {
 
 void Nominator::record_event(const core::Nominate& command, const Pod& pod) {
   if (command.node.empty()) return;
-  std::string note =
-      command.preempts
-          ? fmt::format("evicting less important pods from {} to make room", command.node)
-          : fmt::format(
-                "room on {} is reserved for the pod as it falls free: {} of {} GPU cards "
-                "so far",
-                command.node, command.cards, command.wanted);
+  std::string note = command.preempts
+                         ? fmt::format("evicting pods of lower priority from {}", command.node)
+                         : fmt::format(
+                               "capacity on {} is reserved for the pod as it becomes free: {} of "
+                               "{} GPU cards so far",
+                               command.node, command.cards, command.wanted);
   deps_.recorder.record(
       {.regarding = {.kind = "Pod", .ns = pod.ns, .name = pod.name, .uid = command.uid},
        .type = kube::EventType::normal,

@@ -125,7 +125,7 @@ void Picker::failed(const std::string& trouble) {
   if (++failures_ < options_.failures_max) return;
   paused_until_ = loop_.now() + options_.pause;
   if (std::exchange(paused_, true)) return;
-  log_.warn("picker left alone after failures, the policy decides",
+  log_.warn("picker gets no requests after failures, the policy decides",
             {{"profile", profile_},
              {"url", options_.url},
              {"failures", fmt::format("{}", failures_)},

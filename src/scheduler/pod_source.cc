@@ -18,7 +18,7 @@ PodSource::PodSource(kube::ReflectorOptions options, Deps deps)
 
 Result<std::string> PodSource::key_of(std::string_view json) {
   std::string uid = decoder_.identity(json).uid;
-  if (uid.empty()) return fail("one was deleted, and its uid cannot be read");
+  if (uid.empty()) return fail("the uid of a deleted pod cannot be read");
   return uid;
 }
 
@@ -35,7 +35,7 @@ void PodSource::deleted(const Deleted& pod) {
 
 void PodSource::unreadable(const Unreadable& pod) {
   const codec::ObjectIdentity known = decoder_.identity(pod.json);
-  deps_.log.warn("unreadable pod: what is known of it stays",
+  deps_.log.warn("unreadable pod: its last known state is kept",
                  {{"pod", known.ns + "/" + known.name}, {"why", pod.why}});
 }
 

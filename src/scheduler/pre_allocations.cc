@@ -77,16 +77,16 @@ std::optional<Notice> PreAllocations::unproved(PreAllocation& pre_allocation,
   if (std::exchange(pre_allocation.untrusted, true)) return std::nullopt;
   ++untrusted_;
   std::string text =
-      "what the pod says about a node and cards that were promised to it has no signature of the "
-      "scheduler; it is ignored";
+      "the annotations with a pre-allocated node and cards have no signature of the scheduler; "
+      "they are ignored";
   if (said.edited) {
     text =
-        "what the pod's annotations say about a node and cards that were promised to it was "
-        "changed since they were signed; what was signed counts";
+        "the annotations with the pre-allocated node and cards were changed after they were "
+        "signed; the signed values count";
   } else if (said.origin == Origin::unknown) {
     text =
-        "what the pod says about a node and cards that were promised to it is signed by a key that "
-        "is not known here; it is ignored until the key is";
+        "the annotations with a pre-allocated node and cards are signed by an unknown key; they "
+        "are ignored until the key is known";
   }
   return notice_of(Notice::Kind::untrusted, object, std::move(text));
 }

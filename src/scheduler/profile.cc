@@ -20,7 +20,7 @@ Result<net::Url> parse_picker_url(std::string_view text) {
   STOWAGE_TRY(url, net::parse_url_or_socket(text));
   if (url.tls) {
     return fail(
-        "a picker is called by http:// or unix:, beside the controller; https:// is not possible");
+        "write http:// or unix: for a picker on the same machine; https:// is not supported");
   }
   return url;
 }

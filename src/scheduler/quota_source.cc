@@ -82,10 +82,10 @@ class QuotaSource::Sink final : public kube::InformerHandler<codec::ConfigMap> {
     owner_.counters_.broken = true;
     ++owner_.counters_.unreadable;
     const std::string note = fmt::format(
-        "the quota in ConfigMap {}/{}, key {}, cannot be read: {}; the last good one "
-        "stays in force",
+        "the quota in ConfigMap {}/{}, key {}, cannot be read: {}; the last valid one stays in "
+        "force",
         owner_.options_.ns, what_.name, what_.key, why);
-    owner_.deps_.log.warn("quota not taken", {{"configmap", what_.name}, {"why", why}});
+    owner_.deps_.log.warn("quota refused", {{"configmap", what_.name}, {"why", why}});
     owner_.deps_.recorder.record({.regarding = {.kind = "ConfigMap",
                                                 .ns = owner_.options_.ns,
                                                 .name = what_.name,

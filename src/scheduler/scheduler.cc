@@ -222,10 +222,11 @@ void Scheduler::execute(Lifecycle::Action action) {
 void Scheduler::report_synced() {
   const auto sizes = cluster_cache_.sizes();
   const std::chrono::duration<double> took = client_.loop().now() - started_;
-  log_.info("ready: the first lists are in", {{"nodes", fmt::format("{}", sizes.nodes)},
-                                              {"pods", fmt::format("{}", sizes.pods)},
-                                              {"waiting", fmt::format("{}", sizes.pending)},
-                                              {"seconds", fmt::format("{:.2f}", took.count())}});
+  log_.info("ready: the first lists are complete",
+            {{"nodes", fmt::format("{}", sizes.nodes)},
+             {"pods", fmt::format("{}", sizes.pods)},
+             {"waiting", fmt::format("{}", sizes.pending)},
+             {"seconds", fmt::format("{:.2f}", took.count())}});
 }
 
 // Binds of an earlier term of our own. Those of another leader end with its lease.
@@ -286,14 +287,14 @@ std::string Scheduler::trouble() const {
   const auto of = [](const char* what, const kube::InformerBase& informer) -> std::string {
     const kube::ReflectorStatus& status = informer.status();
     if (status.synced) return {};
-    return status.error.empty() ? fmt::format("the first list of {} is not in yet", what)
+    return status.error.empty() ? fmt::format("the first list of {} is not complete", what)
                                 : fmt::format("cannot list {}: {}", what, status.error);
   };
   std::string text = of("nodes", nodes_->informer());
   if (text.empty() && !cluster_cache_.signatures().keys()) text = options_.keys->trouble();
   if (text.empty()) text = of("pods", pods_->informer());
   if (text.empty() && lifecycle_.misses_keys(conditions())) {
-    text = "pods are signed by keys that are not known here: the keys are read again first";
+    text = "pods are signed by unknown keys: reading the keys again first";
     if (!options_.keys->trouble().empty()) text += "; " + options_.keys->trouble();
   }
   if (text.empty()) text = aux_informers_->trouble();
@@ -353,7 +354,7 @@ void Scheduler::record_decision(const std::string& pod,
   if (!pod.empty()) {
     const PendingPod* pending = cluster_cache_.pods().pending(cluster_cache_.pods().uid_of(pod));
     if (pending == nullptr) {
-      return done(fail(fmt::format("pod {} is not waiting for a place", pod)));
+      return done(fail(fmt::format("pod {} is not pending", pod)));
     }
     spec = pending->spec;
   }

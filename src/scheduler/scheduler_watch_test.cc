@@ -204,7 +204,7 @@ TEST_F(SchedulerWatchTest, NothingIsDecidedBeforeAnUnknownKeyWasLookedFor) {
     kube::testing::run_for(loop, 20ms);
     EXPECT_TRUE(scheduler->ready());
     EXPECT_FALSE(scheduler->deciding());
-    EXPECT_NE(scheduler->trouble().find("keys that are not known here"), std::string::npos);
+    EXPECT_NE(scheduler->trouble().find("signed by unknown keys"), std::string::npos);
     auto both = std::make_shared<kube::Keyring>(*old);
     both->known.insert(fresh->known.begin(), fresh->known.end());
     keys->look(comes ? both : old);
@@ -225,8 +225,8 @@ TEST_F(SchedulerWatchTest, AServerThatIsAwayTakesFewLines) {
   server.stop();
   ASSERT_TRUE(run_until(loop, [&] { return scheduler->snapshot().pods.failures > 8; }));
   std::size_t count = 0;
-  for (std::size_t at = lines.find("is away"); at != std::string::npos; ++count) {
-    at = lines.find("is away", at + 1);
+  for (std::size_t at = lines.find("is unavailable"); at != std::string::npos; ++count) {
+    at = lines.find("is unavailable", at + 1);
   }
   EXPECT_EQ(count, 1U) << lines;
   EXPECT_LE(std::count(lines.begin(), lines.end(), '\n'), 4) << lines;

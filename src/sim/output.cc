@@ -271,7 +271,7 @@ std::string headline(const Experiment& experiment) {
                         experiment.memory == MemoryShare::follows_milli ? "A" : "B");
   }
   if (experiment.runs.front().load) {
-    text += fmt::format("; pods come and go, lifetimes {:g} to {:g}", experiment.churn.warmup,
+    text += fmt::format("; pods arrive and leave, lifetimes {:g} to {:g}", experiment.churn.warmup,
                         experiment.churn.lifetimes);
     if (queues(experiment)) text += ", pods wait until they fit (waits in lifetimes)";
   } else if (experiment.inflate > 0) {

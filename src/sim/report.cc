@@ -76,24 +76,25 @@ std::string replay_intro(const Experiment& experiment, const std::vector<Summary
   auto out = std::back_inserter(html);
   fmt::format_to(out,
                  "<p>A simulated cluster of {} nodes with {} GPUs receives about {} pods, one "
-                 "after another. They come in all sizes: programs without a GPU, a piece of a GPU, "
-                 "a whole one, or several at once. Nobody leaves, so the cluster fills up. A "
-                 "<em>policy</em> decides which node and which GPU each pod gets. All policies see "
-                 "the same pods in the same order; only that decision differs.</p>\n"
+                 "after another. They have all sizes: no GPU, a share of a GPU, a whole one, or "
+                 "several at once. No pod leaves, so the cluster fills up. A <em>policy</em> "
+                 "decides which node and which GPU each pod gets. All policies see the same pods "
+                 "in the same order; only that decision differs.</p>\n"
                  "<p class=\"soft\">Trace: {}. {}</p>\n",
                  grouped(experiment.nodes), grouped(experiment.cards),
                  rounded(summaries.front().arrived), html_escaped(experiment.source),
                  runs_text(experiment, summaries));
   html += finding(experiment, summaries);
   html +=
-      "<h2>The words on this page</h2>\n<dl>\n"
+      "<h2>The words on this page</h2>\n"
+      "<dl>\n"
       "<dt>arrived</dt><dd>GPU demand of all pods so far, placed or not, in percent of the "
       "cluster's GPUs. At 100 % the pods together ask for exactly what the cluster has.</dd>\n"
-      "<dt>allocated</dt><dd>GPU demand of the pods that got a place, in percent of the cluster's "
+      "<dt>allocated</dt><dd>GPU demand of the pods that were placed, in percent of the cluster's "
       "GPUs. The rest is idle.</dd>\n"
-      "<dt>refused</dt><dd>a pod for which no node had room. It may be small: free GPUs do not "
-      "help when they are scattered in pieces that are too small, or stand in nodes whose CPU is "
-      "used up. Such pieces are the waste that a good policy avoids.</dd>\n"
+      "<dt>refused</dt><dd>a pod that fits no node. It may be small: free GPUs do not help when "
+      "they are scattered in shares that are too small, or are in nodes whose CPU is used up. Such "
+      "shares are the waste that a good policy avoids.</dd>\n"
       "</dl>\n";
   if (experiment.memory != MemoryShare::none) {
     html +=
@@ -148,7 +149,7 @@ LineChart curve_chart(const std::vector<Summary>& summaries, double from) {
   chart.limit = {{std::max(chart.x.min, chart.y.min), std::max(chart.x.min, chart.y.min)},
                  {std::min(100.0, last), std::min(100.0, last)}};
   if (last > 100) chart.limit.push_back({last, 100});
-  chart.limit_name = "everything that arrived, as far as the cluster could hold it";
+  chart.limit_name = "all demand that arrived, up to the size of the cluster";
   return chart;
 }
 
@@ -158,19 +159,22 @@ std::string replay_charts(const std::vector<Summary>& summaries) {
   whole.title = "Allocated GPUs against arrived demand, one line for each policy";
   html += to_svg(whole);
   html +=
-      "<figcaption>Along the dashed line everything that arrived has a place. A policy's curve "
-      "leaves it when the first pods are refused: the later and the less, the better."
-      "</figcaption>\n</figure>\n";
+      "<figcaption>On the dashed line every pod that arrived is placed. A policy's curve leaves "
+      "the line when the first pods are refused: the later and the less, the better.</figcaption>\n"
+      "</figure>\n";
   constexpr double kCloseFrom = 80;
   const double last = whole.x.max;
   if (last < kCloseFrom + 10) return html;
   LineChart close = curve_chart(summaries, kCloseFrom);
-  close.title = "The same curves where they part";
-  html += "<h2>The same, where the policies part</h2>\n<figure>\n" + to_svg(close);
+  close.title = "The same curves where they differ";
+  html +=
+      "<h2>The same, where the policies differ</h2>\n"
+      "<figure>\n" +
+      to_svg(close);
   html +=
       "<figcaption>The end of the curves, enlarged. At the right edge the cluster is full for "
-      "practical purposes: what is missing to 100 % are GPUs that nobody can use any more."
-      "</figcaption>\n</figure>\n";
+      "practical purposes: what is missing to 100 % are GPUs that no pod can use.</figcaption>\n"
+      "</figure>\n";
   return html;
 }
 
@@ -203,7 +207,7 @@ std::string refused_chart(const std::vector<Summary>& summaries, const std::stri
 
 std::string replay_body(const Experiment& experiment, const std::vector<Summary>& summaries) {
   return replay_intro(experiment, summaries) + replay_table(experiment, summaries) +
-         replay_charts(summaries) + "<h2>Who was refused</h2>\n" +
+         replay_charts(summaries) + "<h2>Refused pods</h2>\n" +
          refused_chart(summaries,
                        "All pods refused until the end of the run, by what they asked for. A "
                        "policy can trade one kind for another: many small pods, or few large "
@@ -215,19 +219,21 @@ std::string churn_intro(const Experiment& experiment, const std::vector<Summary>
   std::string html = "<h1>How well does a scheduler keep a busy cluster full?</h1>\n";
   fmt::format_to(
       std::back_inserter(html),
-      "<p>Pods come to a simulated cluster of {} nodes with {} GPUs at random, stay for a random "
+      "<p>Pods arrive at a simulated cluster of {} nodes with {} GPUs at random, stay for a random "
       "time and leave. A <em>policy</em> decides which node and which GPU each pod gets. All "
       "policies see the same pods at the same times. {}</p>\n"
       "<p class=\"soft\">Trace: {}. Measured from {:g} to {:g} mean lifetimes. {}</p>\n"
-      "<h2>The words on this page</h2>\n<dl>\n"
+      "<h2>The words on this page</h2>\n"
+      "<dl>\n"
       "<dt>load</dt><dd>how much GPU time pods ask for, compared with what the cluster has: at 1 "
-      "they ask for all of it, so some must go without.</dd>\n"
+      "they ask for all of it, so some are not placed.</dd>\n"
       "<dt>allocated</dt><dd>GPUs in use, in percent of the cluster, on average over time.</dd>\n"
-      "<dt>accepted</dt><dd>pods that got a place, in percent of those that came: by the GPUs they "
-      "ask for, for pods that need several GPUs at once, and for all pods.</dd>\n</dl>\n",
+      "<dt>accepted</dt><dd>pods that were placed, in percent of those that arrived: by the GPUs "
+      "they ask for, for pods that need several GPUs at once, and for all pods.</dd>\n"
+      "</dl>\n",
       grouped(experiment.nodes), grouped(experiment.cards),
       queue ? "A pod that does not fit waits until it does."
-            : "A pod that does not fit when it comes is lost.",
+            : "A pod that does not fit when it arrives is lost.",
       html_escaped(experiment.source), experiment.churn.warmup, experiment.churn.lifetimes,
       runs_text(experiment, summaries));
   return html;
@@ -295,8 +301,8 @@ std::string churn_body(const Experiment& experiment, const std::vector<Summary>&
          "<h2>Accepted pods that need several GPUs</h2>\n" +
          accepted_chart(summaries, "Accepted pods with several GPUs in percent",
                         &Summary::accepted_multi_percent) +
-         "<h2>Who went without</h2>\n" +
-         refused_chart(summaries, "Pods that came while it was measured and got no place.");
+         "<h2>Pods that were not placed</h2>\n" +
+         refused_chart(summaries, "Pods that arrived during the measurement and were not placed.");
 }
 
 }  // namespace

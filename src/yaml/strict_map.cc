@@ -201,8 +201,9 @@ void StrictMap::renamed(const Renamed& key) {
   if (!old) return;
   known_.push_back(key.old);
   if (find(key.now)) {
-    return problem(*old, key.old,
-                   fmt::format("the old name of {}, which is there as well", key.now));
+    return problem(
+        *old, key.old,
+        fmt::format("the old name of {}, which is set as well; remove one of them", key.now));
   }
   old_names_[key.now] = key.old;
   shared_->warnings.push_back(fmt::format("{}: {}: deprecated; use {}",
@@ -374,7 +375,7 @@ Status StrictMap::finish() {
         continue;
       }
       const std::string& key = entry.first.Scalar();
-      if (!seen.insert(key).second) problem(at, key, "the key is there twice");
+      if (!seen.insert(key).second) problem(at, key, "the key appears twice");
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
       const bool misspelt = key.size() <= shared_->source.limits.key_hint;
       const std::string hint = misspelt ? base::nearest(key, known_) : "";

@@ -48,7 +48,7 @@ TEST(StrictMap, SaysWhatIsWrongAndWhere) {
       {"a: 1\n---\nb: 1\n", "f: more than one YAML document"},
       {"a: [", "f:1: end of sequence flow not found"},
       {"\nnam: a\n", "f:2: nam: unknown key; did you mean \"name\"?"},
-      {"name: a\nname: b\n", "f:2: name: the key is there twice"},
+      {"name: a\nname: b\n", "f:2: name: the key appears twice"},
       {"? [a]\n: 1\n", "f:1: ?: a key must be a text"},
       {"name: [a]\n", "f:1: name: expected a text, found a list"},
       {"names: [a, {}]\n", "f:1: names[1]: expected a text, found a mapping"},
@@ -111,8 +111,9 @@ TEST(StrictMap, AnOldNameIsReadWithAWarning) {
   EXPECT_EQ(time, seconds{7});
   EXPECT_EQ(warnings,
             std::vector<std::string>{"f:2: inner.patience: deprecated; use inner.threshold"});
-  EXPECT_EQ(read("inner: {patience: 7s, threshold: 5s}\n", time, warnings),
-            "f:1: inner.patience: the old name of threshold, which is there as well");
+  EXPECT_EQ(
+      read("inner: {patience: 7s, threshold: 5s}\n", time, warnings),
+      "f:1: inner.patience: the old name of threshold, which is set as well; remove one of them");
   EXPECT_EQ(read("inner: {patience: 7}\n", time, warnings),
             "f:1: inner.patience: expected a time from 1s to 1m, e.g. 50ms, 60s, 10m or 1h, found "
             "\"7\"");

@@ -69,7 +69,7 @@ class MigrateTest(unittest.TestCase):
                 path = pathlib.Path(folder) / "controller.yaml"
                 result = migrate(file.name, "--controller-config", str(path))
                 if not path.exists():
-                    self.assertIn("nothing to write for the controller", result.stderr)
+                    self.assertIn("no controller configuration to write", result.stderr)
                     continue
                 self.assertEqual(result.returncode, 0, result.stderr)
                 check = subprocess.run(

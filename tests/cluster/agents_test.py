@@ -46,7 +46,7 @@ class Cluster(LocalCluster):
     @staticmethod
     def door(controller):
         log = controller.process.log.read_text(errors="replace")
-        return re.search(r"agents report here listen=(\S+)", log)[1]
+        return re.search(r"listening for agents listen=(\S+)", log)[1]
 
     def cards(self, node, text):
         return self.file(f"{node}.yaml", text)
@@ -210,7 +210,7 @@ class Agents(unittest.TestCase):
             self.assertEqual(controller.metric('stowage_agents{state="reporting"}'), 0)
             log = cluster.agents[second].log
             wait_until("the agent says why",
-                       lambda: "somebody is not an account of our agents" in log.read_text())
+                       lambda: "somebody is not in agents.allowedUsers" in log.read_text())
 
 
 if __name__ == "__main__":

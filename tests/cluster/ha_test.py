@@ -223,7 +223,7 @@ class Forwarding(Pair):
         body = {"Pod": {}, "NodeNames": []}
         code, text = ask(self.standby, "/stowage/filter", body)
         if code == 503:  # else it leads already
-            self.assertIn("leader cannot be asked", text)
+            self.assertIn("leader cannot be reached", text)
         wait_until("b leads", lambda: self.leads(self.standby), LEASE_SECONDS + SLACK)
 
 

@@ -123,7 +123,8 @@ class Pickers(unittest.TestCase):
         self.assertEqual(len(nodes), PODS)
         self.all_by_policy(metrics)
         self.assertGreater(metrics["unreachable"], 0)
-        self.assertEqual(log.count("picker left alone"), 1 if metrics["unreachable"] >= 5 else 0)
+        self.assertEqual(log.count("picker gets no requests"),
+                         1 if metrics["unreachable"] >= 5 else 0)
 
     def test_too_slow(self):
         def sleep(question):
@@ -171,7 +172,7 @@ class Settings(unittest.TestCase):
     def test_what_it_means_is_shown(self):
         code, text = self.check("profiles: [{name: stowage, picker: {url: 'unix:/run/p.sock'}}]\n")
         self.assertEqual(code, 0, text)
-        self.assertIn("asks unix:/run/p.sock about 16 candidates for 50ms", text)
+        self.assertIn("picker unix:/run/p.sock with 16 candidates, timeout 50ms", text)
         code, text = self.check("profiles: [{name: stowage, picker: {url: 'p.sock'}}]\n")
         self.assertEqual(code, 2, text)
 

@@ -93,7 +93,7 @@ class Reload(unittest.TestCase):
         self.start(ONE)
         self.write("listen: 127.0.0.1:1\napi: {qps: 5}\nlog: {level: debug}\n" + ONE)
         self.reloads(1)
-        self.assertRegex(self.said(), "waits for a restart of the process key=api")
+        self.assertRegex(self.said(), "takes effect after a restart of the process key=api")
         self.assertEqual(self.controller.get("/debug/log-level"), (200, "debug\n"))
         wait_until("it has read all pods once more", self.controller.ready)
 

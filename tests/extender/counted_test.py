@@ -65,7 +65,7 @@ extenders:
     def test_node_without_cards(self):
         on = self.make_node(self.fresh(), ())
         answer = self.extender.filter(self.make_pod((4,)), [on])
-        self.assertEqual((answer.nodes, answer.failed), ([], {on: "node has no GPU"}))
+        self.assertEqual((answer.nodes, answer.failed), ([], {on: "node(s) had no GPU"}))
         # High performance refuses pods without GPUs in the original.
         self.assertEqual(self.extender.filter(self.make_pod((0,), "spread"), [on]).nodes, [on])
 

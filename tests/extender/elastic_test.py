@@ -265,7 +265,7 @@ class Elastic(Case):
                 answer = self.filter(self.make_pod([(0, 1)]), [on])
                 self.assertEqual(answer.nodes, [on] if cards else [])
                 if not cards:
-                    self.assertEqual(answer.failed, {on: "node has no GPU"})
+                    self.assertEqual(answer.failed, {on: "node(s) had no GPU"})
 
     def test_other_domain(self):
         on, = self.cluster.add_nodes(node(self.fresh(), {"elasticgpu.com/gpu-core": 100,

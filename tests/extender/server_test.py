@@ -330,7 +330,7 @@ class Holds(Native):
         # Which of the two depends on whether the watch has told of the new pod already.
         self.assertIn(self.extender.bind(value, on), (
             f'different uid "{uid(value)}" from the target pod',
-            f"pod default/{value['metadata']['name']} is another one now: its uid is {uid(anew)}, "
+            f"pod default/{value['metadata']['name']} was replaced: its uid is {uid(anew)}, "
             f"not {uid(value)}"))
         self.assertEqual(self.on(anew), "")
         self.cluster.wait_free({on: [(100, 16000)]})
@@ -346,7 +346,7 @@ class Holds(Native):
         wait_until("both count", lambda: self.extender.dry_run(self.make_pod(70), [first, second])
                    .nodes == [])
         answer = self.extender.filter(self.cluster.pod(value), [first])
-        self.assertIn(f"on its way to node {second}", answer["Error"])
+        self.assertIn(f"being bound to node {second}", answer["Error"])
 
     def test_node_gone_between_filter_and_bind(self):
         on = self.make_node()

@@ -45,7 +45,7 @@ class Machine:
         self.agents = {}
 
     def agent(self, node, cards):
-        door = re.search(r"agents report here listen=(\S+)",
+        door = re.search(r"listening for agents listen=(\S+)",
                          self.controller.process.log.read_text(errors="replace"))[1]
         token = self.cluster.file(f"{node}.token", f"{ACCOUNT}@{node}")
         self.agents[node] = self.cluster.process(

@@ -19,7 +19,7 @@ GIVEN = ("nvidia.com/real-allocated", "nvidia.com/gpu-assigned", "tencent.com/gp
 STOWAGE = "system:serviceaccount:kube-system:stowage"
 AGENT = "system:serviceaccount:kube-system:stowage-agent"
 # Two policies refuse it; which of them is named is the API server's choice.
-REFUSED_TO_NODES = "is written by that node alone|and nothing else of"
+REFUSED_TO_NODES = "only by the agent of that node|and nothing else of"
 NODE_OF_TOKEN = "authentication.kubernetes.io/node-name"
 
 
@@ -117,10 +117,10 @@ class PodPolicy(AdmissionCase):
             message = self.refuses(self.author, "POST", self.pods,
                                    pod("p", annotations={key: value}))
             self.assertIsNotNone(message, key)
-            self.assertIn("written by the scheduler alone, not by author", message)
+            self.assertIn("written only by the scheduler, not by author", message)
         for key in GIVEN:
             message = self.refuses(self.author, "POST", self.pods, pod("p", annotations={key: "0"}))
-            self.assertIn("written by the agent of its node, not by author", message or key)
+            self.assertIn("written only by the agent of its node, not by author", message or key)
         wishes = {"nvidia.com/use-gputype": "a10", "tencent.com/gpu-model": "x",
                   "stowage.dev/policy": "spread", "stowage.dev/topology": "none", "x.dev/gpus": "y"}
         self.author.create(self.pods, pod("wishes", annotations=wishes))
@@ -179,7 +179,7 @@ class PodPolicy(AdmissionCase):
                    "metadata": {"name": "a", "annotations": {GPUS: gpus_text("n1", c0=[3])}},
                    "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"}}
         message = self.refuses(self.author, "POST", f"{self.pods}/a/binding", binding)
-        self.assertIn("written by the scheduler alone", message or "it was bound")
+        self.assertIn("written only by the scheduler", message or "it was bound")
         As(self.cluster, STOWAGE).create(f"{self.pods}/a/binding", binding)
         self.assertEqual(self.pod("a")["metadata"]["annotations"][GPUS], gpus_text("n1", c0=[3]))
         self.author.create(self.pods, pod("b", scheduler="other"))

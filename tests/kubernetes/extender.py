@@ -113,7 +113,7 @@ class Protocol(ExtenderCase):
         wait_until("one of them is bound", lambda: len(self.bound_names()) == 2)
         left, = {"b", "c"} - set(self.bound_names())
         message = self.refused(left)
-        self.assertIn("0/3 nodes are available: 1 node has no GPU, 2 insufficient GPU compute.",
+        self.assertIn("0/3 nodes are available: 1 node(s) had no GPU, 2 insufficient GPU compute.",
                       message)
         self.assertIn("node", json.loads(annotation(first, GPUS)))
         self.over_committed()
@@ -141,7 +141,7 @@ class Protocol(ExtenderCase):
         self.add(share("a", 10, 1000))
         self.bound("a")
         files["certFile"].write_text("half of a certificate", encoding="utf-8")
-        wait_until("it is not taken", lambda: "the old ones stay" in self.subject.said())
+        wait_until("it is not taken", lambda: "keeping the old ones" in self.subject.said())
         self.add(share("b", 10, 1000))
         self.bound("b")
         self.certificates()  # the same files anew

@@ -151,7 +151,7 @@ class MetricsApi(Case):
 
     @staticmethod
     def port_of(subject):
-        return int(re.findall(r"agents report here listen=https://127\.0\.0\.1:(\d+)",
+        return int(re.findall(r"listening for agents listen=https://127\.0\.0\.1:(\d+)",
                               subject.said())[-1])
 
     def port(self):
@@ -349,7 +349,7 @@ class MetricsApi(Case):
         self.caught_up(watch, agent, 2)
         # All of it lost: what is in use stays, and is written again once there is a place for it.
         self.api.raw("DELETE", SECRET)
-        wait_until("it is said", lambda: "is there a secret kube-system/" in self.subject.said())
+        wait_until("it is said", lambda: "create the secret kube-system/" in self.subject.said())
         before = self.served()
         self.caught_up(watch, agent, "lost")
         self.apply_access()

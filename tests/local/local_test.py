@@ -370,7 +370,7 @@ class Flags(unittest.TestCase):
     def test_what_cannot_be_done_ends_with_one_line(self):
         other = self.folder / "config"
         other.write_text("apiVersion: v1\n", encoding="utf-8")
-        self.assert_ends(1, ["--kubeconfig", str(other)], str(other), "left alone")
+        self.assert_ends(1, ["--kubeconfig", str(other)], str(other), "not overwritten")
         self.assertEqual(other.read_text(encoding="utf-8"), "apiVersion: v1\n")
         missing = str(self.folder / "no" / "config")
         self.assert_ends(1, ["--kubeconfig", missing], missing, "No such file")

@@ -74,7 +74,7 @@ std::vector<std::string> CounterCache::audit() {
   std::vector<std::string> out;
   for (auto& [key, entry] : counters_) {
     entry.counter.update();
-    if (!entry.counter.verify()) out.push_back("a counter is off: " + key);
+    if (!entry.counter.verify()) out.push_back("a counter is wrong: " + key);
   }
   return out;
 }

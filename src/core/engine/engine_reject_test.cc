@@ -34,12 +34,12 @@ const std::vector<AbsurdPod>& absurd_pods() {
        [](PodSpec& p) { p.containers[0].resources.cpu_milli = -1; }},
       {"negative memory", "memory is negative",
        [](PodSpec& p) { p.containers[0].resources.memory_bytes = -kHuge; }},
-      {"huge ephemeral storage", "absurdly large",
+      {"huge ephemeral storage", "is too large",
        [](PodSpec& p) { p.containers[0].resources.ephemeral_bytes = kHuge; }},
       {"huge overhead", "overhead", [](PodSpec& p) { p.overhead.memory_bytes = kHuge; }},
       {"negative extended resource", "nic is negative",
        [](PodSpec& p) { p.containers[0].resources.extended["nic"] = -4; }},
-      {"containers that are huge together", "absurdly large",
+      {"containers that are huge together", "is too large",
        [](PodSpec& p) {
          p.containers.resize(256);
          for (auto& c : p.containers) c.resources.cpu_milli = std::int64_t{1} << 49U;
@@ -57,7 +57,7 @@ const std::vector<AbsurdPod>& absurd_pods() {
       {"negative compute", "asks for -1 milli", [](PodSpec& p) { p.containers[0].gpu.milli = -1; }},
       {"negative card memory", "asks for -3 MiB",
        [](PodSpec& p) { p.containers[0].gpu.memory_mib = -3; }},
-      {"card memory by compute, without any", "memory by its compute",
+      {"card memory by compute, without any", "memory in proportion to its compute",
        [](PodSpec& p) {
          p.containers[0].gpu.milli.reset();
          p.containers[0].gpu.memory_mib = kMemoryWithCore;
@@ -109,7 +109,7 @@ TEST(EngineReject, AbsurdNodes) {
   const AbsurdNode rows[] = {
       {"no name", "no name", [](NodeSpec& n) { n.name.clear(); }},
       {"negative cpu", "cpu is negative", [](NodeSpec& n) { n.allocatable.cpu_milli = -1; }},
-      {"huge memory", "absurdly large", [](NodeSpec& n) { n.allocatable.memory_bytes = kHuge; }},
+      {"huge memory", "is too large", [](NodeSpec& n) { n.allocatable.memory_bytes = kHuge; }},
       {"negative pods", "pods is negative", [](NodeSpec& n) { n.allocatable.pods = -1; }},
       {"65 cards", "65 cards",
        [](NodeSpec& n) {
@@ -119,8 +119,8 @@ TEST(EngineReject, AbsurdNodes) {
       {"a card without id", "empty or repeated id", [](NodeSpec& n) { n.cards[0].id.clear(); }},
       {"two cards with one id", "repeated id", [](NodeSpec& n) { n.cards[1].id = n.cards[0].id; }},
       {"two cards with one index", "index 0", [](NodeSpec& n) { n.cards[1].index = 0; }},
-      {"negative card memory", "absurd memory", [](NodeSpec& n) { n.cards[0].memory_mib = -1; }},
-      {"huge card memory", "absurd memory", [](NodeSpec& n) { n.cards[0].memory_mib = kHugeInt; }},
+      {"negative card memory", "invalid memory", [](NodeSpec& n) { n.cards[0].memory_mib = -1; }},
+      {"huge card memory", "invalid memory", [](NodeSpec& n) { n.cards[0].memory_mib = kHugeInt; }},
       {"negative slots", "slots", [](NodeSpec& n) { n.cards[1].slots = -1; }},
       {"a link matrix of another size", "link matrix",
        [](NodeSpec& n) { n.links = testing::links(3); }},

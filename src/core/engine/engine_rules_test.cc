@@ -52,8 +52,8 @@ TEST(EngineRules, SelectorsAndTaintsDecideUnderEveryPolicy) {
     }
     EXPECT_EQ(outcome(engine, with_rules("1", {.selector = {{"zone", "y"}}})), "b");
     EXPECT_EQ(outcome(engine, with_rules("2", {.selector = {{"zone", "z"}}})),
-              "0/3 nodes are available: 2 node does not match the pod's node selector or affinity, "
-              "1 node has a taint that the pod does not tolerate.");
+              "0/3 nodes are available: 2 node(s) didn't match the pod's node selector or "
+              "affinity, 1 node(s) had taints that the pod does not tolerate.");
     const Toleration tolerant{.key = "guard", .op = Toleration::Op::exists};
     EXPECT_EQ(
         outcome(engine, with_rules("3", {.selector = {{"zone", "z"}}, .tolerations = {tolerant}})),
@@ -68,7 +68,8 @@ TEST(EngineRules, ACordonedNodeTakesOnlyPodsThatTolerateIt) {
   NodeSpec cordoned = labelled("a", {});
   cordoned.schedulable = false;
   (void)engine.handle(NodeChanged{cordoned}, {});
-  EXPECT_EQ(outcome(engine, pod("p").gpus(1)), "0/1 nodes are available: 1 node is unschedulable.");
+  EXPECT_EQ(outcome(engine, pod("p").gpus(1)),
+            "0/1 nodes are available: 1 node(s) were unschedulable.");
   const Toleration tolerant{.key = kUnschedulableTaint, .op = Toleration::Op::exists};
   EXPECT_EQ(outcome(engine, with_rules("q", {.tolerations = {tolerant}})), "a");
 }
@@ -112,7 +113,7 @@ TEST(EngineRules, APodGoesWhereItsWayToGetCardsIsOffered) {
     needs_three.needs = "three";
     EXPECT_EQ(
         outcome(engine, needs_three),
-        "0/2 nodes are available: 2 node does not offer the GPU resource that the pod names.");
+        "0/2 nodes are available: 2 node(s) didn't offer the GPU resource that the pod names.");
     plugin_a.offers = {"three"};
     EXPECT_EQ(engine.handle(NodeChanged{plugin_a}, {}).size(), 1U) << "a new plugin wakes the pod";
   }

@@ -49,7 +49,7 @@ TEST(Preemption, TheLeastImportantPodsAreEvictedAndTheCapacityIsKept) {
   ASSERT_EQ(all<Nominate>(commands).size(), 1U);
   EXPECT_EQ(all<Nominate>(commands)[0].node, "a");
   ASSERT_EQ(all<Refuse>(commands).size(), 1U);
-  EXPECT_NE(sentence(all<Refuse>(commands)[0].refusal).find("Evicting 1 less important pod from a"),
+  EXPECT_NE(sentence(all<Refuse>(commands)[0].refusal).find("Evicting 1 pod from a"),
             std::string::npos);
   // No pod takes the freed card, not even one that arrived in between.
   EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(1))).empty());
@@ -272,7 +272,8 @@ TEST(NominationTest, ARefusalDoesNotNamePodsOfOtherNamespaces) {
   const auto refused = all<Refuse>(engine.handle(PodPending{pod("mine/late").gpus(1)}, at(63)));
   ASSERT_EQ(refused.size(), 1U);
   const std::string words = sentence(refused[0].refusal);
-  EXPECT_NE(words.find("reserved for pods that wait longer or matter more."), std::string::npos)
+  EXPECT_NE(words.find("reserved for pods that wait longer or have a higher priority."),
+            std::string::npos)
       << words;
   EXPECT_EQ(words.find("theirs"), std::string::npos) << words;
   EXPECT_EQ(refused[0].refusal.kept_for, "");

@@ -61,7 +61,7 @@ std::string describe(const QuotaExcess& excess) {
 
 std::string describe(const QuotaBounds& bounds) {
   if (!bounds.by_node || bounds.models.empty()) return {};
-  std::string text = fmt::format("it leaves nodes with {}={}", bounds.model_label,
+  std::string text = fmt::format("it allows only nodes with {}={}", bounds.model_label,
                                  joined(bounds.models, kModelsShown));
   if (bounds.pools.empty()) return text;
   return text + fmt::format(" and {}={}", bounds.pool_label, joined(bounds.pools, kModelsShown));

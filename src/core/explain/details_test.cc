@@ -52,9 +52,9 @@ TEST(DetailsTest, AQuotaByLabelSaysWhatItLeaves) {
                      .models = {"M40", "P100"},
                      .pool_label = "pool",
                      .pools = {"public"}};
-  EXPECT_EQ(describe(bounds), "it leaves nodes with gpu-model=M40, P100 and pool=public");
+  EXPECT_EQ(describe(bounds), "it allows only nodes with gpu-model=M40, P100 and pool=public");
   bounds.pools.clear();
-  EXPECT_EQ(describe(bounds), "it leaves nodes with gpu-model=M40, P100");
+  EXPECT_EQ(describe(bounds), "it allows only nodes with gpu-model=M40, P100");
 }
 
 TEST(DetailsTest, AnUnknownModelIsShownWithTheExistingOnes) {

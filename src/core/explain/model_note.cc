@@ -50,8 +50,8 @@ std::string model_note(const PodSpec& pod, const NodeSpec& node, const Assignmen
       const std::string word = loose_word(filter, model);
       if (word.empty()) continue;
       return fmt::format(
-          "the pod asked for a GPU of type \"{}\" and got \"{}\", which has these letters in its "
-          "name; write more of the name, or exclude that type",
+          "the pod asked for a GPU of type \"{}\" and got \"{}\", whose name contains it; write "
+          "more of the name, or exclude that type",
           word.substr(0, 64), model.substr(0, 64));
     }
   }

@@ -17,8 +17,8 @@ std::string note(const std::vector<std::string>& asked, const std::string& model
 
 TEST(ModelNoteTest, APartOfAWordIsNotedAWholeWordIsNot) {
   EXPECT_EQ(note({"a10"}, "NVIDIA A100-SXM4-80GB"),
-            "the pod asked for a GPU of type \"a10\" and got \"NVIDIA A100-SXM4-80GB\", which has "
-            "these letters in its name; write more of the name, or exclude that type");
+            "the pod asked for a GPU of type \"a10\" and got \"NVIDIA A100-SXM4-80GB\", whose name "
+            "contains it; write more of the name, or exclude that type");
   EXPECT_EQ(note({"a10"}, "NVIDIA A10"), "");
   EXPECT_EQ(note({"A100"}, "NVIDIA A100-SXM4-80GB"), "");
   EXPECT_EQ(note({"T4"}, "Tesla T40 T4"), "") << "once as a word of its own";

@@ -15,19 +15,18 @@ std::string numbers(ReasonCode code, std::int64_t best, std::int64_t asked) {
   switch (code) {
     case ReasonCode::cards: return fmt::format(" (most free on a node {}, asked {})", best, asked);
     case ReasonCode::card_milli:
-      return fmt::format(" (largest hole {} milli, asked {})", best, asked);
+      return fmt::format(" (largest free share {} milli, asked {})", best, asked);
     case ReasonCode::card_memory:
       if (asked == kMemoryWithCore) {
         return fmt::format(
-            " (largest hole {} MiB; no memory was asked for, so a share takes as large a part of "
-            "it "
-            "as of the compute)",
+            " (largest free share {} MiB; the pod asks for no memory, so it takes memory in "
+            "proportion to its compute)",
             best);
       }
       if (asked == kWholeMemory) {
-        return fmt::format(" (largest hole {} MiB, asked for all of a card)", best);
+        return fmt::format(" (largest free share {} MiB, asked for all of a card)", best);
       }
-      return fmt::format(" (largest hole {} MiB, asked {})", best, asked);
+      return fmt::format(" (largest free share {} MiB, asked {})", best, asked);
     case ReasonCode::cpu: return fmt::format(" (most free {} milli, asked {})", best, asked);
     case ReasonCode::memory:
     case ReasonCode::ephemeral:
@@ -58,12 +57,12 @@ std::string with_names(const ReasonCount& count, const std::vector<QuotaExcess>&
 const char* phrase(ReasonCode code) {
   switch (code) {
     case ReasonCode::none: return "fits";
-    case ReasonCode::not_schedulable: return "node is unschedulable";
-    case ReasonCode::taint: return "node has a taint that the pod does not tolerate";
+    case ReasonCode::not_schedulable: return "node(s) were unschedulable";
+    case ReasonCode::taint: return "node(s) had taints that the pod does not tolerate";
     case ReasonCode::node_affinity:
-      return "node does not match the pod's node selector or affinity";
-    case ReasonCode::no_cards: return "node has no GPU";
-    case ReasonCode::not_offered: return "node does not offer the GPU resource that the pod names";
+      return "node(s) didn't match the pod's node selector or affinity";
+    case ReasonCode::no_cards: return "node(s) had no GPU";
+    case ReasonCode::not_offered: return "node(s) didn't offer the GPU resource that the pod names";
     case ReasonCode::model_mismatch: return "GPU model mismatch";
     case ReasonCode::quota: return "GPU quota of the namespace exceeded";
     case ReasonCode::id_mismatch: return "GPU id mismatch";
@@ -71,10 +70,10 @@ const char* phrase(ReasonCode code) {
     case ReasonCode::cards: return "insufficient GPU cards";
     case ReasonCode::card_milli: return "insufficient GPU compute";
     case ReasonCode::card_memory: return "insufficient GPU memory";
-    case ReasonCode::card_slots: return "no place left on a GPU";
+    case ReasonCode::card_slots: return "no free slot on a GPU";
     case ReasonCode::numa: return "GPUs not in one NUMA node";
-    case ReasonCode::link: return "GPUs not joined by NVLink";
-    case ReasonCode::search: return "not all ways to share out its GPUs tried yet";
+    case ReasonCode::link: return "GPUs not connected by NVLink";
+    case ReasonCode::search: return "not all assignments of GPUs tried yet";
     case ReasonCode::held_back: return "GPUs kept for pods that need several at once";
     case ReasonCode::cpu: return "insufficient cpu";
     case ReasonCode::memory: return "insufficient memory";
@@ -82,16 +81,17 @@ const char* phrase(ReasonCode code) {
     case ReasonCode::pods: return "too many pods";
     case ReasonCode::extended: return "insufficient extended resource";
     case ReasonCode::host_port: return "host port in use";
-    case ReasonCode::pod_affinity: return "no pod near by that the pod's affinity demands";
-    case ReasonCode::pod_anti_affinity: return "pod near by that the pod's anti-affinity forbids";
+    case ReasonCode::pod_affinity: return "node(s) didn't match pod affinity rules";
+    case ReasonCode::pod_anti_affinity: return "node(s) didn't match pod anti-affinity rules";
     case ReasonCode::others_anti_affinity:
-      return "pod near by whose anti-affinity forbids this one";
-    case ReasonCode::spread: return "pods would be spread too unevenly";
-    case ReasonCode::spread_label: return "node lacks the label to spread pods by";
+      return "node(s) didn't satisfy existing pods anti-affinity rules";
+    case ReasonCode::spread: return "node(s) didn't match pod topology spread constraints";
+    case ReasonCode::spread_label:
+      return "node(s) didn't match pod topology spread constraints (missing required label)";
     case ReasonCode::claim: return "volume claim cannot be used";
-    case ReasonCode::volume_node: return "volume cannot be reached from the node";
-    case ReasonCode::volume_none: return "no volume available for a claim of the pod";
-    case ReasonCode::volume_limit: return "too many volumes attached";
+    case ReasonCode::volume_node: return "node(s) had volume node affinity conflict";
+    case ReasonCode::volume_none: return "node(s) didn't find available persistent volumes to bind";
+    case ReasonCode::volume_limit: return "node(s) exceed max volume count";
     case ReasonCode::volume_in_use: return "volume in use by another pod";
   }
   return "unknown";
@@ -115,17 +115,17 @@ std::string sentence(const Refusal& refusal) {
   if (!nearest.empty()) text += " The pod " + nearest + ".";
   if (refusal.kept_cards > 0) {
     const std::string who = refusal.kept_for.empty() ? "" : " (" + refusal.kept_for + ")";
-    text += fmt::format(" {} free GPU card{} reserved for pods that wait longer or matter more{}.",
-                        refusal.kept_cards, refusal.kept_cards == 1 ? " is" : "s are", who);
+    text += fmt::format(
+        " {} free GPU card{} reserved for pods that wait longer or have a higher priority{}.",
+        refusal.kept_cards, refusal.kept_cards == 1 ? " is" : "s are", who);
   }
   if (refusal.making_room_on.empty()) return text;
   if (refusal.victims > 0) {
-    return text + fmt::format(" Evicting {} less important pod{} from {} to make room.",
-                              refusal.victims, refusal.victims == 1 ? "" : "s",
-                              refusal.making_room_on);
+    return text + fmt::format(" Evicting {} pod{} of lower priority from {}.", refusal.victims,
+                              refusal.victims == 1 ? "" : "s", refusal.making_room_on);
   }
-  return text +
-         fmt::format(" Room on {} is reserved for it as it falls free.", refusal.making_room_on);
+  return text + fmt::format(" Capacity on {} is reserved for it as it becomes free.",
+                            refusal.making_room_on);
 }
 
 std::string nearest_fit(const Refusal& refusal) {

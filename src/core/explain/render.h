@@ -9,8 +9,8 @@
 
 namespace stowage::core {
 
-// "0/20 nodes are available: 12 insufficient GPU memory (largest hole 4096 MiB, asked 8192), 8 GPU
-// model mismatch."
+// "0/20 nodes are available: 12 insufficient GPU memory (largest free share 4096 MiB, asked 8192),
+// 8 GPU model mismatch."
 [[nodiscard]] std::string render(const Refusal& refusal);
 
 // The nearest request that would fit, e.g. "fits with memory <= 11264 MiB" or "needs 2 free cards
@@ -23,7 +23,7 @@ namespace stowage::core {
 // The reason only, without numbers: "insufficient GPU memory".
 [[nodiscard]] const char* phrase(ReasonCode code);
 
-// One node's reason, e.g. "insufficient GPU memory (largest hole 4096 MiB, asked 8192)".
+// One node's reason, e.g. "insufficient GPU memory (largest free share 4096 MiB, asked 8192)".
 [[nodiscard]] std::string render(const Reason& reason);
 
 }  // namespace stowage::core

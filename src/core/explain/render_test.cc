@@ -27,9 +27,10 @@ TEST(Render, TheSentenceOfTwoReasons) {
   const Refusal refusal{.nodes = 20,
                         .counts = {count(ReasonCode::card_memory, 12, 8192, 4096),
                                    count(ReasonCode::model_mismatch, 8)}};
-  EXPECT_EQ(render(refusal),
-            "0/20 nodes are available: 12 insufficient GPU memory (largest hole 4096 MiB, asked "
-            "8192), 8 GPU model mismatch.");
+  EXPECT_EQ(
+      render(refusal),
+      "0/20 nodes are available: 12 insufficient GPU memory (largest free share 4096 MiB, asked "
+      "8192), 8 GPU model mismatch.");
 }
 
 TEST(Render, AClusterWithoutNodes) {
@@ -49,8 +50,8 @@ struct CodeRow {
 const std::vector<CodeRow>& code_rows() {
   static const std::vector<CodeRow> kRows{
       {ReasonCode::none, 0, 0, "none", "fits", ""},
-      {ReasonCode::not_schedulable, 0, 0, "not_schedulable", "node is unschedulable", ""},
-      {ReasonCode::no_cards, 0, 0, "no_cards", "node has no GPU", ""},
+      {ReasonCode::not_schedulable, 0, 0, "not_schedulable", "node(s) were unschedulable", ""},
+      {ReasonCode::no_cards, 0, 0, "no_cards", "node(s) had no GPU", ""},
       {ReasonCode::model_mismatch, 0, 0, "model_mismatch", "GPU model mismatch", ""},
       {ReasonCode::quota, 0, 0, "quota", "GPU quota of the namespace exceeded", ""},
       {ReasonCode::id_mismatch, 0, 0, "id_mismatch", "GPU id mismatch", ""},
@@ -58,22 +59,22 @@ const std::vector<CodeRow>& code_rows() {
       {ReasonCode::cards, 2, 1, "cards", "insufficient GPU cards (most free on a node 1, asked 2)",
        "needs 2 free cards on one node; the best node has 1"},
       {ReasonCode::card_milli, 700, 300, "card_milli",
-       "insufficient GPU compute (largest hole 300 milli, asked 700)",
+       "insufficient GPU compute (largest free share 300 milli, asked 700)",
        "fits with compute <= 300 milli of a card"},
       {ReasonCode::card_memory, 16384, 11264, "card_memory",
-       "insufficient GPU memory (largest hole 11264 MiB, asked 16384)",
+       "insufficient GPU memory (largest free share 11264 MiB, asked 16384)",
        "fits with memory <= 11264 MiB"},
-      {ReasonCode::taint, 0, 0, "taint", "node has a taint that the pod does not tolerate", ""},
+      {ReasonCode::taint, 0, 0, "taint", "node(s) had taints that the pod does not tolerate", ""},
       {ReasonCode::node_affinity, 0, 0, "node_affinity",
-       "node does not match the pod's node selector or affinity", ""},
+       "node(s) didn't match the pod's node selector or affinity", ""},
       {ReasonCode::not_offered, 0, 0, "not_offered",
-       "node does not offer the GPU resource that the pod names", ""},
-      {ReasonCode::card_slots, 1, 0, "card_slots", "no place left on a GPU", ""},
+       "node(s) didn't offer the GPU resource that the pod names", ""},
+      {ReasonCode::card_slots, 1, 0, "card_slots", "no free slot on a GPU", ""},
       {ReasonCode::numa, 2, 0, "numa", "GPUs not in one NUMA node",
        "fits without the strict NUMA wish"},
-      {ReasonCode::link, 2, 0, "link", "GPUs not joined by NVLink",
+      {ReasonCode::link, 2, 0, "link", "GPUs not connected by NVLink",
        "fits without the strict link wish"},
-      {ReasonCode::search, 0, 0, "search", "not all ways to share out its GPUs tried yet", ""},
+      {ReasonCode::search, 0, 0, "search", "not all assignments of GPUs tried yet", ""},
       {ReasonCode::held_back, 1, 0, "held_back", "GPUs kept for pods that need several at once",
        ""},
       {ReasonCode::cpu, 4000, 1500, "cpu", "insufficient cpu (most free 1500 milli, asked 4000)",
@@ -87,20 +88,22 @@ const std::vector<CodeRow>& code_rows() {
       {ReasonCode::extended, 3, 1, "extended",
        "insufficient extended resource (most free 1, asked 3)", ""},
       {ReasonCode::host_port, 0, 0, "host_port", "host port in use", ""},
-      {ReasonCode::pod_affinity, 0, 0, "pod_affinity",
-       "no pod near by that the pod's affinity demands", ""},
+      {ReasonCode::pod_affinity, 0, 0, "pod_affinity", "node(s) didn't match pod affinity rules",
+       ""},
       {ReasonCode::pod_anti_affinity, 0, 0, "pod_anti_affinity",
-       "pod near by that the pod's anti-affinity forbids", ""},
+       "node(s) didn't match pod anti-affinity rules", ""},
       {ReasonCode::others_anti_affinity, 0, 0, "others_anti_affinity",
-       "pod near by whose anti-affinity forbids this one", ""},
-      {ReasonCode::spread, 0, 0, "spread", "pods would be spread too unevenly", ""},
-      {ReasonCode::spread_label, 0, 0, "spread_label", "node lacks the label to spread pods by",
+       "node(s) didn't satisfy existing pods anti-affinity rules", ""},
+      {ReasonCode::spread, 0, 0, "spread", "node(s) didn't match pod topology spread constraints",
        ""},
+      {ReasonCode::spread_label, 0, 0, "spread_label",
+       "node(s) didn't match pod topology spread constraints (missing required label)", ""},
       {ReasonCode::claim, 0, 0, "claim", "volume claim cannot be used", ""},
-      {ReasonCode::volume_node, 0, 0, "volume_node", "volume cannot be reached from the node", ""},
-      {ReasonCode::volume_none, 0, 0, "volume_none", "no volume available for a claim of the pod",
+      {ReasonCode::volume_node, 0, 0, "volume_node", "node(s) had volume node affinity conflict",
        ""},
-      {ReasonCode::volume_limit, 0, 0, "volume_limit", "too many volumes attached", ""},
+      {ReasonCode::volume_none, 0, 0, "volume_none",
+       "node(s) didn't find available persistent volumes to bind", ""},
+      {ReasonCode::volume_limit, 0, 0, "volume_limit", "node(s) exceed max volume count", ""},
       {ReasonCode::volume_in_use, 0, 0, "volume_in_use", "volume in use by another pod", ""},
   };
   return kRows;
@@ -158,9 +161,10 @@ TEST(RenderFromEngine, MemoryAndModels) {
     }
   }
   const PodSpec spec = pod("p").milli(100).memory_mib(8192).model("A100");
-  EXPECT_EQ(refusal_of(engine, spec),
-            "0/20 nodes are available: 12 insufficient GPU memory (largest hole 4096 MiB, asked "
-            "8192), 8 GPU model mismatch.");
+  EXPECT_EQ(
+      refusal_of(engine, spec),
+      "0/20 nodes are available: 12 insufficient GPU memory (largest free share 4096 MiB, asked "
+      "8192), 8 GPU model mismatch.");
   EXPECT_EQ(hint_of(engine, spec), "fits with memory <= 4096 MiB");
   EXPECT_EQ(place(engine, pod("q").milli(100).memory_mib(4096).model("A100")).text(), "n7 1");
 }
@@ -198,17 +202,17 @@ TEST(RenderFromEngine, EachReasonByItself) {
   };
   const Row rows[] = {
       {pod("p").milli(800).card_id("n/2"),
-       "insufficient GPU compute (largest hole 700 milli, asked 800)",
+       "insufficient GPU compute (largest free share 700 milli, asked 800)",
        "fits with compute <= 700 milli of a card"},
       {pod("p").memory_mib(16300).card_id("n/2"),
-       "insufficient GPU memory (largest hole 16284 MiB, asked 16300)",
+       "insufficient GPU memory (largest free share 16284 MiB, asked 16300)",
        "fits with memory <= 16284 MiB"},
-      {pod("p").milli(100).card_id("n/0"), "no place left on a GPU", ""},
+      {pod("p").milli(100).card_id("n/0"), "no free slot on a GPU", ""},
       {pod("p").gpus(1).card_id("elsewhere"), "GPU id mismatch", ""},
       {pod("p").gpus(1).model("A100"), "GPU model mismatch", ""},
       {pod("p").gpus(2).milli(100).topology(Topology::numa_strict), "GPUs not in one NUMA node",
        "fits without the strict NUMA wish"},
-      {pod("p").gpus(2).milli(100).topology(Topology::link_strict), "GPUs not joined by NVLink",
+      {pod("p").gpus(2).milli(100).topology(Topology::link_strict), "GPUs not connected by NVLink",
        "fits without the strict link wish"},
       {pod("p").cpu_milli(5000), "insufficient cpu (most free 2000 milli, asked 5000)",
        "fits with cpu <= 2000 milli"},
@@ -258,8 +262,8 @@ TEST(RenderFromEngine, NodesThatTakeNothing) {
   Engine engine = engine_with("binpack", {node("a").cards(1).cordoned(), node("b"),
                                           node("c").cards(1).unhealthy(), node("d")});
   EXPECT_EQ(refusal_of(engine, pod("p").gpus(1)),
-            "0/4 nodes are available: 2 node has no GPU, 1 node is unschedulable, 1 GPU unhealthy "
-            "(c/0 on c).");
+            "0/4 nodes are available: 2 node(s) had no GPU, 1 node(s) were unschedulable, 1 GPU "
+            "unhealthy (c/0 on c).");
   EXPECT_EQ(hint_of(engine, pod("p").gpus(1)), "");
 }
 

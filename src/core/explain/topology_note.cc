@@ -12,9 +12,9 @@ namespace {
 // In the order of link_shortfall().
 const char* link_words(unsigned shortfall) {
   switch (shortfall) {
-    case 1: return "joined by a PCIe switch, not NVLink";
+    case 1: return "connected by a PCIe switch, not NVLink";
     case 2: return "in one NUMA node, but not NVLink";
-    case 3: return "joined by slower links, not NVLink";
+    case 3: return "connected by slower links, not NVLink";
     case 4: return "spanning multiple components, not NVLink";
     default: return nullptr;
   }

@@ -27,7 +27,7 @@ TEST(TopologyNote, SaysWhatJoinsCardsThatNvlinkDoesNot) {
   const LinkMatrix pcie = links(4)
                               .join(link::kSingleSwitch, {{0, 1}, {2, 3}})
                               .join(link::kCrossCpu, {{0, 2}, {0, 3}, {1, 2}, {1, 3}});
-  EXPECT_NE(note(pcie, {0, 1}).find("joined by a PCIe switch, not NVLink"), std::string::npos);
+  EXPECT_NE(note(pcie, {0, 1}).find("connected by a PCIe switch, not NVLink"), std::string::npos);
   EXPECT_NE(note(pcie, {0, 2}).find("downgraded"), std::string::npos);
   EXPECT_NE(note(pcie, {0, 2}).find("slower links, not NVLink"), std::string::npos);
   const LinkMatrix nothing = links(4);

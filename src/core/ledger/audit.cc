@@ -21,7 +21,7 @@ void audit_node(const Ledger& ledger, NodeIndex node, std::vector<std::string>& 
     add_charges(record, 1, use, cards);
     add_extended(record, 1, ledger.names().resources(), use);
     if (record.unnamed != unnamed_use(record, slot.spec)) {
-      complain("counts cards of pod " + record.uid + " wrongly that nobody has named");
+      complain("counts unnamed cards of pod " + record.uid + " wrongly");
     }
   }
   use.extended.resize(std::max(use.extended.size(), slot.use.extended.size()));

@@ -207,7 +207,8 @@ Status within_limits(std::string_view pod, const NodeRules& rules,
                                       "tolerate several taints with operator Exists"};
   static constexpr Limit kSelector{kMaxLabels, "labels in its nodeSelector",
                                    "put one label on the nodes that are meant, and select that"};
-  static constexpr Limit kLabels{kMaxLabels, "labels", "use annotations for what nobody selects"};
+  static constexpr Limit kLabels{kMaxLabels, "labels",
+                                 "use annotations for labels that no selector needs"};
   static constexpr Limit kPorts{kMaxHostPorts, "host ports", "use a Service"};
   static constexpr Limit kVolumes{kMaxVolumes, "volume claims", "use fewer, larger ones"};
   static constexpr Limit kDisks{kMaxDisks, "disks named in it", "use volume claims"};

@@ -55,7 +55,7 @@ Status validate_amount(const Owner& owner, std::string_view what, std::int64_t a
   if (amount >= 0 && amount <= kMaxAmount) return {};
   std::string message = owner.text() + ": ";
   message += what;
-  message += amount < 0 ? " is negative: " : " is absurdly large: ";
+  message += amount < 0 ? " is negative: " : " is too large: ";
   return fail(message + std::to_string(amount));
 }
 
@@ -89,7 +89,7 @@ Status validate_gpu(const Owner& owner, const GpuRequest& gpu) {
                 " MiB of card memory");
   }
   if (gpu.memory_mib == kMemoryWithCore && gpu.milli.value_or(0) == 0) {
-    return fail(owner.text() + " asks for memory by its compute, of which it asks for none");
+    return fail(owner.text() + " asks for memory in proportion to its compute, but for no compute");
   }
   if (gpu.count > 0 && !gpu.whole() && gpu.milli.value_or(0) == 0 &&
       gpu.memory_mib.value_or(0) == 0) {
@@ -132,7 +132,7 @@ Status validate_cards(const PodSpec& pod, const std::optional<Cards>& cards) {
       milli += share.milli;
       if (share.milli < 0 || share.memory_mib < 0 || memory_mib > kMostMemoryMib ||
           milli > kMostMilli) {
-        return fail("pod " + pod.name + ": absurd share of card " + name_of(share.card));
+        return fail("pod " + pod.name + ": invalid share of card " + name_of(share.card));
       }
     }
   }
@@ -253,7 +253,7 @@ Status validate(const NodeSpec& node) {
     for (std::size_t b = 0; b < a; ++b) {
       const auto score = node.links.between(a, b);
       if (score < 0 || score > kMaxLinkScore || score != node.links.between(b, a)) {
-        return fail(owner + ": the link matrix is not symmetric, or has absurd entries");
+        return fail(owner + ": the link matrix is not symmetric, or has invalid entries");
       }
     }
   }
@@ -268,7 +268,7 @@ Status validate(const NodeSpec& node) {
     }
     if (card.memory_mib < 0 || card.memory_mib > kMaxCardMemoryMib || card.slots < 0 ||
         card.slots > 10000) {
-      return fail(owner + " card " + card.id + " has absurd memory or slots");
+      return fail(owner + " card " + card.id + " has invalid memory or slots");
     }
   }
   return {};

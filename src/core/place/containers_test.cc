@@ -127,9 +127,10 @@ TEST(MemoryWithCore, ACardWithoutThatMuchMemoryIsLeftAlone) {
     testing::occupy(engine, "n", 0, {.milli = 100, .memory_mib = 700});
     const auto refused = testing::place(engine, with_core("p", 500));
     ASSERT_TRUE(refused.refusal.has_value());
-    EXPECT_EQ(render(*refused.refusal),
-              "0/1 nodes are available: 1 insufficient GPU memory (largest hole 300 MiB; no memory "
-              "was asked for, so a share takes as large a part of it as of the compute).");
+    EXPECT_EQ(
+        render(*refused.refusal),
+        "0/1 nodes are available: 1 insufficient GPU memory (largest free share 300 MiB; the pod "
+        "asks for no memory, so it takes memory in proportion to its compute).");
     EXPECT_TRUE(testing::place(engine, with_core("q", 300)).placed());
   }
 }

@@ -266,7 +266,7 @@ TEST(Refusal, NamesTheCommonestReasonFirst) {
     Crowd crowd;
     std::string text;
   };
-  const std::string memory = " insufficient GPU memory (largest hole 4096 MiB, asked 8192)";
+  const std::string memory = " insufficient GPU memory (largest free share 4096 MiB, asked 8192)";
   const std::vector<Row> rows{
       {"three reasons",
        {.wrong_model = 5, .too_small = 3, .unhealthy = 1},
@@ -278,7 +278,7 @@ TEST(Refusal, NamesTheCommonestReasonFirst) {
       {"one reason", {.too_small = 3}, "0/3 nodes are available: 3" + memory + "."},
       {"nodes without cards",
        {.wrong_model = 2, .too_small = 4, .plain = 1},
-       "0/7 nodes are available: 4" + memory + ", 2 GPU model mismatch, 1 node has no GPU."},
+       "0/7 nodes are available: 4" + memory + ", 2 GPU model mismatch, 1 node(s) had no GPU."},
       {"no nodes at all", {}, "0/0 nodes are available."},
   };
   for (const Row& row : rows) EXPECT_EQ(render(refused_by(row.crowd)), row.text) << row.name;
@@ -298,7 +298,7 @@ TEST(Refusal, OfOneNodeNamesTheReason) {
   const auto verdicts = engine.explain(pod("p").memory_mib(8192).model("A100"));
   ASSERT_EQ(verdicts.size(), 1U);
   EXPECT_EQ(render(verdicts[0].reason),
-            "insufficient GPU memory (largest hole 4096 MiB, asked 8192)");
+            "insufficient GPU memory (largest free share 4096 MiB, asked 8192)");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST_F(KubeconfigFile, SomebodyElsesFileIsLeftAlone) {
     write(text);
     const Status written = write_kubeconfig(path(), "http://127.0.0.1:1");
     ASSERT_FALSE(written.has_value());
-    EXPECT_NE(written.error().message.find("left alone"), std::string::npos);
+    EXPECT_NE(written.error().message.find("not overwritten"), std::string::npos);
     EXPECT_EQ(read(), text);
     remove_kubeconfig(path());
     EXPECT_EQ(read(), text);

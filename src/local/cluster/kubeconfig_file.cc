@@ -46,8 +46,8 @@ Status check_replaceable(const std::string& path) {
   const auto writer = writer_of(text);
   if (!writer) {
     return fail(
-        fmt::format("{} exists and is not a kubeconfig of stowage local; it is left alone: name "
-                    "another file with --kubeconfig",
+        fmt::format("{} exists and is not a kubeconfig of stowage local; it is not overwritten: "
+                    "name another file with --kubeconfig",
                     path));
   }
   if (*writer != ::getpid() && is_alive(*writer)) {

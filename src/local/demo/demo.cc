@@ -129,11 +129,13 @@ void Demo::count(const json::object& list) {
   if (placed >= workload_.pods && !refusal.empty()) return show(std::move(pods));
   if (std::chrono::steady_clock::now() - begin_ > options_.time_limit) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time_limit);
-    return finish({false, placed < workload_.pods
-                              ? fmt::format("only {} of {} pods were placed within {} seconds",
-                                            placed, workload_.pods, seconds.count())
-                              : fmt::format("nobody said within {} seconds why pod {} does not fit",
-                                            seconds.count(), workload_.impossible)});
+    return finish(
+        {false,
+         placed < workload_.pods
+             ? fmt::format("only {} of {} pods were placed within {} seconds", placed,
+                           workload_.pods, seconds.count())
+             : fmt::format("no reason was reported within {} seconds why pod {} does not fit",
+                           seconds.count(), workload_.impossible)});
   }
   look();
 }
@@ -176,7 +178,7 @@ void Demo::call(kube::ApiCall call, const std::string& what, Then then) {
         if (reply->status >= 300) return finish({false, kube::explain(what, *reply)});
         const auto body = parse_json(reply->body);
         if (!body || !body->is_object()) {
-          return finish({false, fmt::format("cannot {}: the answer is no object", what)});
+          return finish({false, fmt::format("cannot {}: the answer is not an object", what)});
         }
         next(body->get_object());
       });

@@ -32,14 +32,13 @@ Result<CardModel> own_model(std::string_view text, std::size_t colon) {
   const std::string_view digits = text.substr(colon + 1);
   if (name.empty() || label_value_problem(name)) {
     return fail(fmt::format(
-        "GPU model \"{}\": the name in front of the colon must be letters, digits, - and _", text));
+        "GPU model \"{}\": the name before the colon must be letters, digits, - and _", text));
   }
   const auto mib = base::parse_number<std::int32_t>(digits);
   if (!mib || *mib < 1 || *mib > core::kMaxCardMemoryMib) {
-    return fail(
-        fmt::format("GPU model \"{}\": the memory behind the colon must be a number of MiB "
-                    "from 1 to {}",
-                    text, core::kMaxCardMemoryMib));
+    return fail(fmt::format(
+        "GPU model \"{}\": the memory after the colon must be a number of MiB from 1 to {}", text,
+        core::kMaxCardMemoryMib));
   }
   return CardModel{name, name, *mib};
 }

@@ -36,8 +36,8 @@ TEST(Catalogue, WhatIsNotKnownIsAnErrorThatHelps) {
   for (const Row& row :
        {Row{"A100-80G", "did you mean A100-80GB?"}, Row{"banana", "(known: A10, A100-40GB"},
         Row{"", "unknown GPU model"}, Row{"x:", "number of MiB"}, Row{"x:0", "number of MiB"},
-        Row{"x:99999999999", "number of MiB"}, Row{":100", "in front of the colon"},
-        Row{"a b:100", "in front of the colon"}}) {
+        Row{"x:99999999999", "number of MiB"}, Row{":100", "before the colon"},
+        Row{"a b:100", "before the colon"}}) {
     const auto model = find_card_model(row.text);
     ASSERT_FALSE(model.has_value()) << row.text;
     EXPECT_NE(model.error().message.find(row.part), std::string::npos) << model.error().message;
@@ -141,7 +141,7 @@ TEST(MixFile, WhatIsWrongIsNamedWithFileLineAndKey) {
   };
   const Row rows[] = {
       {"", "mix.yaml: it is empty"},
-      {"nodes: []", "no list \"nodes\""},
+      {"nodes: []", "the list \"nodes\" is missing"},
       {"- {gpus: 1}", "mix.yaml:1: the file must be a mapping"},
       {"node: []", "mix.yaml:1: node is unknown; did you mean nodes?"},
       {"nodes:\n  - gpu: 1", "mix.yaml:2: nodes[0].gpu is unknown; did you mean gpus?"},

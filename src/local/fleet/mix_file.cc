@@ -43,7 +43,8 @@ class MixReader {
     STOWAGE_TRY_VOID(each_key(root, "", root_keys(), [&](const auto&, const YAML::Node& list) {
       return read_groups(list, groups);
     }));
-    if (groups.empty()) return fail(fmt::format("{}: it has no list \"nodes\"", file_));
+    if (groups.empty())
+      return fail(fmt::format("{}: the list \"nodes\" is missing or empty", file_));
     auto total = count_nodes(groups);
     if (!total) return fail(fmt::format("{}: {}", file_, total.error().message));
     return groups;
@@ -65,7 +66,8 @@ class MixReader {
     if (!map.IsMap()) return wrong(map, path, "must be a mapping (key: value)");
     std::set<std::string> seen;
     for (const auto& entry : map) {
-      if (!entry.first.IsScalar()) return wrong(entry.first, path, "has a key that is no text");
+      if (!entry.first.IsScalar())
+        return wrong(entry.first, path, "has a key that is not a string");
       const std::string key = entry.first.Scalar();
       const std::string full = path.empty() ? key : fmt::format("{}.{}", path, key);
       if (!seen.insert(key).second) return wrong(entry.first, full, "is given twice");
@@ -169,8 +171,9 @@ class MixReader {
       STOWAGE_TRY(name, text(value, path));
       // Room for the number behind it.
       if (name.size() > 50 || dns_label_problem(name)) {
-        return wrong(value, path,
-                     fmt::format("is \"{}\": write at most 50 small letters, digits and -", name));
+        return wrong(
+            value, path,
+            fmt::format("is \"{}\": write at most 50 lower case letters, digits and -", name));
       }
       group.name = name;
     } else {
@@ -204,8 +207,9 @@ class MixReader {
             return {};
           }));
       if (label_key_problem(taint.key) || label_value_problem(taint.value)) {
-        return wrong(item, at,
-                     fmt::format("is \"{}={}\": that is no taint", taint.key, taint.value));
+        return wrong(
+            item, at,
+            fmt::format("is \"{}={}\", which is not a valid taint", taint.key, taint.value));
       }
       if (taint.effect != "NoSchedule" && taint.effect != "PreferNoSchedule" &&
           taint.effect != "NoExecute") {
