@@ -1,4 +1,4 @@
-// The documents from which clients learn what the server has: versions, groups, resources.
+// The discovery documents: versions, groups, resources.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct ServerVersion {
 // if there is none.
 [[nodiscard]] std::optional<std::string> discovery_document(std::string_view path);
 
-// The names of all groups but the core group, those without objects of their own too.
+// The names of all groups but the core group, including groups without objects.
 [[nodiscard]] std::span<const std::string_view> all_groups();
 
 }  // namespace stowage::local

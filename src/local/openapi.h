@@ -1,5 +1,5 @@
-// OpenAPI version 3, made from the schema: enough for kubectl to leave validation to the server,
-// to compute patches, and to explain fields (without prose).
+// OpenAPI version 3, made from the schema: enough for kubectl to leave validation to the server, to
+// compute patches, and to explain fields (without descriptions).
 #pragma once
 
 #include <optional>

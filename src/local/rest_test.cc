@@ -46,7 +46,7 @@ class RestTest : public testing::Test {
 
 const std::string kPods = "/api/v1/namespaces/default/pods";
 
-// It would be stored as something that is no JSON.
+// It would be stored as invalid JSON.
 TEST_F(RestTest, NumbersThatNobodyCanWriteAreRefused) {
   for (const std::string& number :
        std::vector<std::string>{"1e999", "-1e999", "1" + std::string(400, '0')}) {
