@@ -1,4 +1,4 @@
-// What all requests of a server may hold together.
+// The limit on the buffered bodies of all requests of a server.
 #include <string>
 
 #include <gtest/gtest.h>

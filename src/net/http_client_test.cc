@@ -24,8 +24,8 @@ using Answer = tl::expected<HttpResponse, CallError>;
 
 constexpr Duration kLong = seconds{60};
 
-// A client and, unless a test brings another peer, a server on one loop. The server echoes; what is
-// sent to /hold is held.
+// A client and, unless a test uses another peer, a server on one loop. The server echoes; requests
+// to /hold are held.
 class HttpClientTest : public ::testing::Test {
  protected:
   void listen(HttpServerOptions options = {}) {
