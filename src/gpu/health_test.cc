@@ -35,7 +35,7 @@ class Health : public ::testing::Test {
  protected:
   Health() { keeper_.observe(there({"a", "b"}), at({})); }
 
-  // Whether the card is healthy at that time, if nothing happens until then.
+  // True if the card is healthy at that time, if nothing happens until then.
   [[nodiscard]] bool well(nanoseconds time, const std::string& card = "a") {
     HealthTracker copy = keeper_;
     (void)copy.pass(at(time));
