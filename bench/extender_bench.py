@@ -41,7 +41,7 @@ def pod(number, percent):
 
 
 def check_cards(api, pods):
-    """Adds up what every card was given; fails if one was given more than it has."""
+    """Sums up what every card was given; fails if that is more than the card has."""
     used = collections.Counter()
     bound = 0
     for item in api.get(PODS)["items"]:

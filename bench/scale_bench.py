@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" 
 from local_cluster import Failed, LocalCluster, wait_until  # noqa: E402
 
 PAUSES = ("stowage_engine_longest_event_seconds", "stowage_loop_longest_turn_seconds")
-# The longest turns of the last minute or two are told: those of the filling have gone by then.
+# The metric covers the last one or two minutes: after this time, the filling no longer counts.
 SETTLED_S = 130
 
 

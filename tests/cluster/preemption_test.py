@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""More important pods evict less important ones; pods that need much have room kept for them.
+"""Pods of higher priority evict others; capacity is kept for pods that need several cards.
 
-    preemption_test.py STOWAGE
+preemption_test.py STOWAGE
 """
 import json
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What only the controller writes on pods is believed if it is signed: promises, and cards.
+"""Annotations that only the controller writes count if they are signed: pre-allocations and cards.
 
-    forged_test.py STOWAGE
+forged_test.py STOWAGE
 """
 import base64
 import json
@@ -39,7 +39,7 @@ class Signed(LocalCluster):
         self.ports = {}
         self.process_now = None
         try:
-            # Signing began long ago, and the controller has but to make a key.
+            # Signing began long ago, so the controller only has to make a key.
             self.call("POST", SECRET.rsplit("/", 1)[0], {
                 "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
                 "metadata": {"name": "stowage-signing-key", "namespace": "kube-system"},
@@ -86,7 +86,7 @@ class Signed(LocalCluster):
         return self.call("GET", f"/api/v1/namespaces/default/pods/{name}")
 
     def edit(self, name, annotations):
-        """None removes one."""
+        """None removes an annotation."""
         value = self.find(name)
         notes = value["metadata"].setdefault("annotations", {})
         for key, text in annotations.items():
@@ -251,7 +251,7 @@ class Forged(unittest.TestCase):
             whole = cluster.call("GET", SECRET)
             whole["data"]["rotate"] = base64.b64encode(b"now").decode()
             cluster.call("PUT", SECRET, whole)
-            cluster.restart()  # who starts looks at once
+            cluster.restart()  # a replica reads the keys when it starts
             wait_until("there are two", lambda: len(cluster.call("GET", PUBLIC)["data"]) == 3)
             secret = cluster.call("GET", SECRET)["data"]
             self.assertEqual(len(secret), 3)

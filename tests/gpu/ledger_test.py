@@ -126,7 +126,7 @@ def run(args, cards, folder):
             busy = wait_until("the card is busy",
                               lambda: machine.metrics(machine.real).get(name, 0) > 0.9, timeout=60)
             good &= check("the agent sees the load", busy, machine.metrics(machine.real)[name])
-            time.sleep(3)  # told with the next beats
+            time.sleep(3)  # reported with the next beats
             node, _ = machine.place("under-load")
             good &= check("under load the pod goes to the other node", node == machine.other, node)
         finally:
