@@ -46,7 +46,7 @@ std::optional<std::vector<std::string>> parts_of(std::string_view pointer) {
   }
 }
 
-// The index `key` in a list of that size; the size itself where `append` is allowed.
+// The index `key` in a list of that size; with `insert` also the size itself, or "-".
 std::optional<std::size_t> index_of(std::string_view key, std::size_t size, bool insert) {
   if (insert && key == "-") return size;
   const auto index = base::parse_number<std::size_t>(key);

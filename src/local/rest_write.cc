@@ -46,7 +46,7 @@ std::string quotable(std::string_view text) {
   return out;
 }
 
-// Reads the patch and its format.
+// The patch as JSON; events of events.k8s.io are converted to the core form.
 ApiResult<json::value> read_patch(const Call& call, PatchType type) {
   auto parsed = parse_json(call.body);
   if (!parsed) {

@@ -84,7 +84,7 @@ struct Content {
     if (length != 0) body->reserve(std::min(length, reserve_max) + kRoomBehind);
   }
 
-  // Grows by `more` bytes: to twice the old size, but not beyond a known body length.
+  // Makes space for `more` bytes: doubles the capacity, but not beyond a known body length.
   void grow(std::size_t more) {
     const std::size_t needed = body->size() + more;
     if (needed <= body->capacity()) return;

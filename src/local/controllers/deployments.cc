@@ -308,7 +308,7 @@ void Deployments::report_progress(const ObjectPtr& deployment, const json::objec
   const std::vector<std::int64_t> numbers = {int_at(tree, "metadata.generation").value_or(0),
                                              sets.fresh.replicas, sets.fresh.available, all};
   if (numbers != progress.numbers) {
-    // Only a change of the desired numbers begins a new rollout.
+    // Only a new generation of the deployment begins a new rollout.
     if (progress.numbers.empty() || numbers[0] != progress.numbers[0]) progress.complete = false;
     progress.numbers = numbers;
     progress.since = now;
