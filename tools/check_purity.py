@@ -27,7 +27,7 @@ COMPILED = [(re.compile(pattern), what) for pattern, what in FORBIDDEN]
 
 
 def judge(symbol):
-    """What the symbol reaches for, or None if it is harmless."""
+    """What the symbol accesses, or None if it is harmless."""
     plain = symbol.split("@")[0]
     for pattern, what in COMPILED:
         if pattern.fullmatch(plain):

@@ -63,7 +63,7 @@ def with_files(words):
 
 
 def digest(command):
-    """The SHA-256 of what a command prints. It fails if the command does."""
+    """The SHA-256 of a command's output. Fails if the command fails."""
     made = hashlib.sha256()
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         while piece := child.stdout.read(PIECE):
@@ -74,7 +74,7 @@ def digest(command):
 
 
 def differences(old, new):
-    """One line for each run of both, or of one, that is not the same. Texts are "digest  name"."""
+    """One line for each run that differs or that only one side has. Texts are "digest  name"."""
     def table(text):
         return {line.split("  ", 1)[1]: line.split("  ", 1)[0] for line in text.splitlines()}
     before, after = table(old), table(new)

@@ -188,7 +188,7 @@ class Agents(unittest.TestCase):
             self.assertEqual(code, 200, text)
             health = {item["spec"]["device_node"]: item["status"]["node_health"]
                       for item in json.loads(text)["items"]}
-            # Only the cluster itself has reported the other node.
+            # No agent has reported the other node.
             self.assertEqual(health, {first: "True", second: "UnKnow"})
             wait_until("cards do nothing, or something", lambda: (
                 controller.metric('stowage_cards_measured{model="NVIDIA H200"}') == 2))

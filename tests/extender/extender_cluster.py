@@ -70,7 +70,7 @@ def uid(value):
 
 
 def inventory(cards, links=()):
-    """The annotation of a node. Each card is (id, model, MiB) and, if False follows, unhealthy."""
+    """The annotation of a node. Each card is (id, model, MiB); a fourth element: unhealthy."""
     return {"stowage.dev/gpu-inventory": json.dumps({
         "version": 1,
         "cards": [{"id": card[0], "index": i, "model": card[1], "memoryMiB": card[2],

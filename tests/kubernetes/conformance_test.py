@@ -33,7 +33,7 @@ SAY_EVERY_S = 10
 
 
 class Report:
-    """Counts, prints what is wrong, and a line now and then."""
+    """Counts, prints failures, and a progress line from time to time."""
 
     def __init__(self, total):
         self.total = total
@@ -58,7 +58,7 @@ def chosen(name, words):
 
 
 def run(court, arguments):
-    """Everything that was asked for. True if all is well."""
+    """Runs everything that was requested. True if all cases passed."""
     words = arguments.words
     court.verbose = arguments.verbose
     one = arguments.seed is not None
