@@ -32,8 +32,8 @@
 namespace stowage::metricsapi {
 
 struct WatchCacheOptions {
-  // A node of which only the load has changed takes a new version at most this often: load changes
-  // all the time, and watchers want other changes at once.
+  // A node whose load alone has changed gets a new version at most this often: load changes all the
+  // time, and watchers want other changes at once.
   net::Duration load_every = std::chrono::seconds{10};
   std::size_t gone_max = 16'384;  // remembered deletions, per resource
 };

@@ -300,7 +300,7 @@ TEST_F(PreAllocationReaperTest, WhatIsForgottenMeanwhileEndsNothing) {
   watch();
   ASSERT_TRUE(run_until(loop_, [&] { return !server_.held().empty(); }));
   reaper_.forget("u");
-  watch(std::chrono::hours{1});  // pre-allocated anew
+  watch(std::chrono::hours{1});  // a new pre-allocation
   server_.held().front()->send({.status = 200, .headers = {}, .body = pod_json("u", "")});
   run_for(loop_, milliseconds{50});
   EXPECT_EQ(events(), "");

@@ -21,7 +21,7 @@ namespace stowage::scheduler {
 class Signatures {
  public:
   // Without keys nothing is signed and the first annotation counts, as before signing existed.
-  // Returns the uids of pods that unknown keys had signed: they are checked anew.
+  // Returns the uids of pods that unknown keys had signed: they are checked again.
   [[nodiscard]] std::set<std::string> use_keys(kube::Keys keys);
   [[nodiscard]] const kube::Keys& keys() const { return keys_; }
   // Called when a pod is signed by an unknown key.
