@@ -18,7 +18,7 @@ struct ServerVersion {
 [[nodiscard]] std::string version_document(const ServerVersion& version);
 
 // The document at "/api", "/apis", "/api/v1", "/apis/<group>" or "/apis/<group>/<version>"; unset
-// if there is none.
+// if none exists.
 [[nodiscard]] std::optional<std::string> discovery_document(std::string_view path);
 
 // The names of all groups but the core group, including groups without objects.

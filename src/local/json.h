@@ -23,7 +23,7 @@ constexpr std::size_t kJsonDepthMax = 64;
 void append_json(std::string& out, const json::value& value);
 void append_json_string(std::string& out, std::string_view text);  // with quotes
 
-// The member at a path of names with dots between ("spec.nodeName"); null if there is none.
+// The member at a path of names with dots between ("spec.nodeName"); null if none exists.
 [[nodiscard]] const json::value* find_at(const json::object& object, std::string_view path);
 
 // The same for one type of value: "", null or unset if it is missing or of another type.
@@ -36,7 +36,7 @@ void append_json_string(std::string& out, std::string_view text);  // with quote
 [[nodiscard]] std::optional<std::int64_t> int_at(const json::object& object, std::string_view path);
 [[nodiscard]] bool true_at(const json::object& object, std::string_view path);
 
-// The condition of that type in the object's status; null if there is none.
+// The condition of that type in the object's status; null if none exists.
 [[nodiscard]] const json::object* find_condition(const json::object& object, std::string_view type);
 
 // The annotation of that name; null if missing. Its text; "" if missing or not a string.

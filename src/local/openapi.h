@@ -11,7 +11,7 @@
 namespace stowage::local {
 
 [[nodiscard]] std::string openapi_index();
-// The document of "api/v1" or "apis/<group>/v1"; unset if there is none.
+// The document of "api/v1" or "apis/<group>/v1"; unset if none exists.
 [[nodiscard]] std::optional<std::string> openapi_document(const Schema& schema,
                                                           std::string_view group_path);
 

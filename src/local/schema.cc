@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \n";
 
-// Cuts off and returns the text before the first `mark`; all of it if there is none.
+// Cuts off and returns the text before the first `mark`; all of it if none exists.
 std::string_view cut(std::string_view& text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   const std::string_view head = text.substr(0, at);

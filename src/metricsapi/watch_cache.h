@@ -73,7 +73,7 @@ class WatchCache {
   [[nodiscard]] std::uint64_t version() const { return version_; }
   // A reader that has seen less may have missed a deletion.
   [[nodiscard]] std::uint64_t lost(Resource resource) const { return side(resource).lost; }
-  // The first change after that version, perhaps a deletion; null if there is none.
+  // The first change after that version, perhaps a deletion; null if none exists.
   [[nodiscard]] const Entry* next(Resource resource, std::uint64_t after) const;
   [[nodiscard]] const Entry* find(Resource resource, std::string_view name) const;  // null: none
   // By name; without deleted ones.

@@ -34,7 +34,7 @@ struct Url {
   bool tls = false;
   std::string host;
   std::uint16_t port = 0;
-  std::string path;  // without the final slash; "" if there is none
+  std::string path;  // without the final slash; "" if none exists
 };
 [[nodiscard]] Result<Url> parse_url(std::string_view text);
 

@@ -55,7 +55,7 @@ class Signatures {
   enum class Origin : std::uint8_t { none, unknown, unsigned_ours, ours };
   struct PreAllocationCheck {
     Origin origin = Origin::none;
-    std::string node;       // empty: there is none
+    std::string node;       // empty: none
     std::int64_t made = 0;  // nanoseconds since 1970
     bool edited = false;    // signed, but the annotations of its dialect differ from the signed
                             // ones
