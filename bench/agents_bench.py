@@ -4,12 +4,12 @@
     agents_bench.py STOWAGE AGENTS_LOAD CHURN_LOAD [--agents 5000] [--seconds 120]
 
 Starts `stowage local --no-controller` with a node for each agent, and the controller with its
-agents' door and the metrics API, over TLS. CHURN_LOAD (stowage_churn_load) lets pods come and go,
-first without agents, then, in a new cluster, with AGENTS_LOAD (stowage_agents_load) connected.
-Measured: how long news of an agent take to a watch of the metrics API, the controller's memory in
-the course of time, and waits and decisions of pods with and without agents.
+agent server and the metrics API, over TLS. CHURN_LOAD (stowage_churn_load) creates and deletes
+pods, first without agents, then, in a new cluster, with AGENTS_LOAD (stowage_agents_load)
+connected. Measured: the time from a change in an agent to a watch of the metrics API, the
+controller's memory over time, and waits and decisions of pods with and without agents.
 
-And one agent with eight cards and fifty pods: its memory and its share of a core.
+Then one agent with eight cards and fifty pods: its memory and its share of a core.
 """
 import argparse
 import concurrent.futures

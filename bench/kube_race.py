@@ -7,18 +7,18 @@ Every contestant has a fresh control plane (etcd on tmpfs, kube-apiserver) on th
 nodes of 8 cards and waiting pods of one card. STOWAGE and LOAD are the programs stowage and
 stowage_kube_load. KUBE_VERSION picks another Kubernetes.
 
-  ceiling         nobody decides: bindings are sent as fast as the API server takes them
+  ceiling         no scheduler: bindings are sent as fast as the API server takes them
   ceiling-events  the same, with a Scheduled event for each pod and one watch of pods open
-  kube-scheduler  with its limits of calls lifted, and its own choice of how many nodes it scores
-  extender        the same with our extender, by the configuration in deploy/extender
+  kube-scheduler  without client-side limits, and with its default number of nodes to score
+  extender        the same with our extender, with the configuration in deploy/extender
   extender-bind   the same in mode bind: filter answers all nodes, prioritize scores them
   stowage         the standalone scheduler
 
-Drain: the pods are there, then the scheduler starts; pods/s is counted from the first binding to
-the last. Flow: afterwards pods come at a fixed rate; measured is the time from the reply to the
-creation until the API server tells a watch that the pod has a node. That watch of bound pods is
-open in every drain and flow, in the encoding of the scheduler's own watch, so that the server
-encodes nothing for it alone.
+Drain: the pods exist, then the scheduler starts; pods/s is counted from the first binding to the
+last. Flow: afterwards pods come at a fixed rate; measured is the time from the reply to the
+creation until a watch shows that the pod has a node. That watch of bound pods is open in every
+drain and flow, in the encoding of the scheduler's own watch, so that the server encodes nothing
+for it alone.
 """
 import argparse
 import contextlib

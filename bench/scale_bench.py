@@ -5,9 +5,9 @@
 
 Starts `stowage local --no-controller`, the controller beside it, and CHURN (stowage_churn_load),
 which fills the cluster and then creates and deletes pods at a fixed rate. Measured: memory of the
-controller every ten seconds, the longest turns of its two threads in time of their own (a pause of
-everything else on that thread), and how long pods wait from the reply to their creation until the
-API server tells of their node: an upper bound for how far the ledger is behind the API.
+controller every ten seconds, the longest turns of its two threads in CPU time (everything else on
+that thread waits meanwhile), and how long pods wait from the reply to their creation until a watch
+shows their node: an upper bound for how far the ledger is behind the API.
 """
 import argparse
 import json

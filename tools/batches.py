@@ -6,11 +6,11 @@ Usage: batches.py --size N --root FOLDER --out FOLDER SOURCE...
 Prints the files to compile, separated by semicolons: those written into --out, which include up to
 N of the sources each, by their paths from --root, and the sources that are left alone.
 With --plan, which has one line "target<tab>source<tab>source..." per target, writes into FILE which
-sources of each target belong together, and leaves FILE untouched if it says so already; FILE.d is
-a depfile that names all sources.
+sources of each target belong together, and does not touch FILE if it is up to date; FILE.d is a
+depfile that names all sources.
 
-A name that one source keeps to itself (in its namespace without a name, or a macro) may mean
-something else in another. Such sources are not put together, so nobody has to think of it.
+A name that is private to one source (in its unnamed namespace, or a macro) may mean something else
+in another. Such sources go to different batches.
 """
 
 import argparse

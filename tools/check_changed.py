@@ -5,16 +5,16 @@ Usage: check_changed.py -p BUILD [--base COMMIT] [--seconds 240] [--list]
        check_changed.py --self-test
 
 Looks at the sources and headers that differ from --base, committed or not. Without --base that is
-where the branch left the main one, and on the main branch the commit before.
+where the branch left the main one, or on the main branch the previous commit.
 
 - A header must compile alone, twice in a row.
 - A source must compile alone, with the flags of its target in BUILD/compile_commands.json: its
   batch gives it the headers that its neighbours include.
 - Every function and variable that a source defines or uses alone must be in its batch too. If it
-  is not, a call means something else there, as a neighbour or one of its headers has a better
+  is not, a call means something else there, because a neighbour or one of its headers has a better
   overload.
 
-Sources that no time is left for are named. Exit status 1 if a check failed.
+Names the sources that it did not check in time. Exit status 1 if a check failed.
 """
 import argparse
 import concurrent.futures

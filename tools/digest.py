@@ -8,7 +8,7 @@ PROGRAM is build/release/tests/decisions/stowage_decisions (`make digest` builds
 each policy it is run over every trace of openb in the folder that STOWAGE_TRACES names: pods fill
 the cluster, and on some traces come and go. It is also run over random scripts of all other events.
 Each line of the output is a run and the SHA-256 of its log, which has each event with its time and
-all commands and sentences that come of it. The same code gives the same lines.
+all resulting commands and sentences. The same code gives the same lines.
 
 --compare says which runs differ from those that --save wrote; the exit status is 1 then, and
 `stowage_decisions` with the words of the run prints the log to compare. --quick takes fewer traces.

@@ -4,11 +4,11 @@
 Usage: matrix.py LEG [--seconds N] [--seed COMMIT]
        matrix.py --self-test
 
-LEG is one of those that are printed without it, or "auto": the one that the commit's hash chooses.
+LEG is one of those that are printed without LEG, or "auto": chosen by the commit's hash.
 Without --seconds a leg does all of its work, which takes from half an hour to hours. With it, a leg
 does the part that fits: which modules, sources, seeds or inputs is drawn from the commit's hash, so
-that each commit tries something else and a failure can be had again on the same commit. The last
-lines say what was run, and what was left out.
+that each commit tries something else and a failure can be reproduced on the same commit. The last
+lines name what was run and what was left out.
 """
 import argparse
 import hashlib

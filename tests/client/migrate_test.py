@@ -3,7 +3,7 @@
 
 Usage: migrate_test.py PATH_OF_STOWAGE [--update]
 
-NAME.in.json or NAME.in.yaml becomes NAME.out.yaml. With --update the results are written anew.
+NAME.in.json or NAME.in.yaml becomes NAME.out.yaml. With --update the results are written again.
 """
 
 import pathlib

@@ -38,7 +38,7 @@ class World {
   void pause(Process process, Duration length);
   [[nodiscard]] bool paused(Process process) const;
 
-  // Does the next piece of work; false if there is none before `end`: then the clock is set to
+  // Does the next piece of work; false if none exists before `end`: then the clock is set to
   // `end`.
   bool step(Moment end);
   [[nodiscard]] std::uint64_t steps() const { return steps_; }

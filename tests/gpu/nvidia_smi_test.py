@@ -4,11 +4,11 @@
 Usage: nvidia_smi_test.py PROBE [--library NVML] [--smi PROGRAM] [--burn COMMAND] [--samples 10]
        nvidia_smi_test.py PROBE --self-test FAKE_NVML
 
-PROBE is stowage_gpu_probe. At rest first, then under load: by the command of --burn, which is to
-keep the cards busy until it is killed, or by a small program if there is nvcc. What does not change
-must be the same. Of what does change both are asked at the same time, several times, and the middle
-one of our readings must lie between the lowest and the highest of nvidia-smi's, give or take the
-tolerance in the table. Exit status 0 if all agree, 1 if not, 77 where there is no card.
+PROBE is stowage_gpu_probe. First idle, then under load: by the command of --burn, which must keep
+the cards busy until it is killed, or by a small program if nvcc exists. Constant values must be
+equal. Changing values are read from both at the same time, several times, and the median of our
+readings must be between the lowest and the highest of nvidia-smi's, within the tolerance in the
+table. Exit status 0 if all agree, 1 if not, 77 on a machine without a card.
 """
 
 import argparse
