@@ -109,7 +109,7 @@ TEST_F(SamplerTest, SnapshotsComeWithCardsAndTheirLoad) {
   ASSERT_TRUE(soon([&] { return snapshot->list.cards.size() == 3; }));
 }
 
-TEST_F(SamplerTest, ACardFallsSickAndIsPardoned) {
+TEST_F(SamplerTest, ACardBecomesUnhealthyAndIsPardoned) {
   make({.health = {.quiet = 1h}});
   ASSERT_TRUE(soon([&] { return snapshots > 0; }));
   change([](Driver& d) { d.faults = {{.kind = gpu::FaultKind::xid, .card = "GPU-1", .xid = 79}}; });

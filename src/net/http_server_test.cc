@@ -222,7 +222,7 @@ TEST(HttpServer, BeyondTheLimitTheConnectionThatWaitsLongestGivesWay) {
   EXPECT_EQ(answered.read_until("\r\n"), "HTTP/1.1 204 No Content\r\n");
 }
 
-TEST(HttpServer, ThousandsOfSilentConnectionsKeepNobodyOut) {
+TEST(HttpServer, ThousandsOfSilentConnectionsKeepNoClientOut) {
   HeldServer server(HttpServerOptions{.connections_max = 64});
   std::deque<RawSocket> silent;
   for (int i = 0; i < 2000; ++i) {

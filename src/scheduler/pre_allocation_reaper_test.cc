@@ -208,7 +208,7 @@ TEST_F(PreAllocationReaperTest, ABindThatCameBeforeThePreAllocationWasTakenOffWi
   EXPECT_EQ(server_.seen("PATCH", kPath).size(), 1U) << "looked up again, not written again";
 }
 
-TEST_F(PreAllocationReaperTest, APatchThatNobodyKnowsTheEndOfIsLookedUp) {
+TEST_F(PreAllocationReaperTest, APatchWithAnUnknownEndIsLookedUp) {
   server_.script("GET", kPath,
                  {reply(200, pre_allocated_json("7")), reply(200, pod_json("u", ""))});
   server_.script("PATCH", kPath, {refuse(403, "Forbidden", "no")});

@@ -192,7 +192,7 @@ class PodResources(unittest.TestCase):
         self.kubelet.start()
         probe.until(lambda: list(probe.picture) == ["ml/b"])
 
-    def test_a_pod_made_anew_under_its_name(self):
+    def test_a_pod_recreated_under_its_name(self):
         """Only its devices distinguish it from its predecessor."""
         self.kubelet.set([pod("web-0", "GPU-0")])
         self.kubelet.start()

@@ -129,7 +129,7 @@ class Agents(unittest.TestCase):
             answer = json.loads(cluster.find("idle")["metadata"]["annotations"][GPUS])
             self.assertEqual(answer["containers"]["main"][0]["index"], 1)
 
-    def test_a_node_whose_agent_is_silent_takes_nobody_until_it_is_heard(self):
+    def test_a_node_whose_agent_is_silent_takes_no_pod_until_it_reports(self):
         with Cluster(nodes=1) as cluster:
             controller = cluster.start()
             node = cluster.nodes()[0]

@@ -144,7 +144,7 @@ class Running(Folder):
             self.assertLess(time.monotonic() - start, 7)
 
 
-    def test_a_static_pod_serves_debugging_to_nobody_without_a_token(self):
+    def test_a_static_pod_serves_debugging_only_with_a_token(self):
         """It uses the host's network, so all processes of the machine can reach its loopback
         address."""
         manifest = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "static-pod.yaml"

@@ -200,7 +200,7 @@ class Hostile(unittest.TestCase):
                  "stowage.dev/gpus": deep, "stowage.dev/gpu-model": deep}}}])
         self.still_works("beside")
 
-    def test_a_body_that_nobody_reads_does_not_stay(self):
+    def test_an_unfinished_body_does_not_stay(self):
         """Bodies of 60 MB each without the last byte: at most 256 MiB of them are buffered."""
         body = b" " * (60 << 20)
         connections = []

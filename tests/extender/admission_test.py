@@ -487,7 +487,7 @@ extenders:
         notes = self.cluster.pod(value)["metadata"].get("annotations", {})
         return sorted(key for key in notes if "predicate" in key or key == "stowage.dev/gpus")
 
-    def test_a_promise_is_taken_off_unless_its_pod_was_bound(self):
+    def test_a_pre_allocation_is_removed_unless_its_pod_was_bound(self):
         _, on, (bound, idle) = self.promised("short", 2)
         self.cluster.bind(bound, on)
         self.cluster.wait_free({on: [(0, 0), (100, 8 * UNIT)]})
@@ -508,7 +508,7 @@ extenders:
         self.assertEqual(extender.filter(other, [on], FILTER).nodes, [])
         self.assertEqual(self.cluster.free(on), {on: [(0, 0)]})
 
-    def test_a_promise_ends_when_its_scheduler_gives_the_pod_up(self):
+    def test_a_pre_allocation_ends_when_its_scheduler_gives_the_pod_up(self):
         for reason in ("Unschedulable", "SchedulerError"):
             with self.subTest(reason):
                 _, on, (value,) = self.promised("long")

@@ -243,7 +243,7 @@ extenders:
         wait_until("it was given up", lambda: self.fits(other))
         self.assertNotIn(HELD, self.annotations(first))
 
-    def test_cards_are_given_to_others_when_nobody_binds(self):
+    def test_cards_are_given_to_others_when_the_pod_is_not_bound(self):
         first, other = self.make_pod(2), self.make_pod(1)
         short = self.cluster.extender("short")
         self.assertNotEqual(short.filter(first, self.names[:1], self.ROUTES + "filter").nodes, [])

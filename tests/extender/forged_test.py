@@ -123,7 +123,7 @@ def promise(on, card, made=None):
 
 
 class Forged(unittest.TestCase):
-    def test_a_forged_promise_locks_no_card(self):
+    def test_an_untrusted_pre_allocation_locks_no_card(self):
         with Signed() as cluster:
             cluster.add_node("n", {CORE: 200})
             forged = [cluster.add(pod(f"forged-{i}", [{CORE: 100}], annotations={
@@ -150,7 +150,7 @@ class Forged(unittest.TestCase):
             wait_until("both cards are free", lambda: cluster.extender().filter(
                 honest, ["n"], FILTER).nodes == ["n"])
 
-    def test_a_promise_of_ours_is_kept_over_a_restart(self):
+    def test_a_pre_allocation_of_ours_is_kept_over_a_restart(self):
         with Signed() as cluster:
             cluster.add_node("n", {CORE: 200})
             first = cluster.add(pod("first", [{CORE: 100}]))
@@ -273,7 +273,7 @@ class Forged(unittest.TestCase):
             cluster.add(pod("a", [{"nvidia.com/gpu": 1}], scheduler="stowage"))
             self.assertTrue(cluster.bound("a")["metadata"]["annotations"][SIGNATURE])
 
-    def test_what_an_older_scheduler_promised_counts_if_it_is_older_than_signing(self):
+    def test_a_pre_allocation_of_an_older_scheduler_counts_if_it_is_older_than_signing(self):
         key = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519"], check=True,
                              capture_output=True, text=True).stdout
         for until, held in (("2100-01-01T00:00:00Z", True), ("2026-01-01T00:00:00Z", False)):

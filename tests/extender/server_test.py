@@ -321,7 +321,7 @@ class Holds(Native):
         self.assertIn("not found", self.extender.bind(value, on))
         self.cluster.wait_free({on: [(100, 16000)]})
 
-    def test_pod_made_anew_between_filter_and_bind(self):
+    def test_pod_recreated_between_filter_and_bind(self):
         on = self.make_node()
         value = self.make_pod(60)
         self.assertEqual(self.extender.filter(value, [on]).nodes, [on])
@@ -335,7 +335,7 @@ class Holds(Native):
         self.assertEqual(self.on(anew), "")
         self.cluster.wait_free({on: [(100, 16000)]})
 
-    def test_bound_by_somebody_else(self):
+    def test_bound_by_another_scheduler(self):
         """kube-scheduler's own binder, or a user: what was held is charged once."""
         first, second = self.make_node(), self.make_node()
         for held, bound in ((first, first), (first, second)):
@@ -380,7 +380,7 @@ class Holds(Native):
         self.assertIn(GPUS, self.annotations(ours))
         self.cluster.wait_free({on: [(0, 0)]})
 
-    def test_a_refused_pod_is_touched_when_there_is_room(self):
+    def test_a_refused_pod_is_touched_when_it_fits(self):
         """kube-scheduler would not try it again: nothing that it knows has changed."""
         on = self.make_node()
         wish = {"stowage.dev/gpu-ids": f"GPU-{on}-0"}

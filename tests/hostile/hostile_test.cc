@@ -104,7 +104,7 @@ TEST_P(HostilePods, AreTheSameAfterARestart) {
             other.engine().ledger().pods().count() + other.engine().counters().waiting);
 }
 
-TEST_P(HostilePods, KeepNobodyElseFromAPlace) {
+TEST_P(HostilePods, KeepNoOtherPodFromAPlace) {
   Controller controller;
   add_nodes(controller);
   add_pods(controller);

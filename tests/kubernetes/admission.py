@@ -126,7 +126,7 @@ class PodPolicy(AdmissionCase):
                   "stowage.dev/policy": "spread", "stowage.dev/topology": "none", "x.dev/gpus": "y"}
         self.author.create(self.pods, pod("wishes", annotations=wishes))
 
-    def test_stowage_binds_with_cards_and_nobody_edits_them(self):
+    def test_stowage_binds_with_cards_and_no_user_edits_them(self):
         self.add_nodes(node("n1"))
         self.author.create(self.pods, pod("a"))
         bound = self.bound("a")
@@ -327,7 +327,7 @@ class WithoutPolicy(Case):
                 return float(line.split()[1])
         return None
 
-    def test_edited_annotations_move_nobody(self):
+    def test_edited_annotations_move_no_pod(self):
         self.add_nodes(node("n1", gpus=2))
         self.add(pod("a"))
         text = self.bound("a")["metadata"]["annotations"][GPUS]

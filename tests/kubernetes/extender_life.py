@@ -203,7 +203,7 @@ class Preemption(ExtenderCase):
         text = shipped("nvidia-gpu-scheduler", self.start_stowage("nvidia-gpu-scheduler"))
         self.check_models(text.replace("nodeCacheCapable: true", "nodeCacheCapable: false"))
 
-    def test_nobody_is_evicted_in_vain(self):
+    def test_no_pod_is_evicted_in_vain(self):
         """By the sums of a node, evicting a small pod would be enough; by its cards it is not."""
         self.start_scheduler(shipped("elastic-gpu-scheduler",
                                      self.start_stowage("elastic-gpu-scheduler")))

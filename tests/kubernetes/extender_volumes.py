@@ -79,7 +79,7 @@ class LateVolumes(ExtenderCase):
         wait_until("one of the others has the card", lambda: len(self.bound_names()) == 1)
         return value
 
-    def test_a_promise_lasts_until_the_volume_is_there(self):
+    def test_a_pre_allocation_lasts_until_the_volume_is_there(self):
         self.start_two("gpu-admission", "gpu-scheduler")
         self.add_nodes(vcuda_node("t1", 1))
         value = self.check(lambda name, **more: vcuda(name, 60, **more),

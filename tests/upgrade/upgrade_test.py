@@ -120,7 +120,7 @@ class Takeover(unittest.TestCase):
         self.wait_free(cluster, free_of(cluster.objects.read("free")))
 
     @each_version
-    def test_a_promised_pod_is_bound_to_its_cards(self, cluster):
+    def test_a_pre_allocated_pod_is_bound_to_its_cards(self, cluster):
         cluster.start()
         before = free_of(cluster.objects.read("free"))
         self.wait_free(cluster, before)

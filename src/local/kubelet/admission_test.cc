@@ -98,7 +98,7 @@ TEST(Admission, SharesOfACardAreAddedUpAndTooManyAreRefused) {
   EXPECT_EQ(admission.admit("n", "5", pod_asking(asks, on_card("GPU-a", 400, 500))), std::nullopt);
 }
 
-TEST(Admission, CardsThatNobodyListsAreCountedByTheirComputeAlone) {
+TEST(Admission, UnlistedCardsAreCountedByTheirComputeAlone) {
   Admission admission;
   admission.set_node("n", supply_of(parse(R"({"status":{"allocatable":{"pods":"9"}}})")));
   EXPECT_EQ(admission.admit("n", "1", pod_asking("{}", on_card("n/0", 700, 99999))), std::nullopt);
