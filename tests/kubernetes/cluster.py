@@ -326,7 +326,7 @@ class Cluster:
         return done.stdout
 
     def healthy(self):
-        """Restarts what a failed test left stopped."""
+        """Starts the API server if a failed test left it stopped."""
         if not self.processes["etcd"].alive:
             raise AssertionError(f"etcd ended:\n{self.processes['etcd'].tail()}")
         server = self.processes.get("kube-apiserver")

@@ -11,7 +11,7 @@ from kube_scheduler import shipped
 from objects import GPUS, MODEL, cards_of, node, node_of, pod
 
 HOLD_S = 2    # of the extender: much shorter than the volume takes
-LATE_S = 30   # how long kube-scheduler waits for the provisioner
+LATE_S = 30   # how long the provisioner takes
 EVERY_S = 3   # between competitors
 OTHER = "other-scheduler"
 

@@ -40,8 +40,7 @@ def shipped(name, address):
 
 
 def moved(text, address):
-    """The same configuration with another address, without leader election, with shorter timeouts.
-    """
+    """The configuration with another address and a shorter back-off, without leader election."""
     text, count = re.subn(r"(urlPrefix: \"?)https?://[^/\"\n]+", rf"\1{address}", text)
     if count != 1:
         raise AssertionError(f"{count} extenders in the configuration, not one")

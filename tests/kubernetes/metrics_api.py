@@ -330,7 +330,7 @@ class MetricsApi(Case):
                               check=True, stdout=subprocess.PIPE).stdout.strip()
 
     def caught_up(self, watch, agent, step):
-        """A new pod is visible to all watches and all reads."""
+        """Waits until a new pod is in the list and in the watch."""
         agent.kubelet.set([with_devices(f"step-{step}", "g2")])
         wait_until(f"step {step} is listed",
                    lambda: self.api.raw("GET", f"{GROUP}/podresources")[0] == 200
