@@ -232,7 +232,7 @@ void Replica::exchange_when_ready() {
   stop_when_kept(loop_.now() + kPreAllocationsKept);
 }
 
-// kube-scheduler asks again about its pre-allocation within milliseconds.
+// kube-scheduler uses its pre-allocations within milliseconds.
 void Replica::stop_when_kept(Moment until) {
   const bool kept = now_->scheduler->snapshot().engine.counters.held == 0;
   if (!kept && loop_.now() < until) {
