@@ -1,4 +1,4 @@
-# The front door of the build: every command that a person or a machine runs here is a target below.
+# Entry point of the build: every command that people or CI run is a target below.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,15 +18,15 @@ PODS ?= 2000
 FRESH ?= 60
 CXX_FILES = find $(wildcard src tests bench fuzz) -name '*.h' -o -name '*.cc'
 
-# $(call compile,<preset>[,<build preset>]): configures a preset and builds it, or what a build
-# preset names of it.
+# $(call compile,<preset>[,<build preset>]): configures a preset and builds all of it, or only the
+# targets of a build preset.
 define compile
 	@echo "== $(or $(2),$(1)): build"
 	@cmake --preset $(1) --log-level=WARNING -DSTOWAGE_UNIT_TESTS=ON >/dev/null
 	@cmake --build --preset $(or $(2),$(1)) -j $(JOBS)
 endef
 
-# $(call check,<preset>): runs the tests of one preset, which is built already.
+# $(call check,<preset>): runs the tests of one preset, which must be built.
 define check
 	@echo "== $(1): test"
 	@ctest --preset $(1) -j $(JOBS)
@@ -37,8 +37,8 @@ help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)$$/\1\t\2/' \
 		| while IFS=$$'\t' read -r target text; do printf '  make %-12s %s\n' "$$target" "$$text"; done
 
-# Packages are installed by `make setup`, and by these, which do all that a new machine needs.
-# Other targets say which are missing.
+# These targets install missing packages, so that they work on a new machine. Other targets only
+# name them.
 setup test kube-test demo: INSTALL := yes
 
 .PHONY: setup
@@ -107,7 +107,7 @@ fuzz: packages ## search for inputs that break a reader, FUZZ_SECONDS=60 for eac
 	@cmake --build --preset dev -j $(JOBS) --target stowage_fuzz
 	@$(MAKE) fuzz-run
 
-# FUZZERS of fuzz/corpus that are built already.
+# Runs the FUZZERS of fuzz/corpus, which must be built.
 .PHONY: fuzz-run
 fuzz-run:
 	@mkdir -p build/fuzz/found

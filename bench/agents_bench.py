@@ -4,12 +4,12 @@
     agents_bench.py STOWAGE AGENTS_LOAD CHURN_LOAD [--agents 5000] [--seconds 120]
 
 Starts `stowage local --no-controller` with a node for each agent, and the controller with its
-agents' door and the metrics API, over TLS. CHURN_LOAD (stowage_churn_load) lets pods come and go,
-first without agents, then, in a new cluster, with AGENTS_LOAD (stowage_agents_load) connected.
-Measured: how long news of an agent take to a watch of the metrics API, the controller's memory in
-the course of time, and waits and decisions of pods with and without agents.
+agent server and the metrics API, over TLS. CHURN_LOAD (stowage_churn_load) creates and deletes
+pods, first without agents, then, in a new cluster, with AGENTS_LOAD (stowage_agents_load)
+connected. Measured: the time from a change in an agent to a watch of the metrics API, the
+controller's memory over time, and waits and decisions of pods with and without agents.
 
-And one agent with eight cards and fifty pods: its memory and its share of a core.
+Then one agent with eight cards and fifty pods: its memory and its share of a core.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +31,7 @@ ACCOUNT = "system:serviceaccount:kube-system:stowage-agent"
 
 
 def certificates(folder):
-    """(certificate, key) of a server on this machine, signed by itself."""
+    """(certificate, key) of a server on this machine, self-signed."""
     certificate, key = folder / "tls.crt", folder / "tls.key"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                     "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
@@ -80,7 +80,7 @@ metricsApi: {{enabled: true, apiService: none, caConfigMap: none}}
                      for part in ("count", "sum"))
 
     def run_churn(self, cluster, controller, seconds):
-        """The churn's last line, and the mean time of a decision meanwhile."""
+        """The last line of the churn load, and the mean time of a decision meanwhile."""
         churn = self.churn(cluster, seconds)
         before = last = None
         for text in churn.stdout:
@@ -138,7 +138,7 @@ metricsApi: {{enabled: true, apiService: none, caConfigMap: none}}
                 samples.append({**line, "memory_mib": memory_mib(pid)})
                 print(f"  {line['seconds']:.0f} s: p99 {line['p99_ms']} ms, "
                       f"{samples[-1]['memory_mib']} MiB", file=sys.stderr, flush=True)
-                if len(samples) == 3:  # thirty seconds of agents alone, then pods too
+                if len(samples) == 3:  # thirty seconds with agents only, then with pods too
                     quiet = (controller.process.cpu_seconds() - cpu) / (time.monotonic() - started)
                     churn = pool.submit(self.run_churn, cluster, controller, args.seconds)
         finally:
@@ -159,7 +159,7 @@ metricsApi: {{enabled: true, apiService: none, caConfigMap: none}}
                 "cores_of_controller_for_agents_alone": round(quiet, 2), "pods": churn.result()}
 
     def one_agent(self):
-        """Memory and processor of a real agent: eight cards, fifty pods, at rest."""
+        """Memory and CPU of a real agent: eight cards, fifty pods, idle."""
         import kubelet_double
         cards = self.folder / "cards.yaml"
         cards.write_text("count: 8\nmodel: NVIDIA H200\nmemoryMiB: 143771\nnvlinks: 18\ncards:\n"

@@ -1,12 +1,12 @@
-// Thousands of agents in one process, as a controller sees them, and how long their news take.
+// Thousands of agents in one process, as a controller sees them, and the latency of their reports.
 //
 //   stowage_agents_load --controller https://127.0.0.1:10362 --ca ca.crt --nodes nodes.txt
 //       --folder DIR --seconds 120
 //
-// One stream for each line of nodes.txt, each with eight cards whose load wanders every second.
-// `changes` pods every second get another card; the time counts from when their agent hears of it
-// until a watch of the metrics API tells of it. One line of JSON on stdout every ten seconds, the
-// last one for all of it. Tokens are "<account>@<node>", which `stowage local` believes.
+// One stream for each line of nodes.txt, each with eight cards whose load changes every second.
+// `changes` pods every second get another card; the time counts from the change in the agent until
+// a watch of the metrics API shows it. One line of JSON on stdout every ten seconds, the last one
+// for the whole run. Tokens are "<account>@<node>", which `stowage local` accepts.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -91,7 +91,7 @@ class Agents {
     std::unique_ptr<agent::Uplink> uplink;
     std::unique_ptr<net::Timer> timer;
     std::vector<codec::ReportedLoad> load;
-    std::vector<int> serial;  // of the pod in each place
+    std::vector<int> serial;  // of the pod in each position
   };
 
   void add(const net::Url& url, std::size_t number) {
@@ -158,7 +158,7 @@ class Agents {
     one.uplink->set_load(one.load);
   }
 
-  // One pod of some node ends and another one takes its place.
+  // One pod of some node ends and another one replaces it.
   void change() {
     const auto number = static_cast<std::size_t>(dice(static_cast<int>(nodes_.size())));
     One& one = agents_[number];
@@ -190,7 +190,7 @@ class Agents {
     return {};
   }
 
-  // The clock starts when everybody is connected.
+  // The clock starts when all agents are connected.
   void wait_for_all() {
     const auto open =
         static_cast<std::size_t>(std::count_if(agents_.begin(), agents_.end(), [](const One& one) {

@@ -3,8 +3,8 @@
 //   stowage_churn_load KUBECONFIG --live 100000 --rate 500 --seconds 1800
 //
 // First fills the cluster, then creates `rate` pods per second and deletes as many, the oldest
-// first. A wait counts from the reply to the creation until the API server tells a watch that the
-// pod has a node. One line of JSON on stdout every ten seconds, the last one for all of it.
+// first. A wait counts from the reply to the creation until a watch shows that the pod has a node.
+// One line of JSON on stdout every ten seconds, the last one for the whole run.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -96,7 +96,7 @@ class Churn {
     Clock::time_point bound{};
   };
 
-  // No faster than pods are bound: a flood of waiting pods is not what is measured here.
+  // No faster than pods are bound: this does not measure a flood of waiting pods.
   void fill() {
     while (next_ < settings_.live && under_way_ < settings_.clients &&
            next_ - bound_ < kFillAhead) {
@@ -113,7 +113,7 @@ class Churn {
   void tick() {
     const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
     if (elapsed >= settings_.seconds) {
-      // Those that are still waited for get their time, then all is told.
+      // Pods that still wait get some time, then the results are printed.
       if (waiting_.empty() || elapsed >= settings_.seconds + 30) return api_.loop().stop();
     } else {
       const int due = first_ + static_cast<int>(elapsed * settings_.rate) + 1;

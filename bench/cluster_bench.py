@@ -5,7 +5,7 @@
 
 Starts `stowage local --no-controller`, creates the pods, then starts the controller and measures,
 from outside: how soon it is ready, how fast the waiting pods are bound, its peak memory and its
-processor time. API server, kubelets and controller share the machine.
+CPU time. API server, kubelets and controller share the machine.
 """
 import argparse
 import json

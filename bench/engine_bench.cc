@@ -27,8 +27,8 @@
 namespace stowage::bench {
 namespace {
 
-// Wall time by default. Thread CPU time leaves out what other processes on a shared machine take;
-// reading it costs a system call, about 0.3 microseconds a decision.
+// Wall time by default. Thread CPU time excludes what other processes on a shared machine take;
+// reading it costs a system call, about 0.3 microseconds per decision.
 bool use_cpu_time = false;
 
 double now_seconds() {
@@ -60,7 +60,7 @@ struct Cell {
   double judged_per_decision = 0;
   double refused_percent = 0;
   std::uint64_t models_learned = 0;
-  double first_us = 0;  // the first decision about a shape never seen before
+  double first_us = 0;  // the first decision about a new shape
 };
 
 core::NodeSpec bench_node(std::int64_t i) {
@@ -165,8 +165,8 @@ class Run {
     return sim::to_pod_spec(pod, fmt::format("pod-{}", next_++));
   }
 
-  // Half of all cards, spread over all nodes as years of coming and going would leave them. The
-  // same for every policy: pods that were there before.
+  // Half of all cards, spread over all nodes as after a long time of churn. The same for every
+  // policy.
   void fill(std::int64_t nodes) {
     struct Free {
       std::int64_t cpu = 96000;

@@ -5,8 +5,8 @@
 
 STOWAGE is the program, LOAD the program stowage_extender_load. Three runs on local clusters of
 8 cards per node: many clients that filter, score and bind; one client with the names of 5,000
-nodes; one client with 1,000 full nodes in bodies of 12 MB. After the first run every card is added
-up from the pods: nothing may be given twice.
+nodes; one client with 1,000 full nodes in bodies of 12 MB. After the first run the shares of
+every card are summed up from the pods: nothing may be given twice.
 """
 import argparse
 import collections
@@ -41,7 +41,7 @@ def pod(number, percent):
 
 
 def check_cards(api, pods):
-    """Adds up what every card was given; fails if one was given more than it has."""
+    """Sums up what every card was given; fails if that is more than the card has."""
     used = collections.Counter()
     bound = 0
     for item in api.get(PODS)["items"]:

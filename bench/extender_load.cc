@@ -1,12 +1,12 @@
-// Plays many kube-schedulers at once: for each of many pods filter, prioritize and bind, over real
-// sockets, and says how long each took. The pods are there already (`--pods` of them, named
-// load-<n> in the namespace default, with the uids of the file), and so is the extender.
+// Acts as many kube-schedulers at once: for each of many pods filter, prioritize and bind, over
+// real sockets, and measures each. The pods exist already (`--pods` of them, named load-<n> in the
+// namespace default, with the uids of the file), and so does the extender.
 //
 //   stowage_extender_load EXTENDER_URL --uids FILE --nodes N [--clients C] [--full BYTES]
 //   [--no-bind]
 //
-// An answer that is a decision (no room, taken by another) is tried again; anything else is an
-// error and counted as such. Figures go to stdout as JSON.
+// An answer that is a decision (does not fit, taken by another) is retried; anything else counts as
+// an error. Figures go to stdout as JSON.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

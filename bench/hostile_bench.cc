@@ -1,9 +1,9 @@
 // What hostile authors cost the controller: 300 nodes, and 1,000 pods in which one list is as long
-// as the API server takes it, of every kind of list; then the same with lists as long as our limits
-// allow, bound to nodes, and all of it as after a restart. Processor time of the thread for the
-// longest event, apart for the loop (from the text of an object to an event) and for the engine;
-// bytes of the heap beyond the texts themselves. Results are a table and a JSON file; the exit
-// status says whether all is within the bounds.
+// as the API server accepts, for every kind of list; then the same with lists as long as our limits
+// allow, bound to nodes, and all of it as after a restart. CPU time of the thread for the longest
+// event, separately for the loop (from the text of an object to an event) and for the engine; heap
+// bytes beyond the texts themselves. Results are a table and a JSON file; the exit status says
+// whether all is within the bounds.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -39,7 +39,7 @@ struct Line {
 
 class Bench {
  public:
-  // Of the parts, those whose name begins so.
+  // Runs the parts whose names begin with this.
   void run(const std::string& which) {
     const auto wanted = [&](const std::string& part) { return part.starts_with(which); };
     std::printf("%-28s %-34s %7s %9s %10s %10s %9s\n", "part", "what", "objects", "MiB",
@@ -76,7 +76,7 @@ class Bench {
 
   static double heap_mib() { return static_cast<double>(heap_bytes()) / kMib; }
 
-  // Ordinary pods come and go beside whoever is there; some of them are more important.
+  // Ordinary pods come and go beside the existing ones; some have a higher priority.
   using PodText = std::string (*)(const std::string& name, int priority, const std::string& node);
   void churn(Controller& controller, const std::string& part, const std::string& what,
              PodText text = plain_pod_json) {
@@ -183,7 +183,7 @@ class Bench {
     add(line);
   }
 
-  // Pods for whose cards there is no end of ways to be tried.
+  // Pods for whose cards there are very many combinations to try.
   void scattered(const std::string& part) {
     Controller controller;
     const double before = heap_mib();
@@ -214,7 +214,7 @@ class Bench {
          .heap_mib = heap_mib() - before});
   }
 
-  // Bodies of the extender's verbs with as many nodes and victims as they may name.
+  // Bodies of the extender's verbs with the largest number of nodes and victims.
   void bodies(const std::string& part) {
     Controller controller;
     add_nodes(controller);

@@ -1,6 +1,6 @@
-// Load for a real API server, and what it says when: creates nodes and pods, binds pods without any
-// scheduler, and notes when pods are bound by somebody else. Cheap on purpose, because it shares
-// the machine with what it measures: one thread, HTTP/1.1, nothing is decoded that is not needed.
+// Load for a real API server: creates nodes and pods, binds pods without any scheduler, and records
+// when others bind pods. Cheap on purpose, because it shares the machine with what it measures: one
+// thread, HTTP/1.1, and only needed data is decoded.
 //
 //   stowage_kube_load KUBECONFIG nodes   --count N
 //   stowage_kube_load KUBECONFIG pods    --count N --prefix P --scheduler S
@@ -8,8 +8,8 @@
 //   stowage_kube_load KUBECONFIG observe --count N --prefix P
 //   stowage_kube_load KUBECONFIG flow    --count N --prefix P --scheduler S --rate R
 //
-// `observe` says "ready" on stdout once its watch is open and ends when all pods are bound; `flow`
-// creates pods at a fixed rate meanwhile. Figures go to stdout as one line of JSON, times in
+// `observe` prints "ready" on stdout once its watch is open and ends when all pods are bound;
+// `flow` creates pods at a fixed rate meanwhile. Figures go to stdout as one line of JSON, times in
 // seconds of the monotonic clock; progress goes to stderr.
 #include <algorithm>
 #include <chrono>
@@ -56,7 +56,7 @@ struct Settings {
   bool protobuf = false;
 };
 
-// Runs `count` pieces of work with `clients` of them under way at any time; returns the seconds.
+// Runs `count` pieces of work, `clients` of them at a time; returns the seconds.
 double run_all(Api& api, const std::string& what, const Settings& settings,
                const std::function<void(int, std::function<void()>)>& work) {
   int started = 0;
@@ -75,7 +75,7 @@ double run_all(Api& api, const std::string& what, const Settings& settings,
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Notes when each pod of the prefix is first seen with a node: the server sends bound pods only.
+// Records when each pod of the prefix is first seen with a node: the server sends only bound pods.
 class Observer {
  public:
   Observer(Api& api, const Settings& settings)
@@ -187,7 +187,7 @@ void observe(Api& api, const Settings& settings) {
       observer.reopened());
 }
 
-// Creates pods when they are due, whether or not those before are bound.
+// Creates pods when they are due, whether or not earlier ones are bound.
 class Flow {
  public:
   Flow(Api& api, const Settings& settings)

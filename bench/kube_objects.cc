@@ -136,7 +136,7 @@ std::string event_json(const std::string& pod, const std::string& node) {
 }
 
 PodSeen seen_json(std::string_view line) {
-  // The name stands first or second among the metadata.
+  // The name is first or second in the metadata.
   const std::string_view metadata = line.substr(std::min(line.find("\"metadata\":{"), line.size()));
   return {.name = text_after(metadata, "\"name\":\""),
           .version = text_after(line, "\"resourceVersion\":\"")};

@@ -7,18 +7,18 @@ Every contestant has a fresh control plane (etcd on tmpfs, kube-apiserver) on th
 nodes of 8 cards and waiting pods of one card. STOWAGE and LOAD are the programs stowage and
 stowage_kube_load. KUBE_VERSION picks another Kubernetes.
 
-  ceiling         nobody decides: bindings are sent as fast as the API server takes them
+  ceiling         no scheduler: bindings are sent as fast as the API server takes them
   ceiling-events  the same, with a Scheduled event for each pod and one watch of pods open
-  kube-scheduler  with its limits of calls lifted, and its own choice of how many nodes it scores
-  extender        the same with our extender, by the configuration in deploy/extender
+  kube-scheduler  without client-side limits, and with its default number of nodes to score
+  extender        the same with our extender, with the configuration in deploy/extender
   extender-bind   the same in mode bind: filter answers all nodes, prioritize scores them
   stowage         the standalone scheduler
 
-Drain: the pods are there, then the scheduler starts; pods/s is counted from the first binding to
-the last. Flow: afterwards pods come at a fixed rate; measured is the time from the reply to the
-creation until the API server tells a watch that the pod has a node. That watch of bound pods is
-open in every drain and flow, in the encoding of the scheduler's own watch, so that the server
-encodes nothing for it alone.
+Drain: the pods exist, then the scheduler starts; pods/s is counted from the first binding to the
+last. Flow: afterwards pods come at a fixed rate; measured is the time from the reply to the
+creation until a watch shows that the pod has a node. That watch of bound pods is open in every
+drain and flow, in the encoding of the scheduler's own watch, so that the server encodes nothing
+for it alone.
 """
 import argparse
 import contextlib
@@ -38,7 +38,7 @@ from kube_race_table import table  # noqa: E402
 
 CONTESTANTS = ("ceiling", "ceiling-events", "kube-scheduler", "extender", "extender-bind",
                "stowage")
-CLIENTS = (16, 32, 64)  # bindings in flight that the ceiling tries
+CLIENTS = (16, 32, 64)  # numbers of bindings in flight that the ceiling tries
 
 
 def say(text):
@@ -46,7 +46,7 @@ def say(text):
 
 
 def ceiling(field, pods, *flags):
-    """Bindings without a scheduler; the best number of them in flight counts."""
+    """Bindings without a scheduler; the best number in flight counts."""
     tries = []
     for clients in CLIENTS:
         prefix = f"raw{clients}"
@@ -100,7 +100,7 @@ def contest(name, nodes, args):
 
 
 def median_run(runs):
-    """The run with the median pods/s; the rates of all are kept."""
+    """The run with the median pods/s; keeps the rates of all runs."""
     rates = [run["per_second"] for run in runs]
     middle = min(runs, key=lambda run: abs(run["per_second"] - statistics.median(rates)))
     return {**middle, "all_per_second": rates}
@@ -117,8 +117,8 @@ def machine():
 
 
 def take_priority(nice):
-    """For this process and its children, also where the system shares by session."""
-    with contextlib.suppress(PermissionError):  # it leads a group of its own already
+    """For this process and its children, also if the system shares CPU time by session."""
+    with contextlib.suppress(PermissionError):  # it already leads its own group
         os.setsid()
     with contextlib.suppress(FileNotFoundError):
         pathlib.Path("/proc/self/autogroup").write_text(str(nice), encoding="utf-8")
@@ -164,7 +164,7 @@ def main():
                "command": " ".join(["bench/kube_race.py", *sys.argv[1:]]), "pods": args.pods,
                "flow_pods": args.flow_pods, "rate": args.rate, "sizes": {}}
     for nodes in args.sizes:
-        # In rounds, so that an hour in which the machine is slow is slow for all of them.
+        # In rounds, so that a slow hour of the machine affects all contestants.
         runs = {name: [] for name in args.names}
         for number in range(args.repeat):
             for name in args.names:

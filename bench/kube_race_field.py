@@ -14,7 +14,7 @@ from cluster import DEPLOY, Cluster, free_port  # noqa: E402
 
 PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events?limit=1"
-# Without limits of its own for calls to the API server.
+# No client-side limit for calls to the API server.
 UNLIMITED = 10000
 QUIET_S = 5
 EVENTS_LIMIT_S = 300
@@ -22,7 +22,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class RaceCluster(Cluster):
-    """Everybody has a token: checking a certificate anew with every call costs the server more."""
+    """Every user has a token: verifying a certificate with every call costs the server more."""
 
     def make_users(self):
         super().make_users()
@@ -59,7 +59,7 @@ class Kube:
 
 
 class KubeWithExtender(Kube):
-    """kube-scheduler that asks our extender, by the shipped configuration."""
+    """kube-scheduler with our extender and the shipped configuration."""
 
     mode = "choose"  # the default of the preset
 
@@ -76,7 +76,7 @@ class KubeWithExtender(Kube):
 
     def config(self):
         text = kube_scheduler.shipped("stowage", f"http://127.0.0.1:{self.port}")
-        # 0: as many nodes as kube-scheduler itself thinks right for the size of the cluster.
+        # 0: kube-scheduler's own default for the size of the cluster.
         for old, new in (("percentageOfNodesToScore: 100", "percentageOfNodesToScore: 0"),
                          ("clientConnection:\n",
                           f"clientConnection:\n  qps: {UNLIMITED}\n  burst: {UNLIMITED}\n")):
@@ -122,7 +122,7 @@ class Observing:
 
 
 def usage_of(pid):
-    """Seconds of processor time and peak memory in MiB."""
+    """Seconds of CPU time and peak memory in MiB."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
@@ -170,7 +170,7 @@ class Field:
         return child
 
     def load(self, *flags, user="admin"):
-        """Runs the load generator to its end; its figures."""
+        """Runs the load generator to its end and returns its figures."""
         child = self.spawn(*flags, user=user)
         text, _ = child.communicate()
         if child.returncode:
@@ -182,7 +182,8 @@ class Field:
         self.load("pods", "--prefix", prefix, "--count", count, "--scheduler", scheduler)
 
     def warm_up(self, pods):
-        """Every contestant meets a server that has bound as many pods before, and has none left."""
+        """Lets the server bind and delete as many pods before, so that all contestants start alike.
+        """
         self.create_pods("warm", pods, "nobody")
         self.load("bind", "--prefix", "warm", "--count", pods, "--nodes", self.nodes,
                   "--clients", 64, user="binder")
@@ -193,7 +194,7 @@ class Field:
         while api.get(f"{PODS}?limit=1")["items"]:
             try:
                 api.delete(PODS)
-            except OSError:  # it takes longer than a call may; it goes on all the same
+            except OSError:  # slower than a call may be; the server continues
                 pass
 
     def observe(self, prefix, count, encoding):
@@ -201,7 +202,7 @@ class Field:
                                     encoding))
 
     def usage(self, before=None):
-        """By process: what it has used, since `before` if given."""
+        """Usage by process, since `before` if given."""
         now = {name: usage_of(process.child.pid)
                for name, process in self.cluster.processes.items() if process.alive}
         for name, each in now.items():
@@ -213,7 +214,7 @@ class Field:
         return len(page["items"]) + page["metadata"].get("remainingItemCount", 0)
 
     def settled_events(self, wanted):
-        """(number, seconds from now) once all are there or none came for a while."""
+        """(number, seconds from now) when all are there, or when no more have come for a while."""
         start = changed = time.monotonic()
         count = self.count_events()
         while count < wanted:

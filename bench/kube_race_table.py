@@ -39,7 +39,7 @@ def lines(rows):
 
 
 def table(results):
-    """Markdown, for people too."""
+    """Markdown."""
     machine = results["machine"]
     out = [f"Kubernetes {results['version']}, {results['pods']} pods of one card, "
            f"{machine['cores']} cores of {machine['cpu']}, {results['date']}; latency of "

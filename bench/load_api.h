@@ -1,6 +1,6 @@
-// What the load programs share: one user of an API server on one loop, a line of progress, and a
-// watch of pods. Any error ends the program: a benchmark that goes on after an error measures
-// something else.
+// What the load programs share: one user of an API server on one loop, a progress line, and a watch
+// of pods. Any error ends the program: a benchmark that continues after an error measures something
+// else.
 #pragma once
 
 #include <chrono>
@@ -48,7 +48,7 @@ class Progress {
   int total_;
 };
 
-// A watch of pods, cut into its events. Opened again where it was when the server cuts it off.
+// A watch of pods, split into its events. Reopened at its position when the server ends it.
 class PodWatch {
  public:
   using Named = std::function<void(std::string_view name)>;

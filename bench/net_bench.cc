@@ -1,4 +1,4 @@
-// How fast HTTP goes over loopback, with client and server on a thread each: small calls on kept
+// The speed of HTTP over loopback, with client and server on a thread each: small calls on kept
 // connections, one stream of events to several watchers, and one large body. Prints figures;
 // nothing passes or fails.
 #include <atomic>

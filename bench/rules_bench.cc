@@ -80,7 +80,7 @@ class Cluster {
       churn_in(make_pod(fmt::format("old-{}", i), 1));
   }
 
-  // Handles the event; the time goes to `times` if there is one. Binds are confirmed.
+  // Handles the event; adds the time to `times` if set. Binds are confirmed.
   Commands tell(const core::Event& event, Times* times = nullptr) {
     const double start = cpu_seconds();
     Commands commands = engine_.handle(event, now());
@@ -94,7 +94,7 @@ class Cluster {
     return commands;
   }
   void churn_in(const PodSpec& pod, Times* times = nullptr) { tell(core::PodPending{pod}, times); }
-  // A pod that runs ends.
+  // A running pod ends.
   void churn_out(Times* times = nullptr) {
     const std::size_t at = rng_.below(running_.size());
     const std::string uid = running_[at];
@@ -130,7 +130,7 @@ Line line(std::string name, Times times) {
   return made;
 }
 
-// Pods of one kind come, as many leave.
+// Pods of one kind come, and as many leave.
 Line placing(Cluster& cluster, const std::string& name,
              const std::function<void(PodSpec&, int)>& change) {
   Times times;
@@ -155,7 +155,7 @@ Line refusing(Cluster& cluster, const std::string& name,
   return line("refuse: " + name, std::move(times));
 }
 
-// Others come and go while this many wait.
+// Other pods come and go while this many wait.
 std::vector<Line> beside_waiting(const std::string& name, int waiting,
                                  const std::function<void(PodSpec&, int)>& change) {
   Cluster cluster;

@@ -5,9 +5,9 @@
 
 Starts `stowage local --no-controller`, the controller beside it, and CHURN (stowage_churn_load),
 which fills the cluster and then creates and deletes pods at a fixed rate. Measured: memory of the
-controller every ten seconds, the longest turns of its two threads in time of their own (a pause of
-everything else on that thread), and how long pods wait from the reply to their creation until the
-API server tells of their node: an upper bound for how far the ledger is behind the API.
+controller every ten seconds, the longest turns of its two threads in CPU time (everything else on
+that thread waits meanwhile), and how long pods wait from the reply to their creation until a watch
+shows their node: an upper bound for how far the ledger is behind the API.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" 
 from local_cluster import Failed, LocalCluster, wait_until  # noqa: E402
 
 PAUSES = ("stowage_engine_longest_event_seconds", "stowage_loop_longest_turn_seconds")
-# The longest turns of the last minute or two are told: those of the filling have gone by then.
+# The metric covers the last one or two minutes: after this time, the filling no longer counts.
 SETTLED_S = 130
 
 

@@ -34,9 +34,9 @@ function(stowage_resolve out)
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# stowage_batches(out target sources...): what to compile for these sources: with STOWAGE_BATCH=N,
-# files that include up to N of them each, so that headers, which are most of what a source takes
-# to compile, are read and what they define is compiled once for all of them. docs/adr/0016.
+# stowage_batches(out target sources...): the files to compile for these sources. With
+# STOWAGE_BATCH=N, each file includes up to N of them, so that headers, which take most of the time,
+# are compiled once for all of them. docs/adr/0016.
 set(STOWAGE_BATCH 1 CACHE STRING "How many sources of a target are compiled together")
 get_filename_component(STOWAGE_BATCHES_TOOL ${CMAKE_CURRENT_LIST_DIR}/../tools/batches.py ABSOLUTE)
 function(stowage_batches out target)
@@ -50,8 +50,8 @@ function(stowage_batches out target)
       --root ${PROJECT_SOURCE_DIR} --out ${CMAKE_CURRENT_BINARY_DIR}/${target}_batches ${sources}
     OUTPUT_VARIABLE batches
     COMMAND_ERROR_IS_FATAL ANY)
-  # g++ takes what a batch includes for headers, where a type should have no part that only one
-  # source knows. Everywhere else the warning stays on.
+  # g++ treats the sources that a batch includes as headers, and warns of types with parts in an
+  # unnamed namespace. Elsewhere the warning stays on.
   set(written ${batches})
   list(FILTER written INCLUDE REGEX "_batches/batch_[0-9]+\\.cc$")
   set_source_files_properties(${written} PROPERTIES
@@ -63,8 +63,8 @@ function(stowage_batches out target)
   stowage_alone(${target} ${sources})
 endfunction()
 
-# stowage_alone(target sources...): the sources of a target one by one, compiled with its flags.
-# Nothing builds them. compile_commands.json names them in place of the batches, for editors,
+# stowage_alone(target sources...): the sources of a target one by one, compiled with its flags. No
+# build includes them. compile_commands.json names them instead of the batches, for editors,
 # clang-tidy and `make lint-changed`.
 function(stowage_alone target)
   add_library(${target}_alone OBJECT EXCLUDE_FROM_ALL ${ARGN})
@@ -76,12 +76,12 @@ function(stowage_alone target)
     "cmake_language(DEFER CALL set_property TARGET ${target} PROPERTY EXPORT_COMPILE_COMMANDS OFF)")
 endfunction()
 
-# stowage_check_batches(): a source that changed so that the batches would be others makes the next
-# build configure again, by itself. Called once, after all targets.
+# stowage_check_batches(): if changed sources lead to other batches, the next build configures
+# again. Called once, after all targets.
 #
-# build.ninja depends on batches.txt, which says what is compiled together. It is made from the
-# sources and stays as old as it is while it says the same. They are in a depfile, not in DEPENDS:
-# a source that was removed must not stop the build that would take it off the list.
+# build.ninja depends on batches.txt, which lists the batches. It is made from the sources, and
+# rewritten only if it changes. The sources are in a depfile, not in DEPENDS: a removed source must
+# not stop the build that would remove it from the list.
 function(stowage_check_batches)
   if(STOWAGE_BATCH LESS 2)
     return()
@@ -120,11 +120,11 @@ function(stowage_test)
   target_link_libraries(${T_NAME}
     PRIVATE ${deps} stowage_flags GTest::gtest GTest::gtest_main rapidcheck)
   if(STOWAGE_FUZZ)
-    # What is watched is the code under test. In the tests themselves it only takes time to compile.
+    # Only the code under test needs this instrumentation. In the tests it only costs compile time.
     target_compile_options(${T_NAME} PRIVATE -fno-sanitize=fuzzer-no-link,undefined -g0)
   endif()
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  # hostile_test reads gigabytes of text with sanitizers: minutes on a core of its own.
+  # hostile_test reads gigabytes of text with sanitizers: minutes on one core.
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 1500 LABELS unit)
   add_dependencies(stowage_unit_tests ${T_NAME})
 endfunction()
@@ -165,7 +165,7 @@ function(stowage_program)
       "stowage_program: needs NAME and SRCS; not understood: ${P_UNPARSED_ARGUMENTS}")
   endif()
   stowage_resolve(deps ${P_DEPS})
-  # The target is <name>_program, so that it can not be taken for the library of a module.
+  # The target is <name>_program, to distinguish it from the library of a module.
   add_executable(${P_NAME}_program ${P_SRCS})
   target_include_directories(${P_NAME}_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${P_NAME}_program PRIVATE ${deps} stowage_flags)

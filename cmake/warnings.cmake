@@ -12,17 +12,17 @@ target_compile_options(stowage_flags INTERFACE
   -Wnon-virtual-dtor
   # Designated initialisers leave the other members at their defaults on purpose.
   -Wno-missing-field-initializers
-  # g++ 12 sees uninitialised maps in temporaries of aggregates where there are none; clang and the
-  # sanitizers look for real ones.
+  # g++ 12 reports uninitialised maps in temporaries of aggregates that are initialised; clang and
+  # the sanitizers find real ones.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
-  # g++ 12 sees overlapping copies of absurd size where short strings are joined.
+  # g++ 12 reports overlapping copies of absurd size where short strings are concatenated.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   -Werror
   # Scores are sums of doubles in a fixed order: a fused multiply-add would change their last bit.
   -ffp-contract=off
   -fstack-protector-strong
   -fstack-clash-protection
-  # Indices and iterators of containers are checked: it ends rather than reads what is not its own.
+  # Checks indices and iterators of containers: the program ends instead of reading out of bounds.
   -D_GLIBCXX_ASSERTIONS
   # Every server processor since 2009; without it counting bits is a function call.
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>

@@ -1,4 +1,4 @@
-// agent_report: what was read of a line, written again, is read as the same.
+// agent_report: a line that was read, then written, is read as the same.
 #include "codec/agent_report.h"
 #include "fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-// parse_json of the dialects: within its limits, and what was read, written again, is read as the
-// same.
+// parse_json of the dialects: stays within its limits, and a value that was read, then written, is
+// read as the same.
 #include "base/json_writer.h"
 #include "dialect/json.h"
 #include "fuzz/fuzz.h"

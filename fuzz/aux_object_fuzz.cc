@@ -1,6 +1,6 @@
 // Decoder::aux_object: the first byte of the input chooses the kind, the rest is the object. A used
-// decoder reads what a fresh one reads, an object that is read has the name that is read alone, and
-// inside of a watch event it is the same.
+// decoder gives the same result as a fresh one, aux_object_name() agrees with aux_object(), and the
+// object inside a watch event is the same.
 #include <cstdint>
 #include <string>
 
@@ -23,7 +23,7 @@ void one(std::string_view input) {
   static_cast<void>(good(name));
   if (!good(aux_object)) return;
   STOWAGE_CHECK(static_cast<core::AuxKind>(aux_object->aux_object.index()) == kind);
-  // The two skip different parts, which are not known to be JSON then.
+  // The two skip different parts, which need not be valid JSON.
   STOWAGE_CHECK(name ? *name == aux_object->name : !base::JsonCheck::valid(json));
   const std::string line = R"({"type":"ADDED","object":)" + std::string(json) + "}";
   const auto event = decoder.watch_event(line);

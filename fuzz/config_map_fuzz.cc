@@ -1,4 +1,4 @@
-// A ConfigMap: read twice it is the same.
+// A ConfigMap: reading it twice gives the same.
 #include "codec/config_map.h"
 #include "fuzz/fuzz.h"
 

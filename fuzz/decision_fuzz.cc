@@ -1,4 +1,4 @@
-// parse_decision: what was read, written again, is read as the same.
+// parse_decision: a decision that was read, then written, is read as the same.
 #include "core/record/decision.h"
 #include "fuzz/fuzz.h"
 

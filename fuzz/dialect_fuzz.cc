@@ -1,10 +1,10 @@
-// The dialects, from objects as anyone may write them. A line of the input is one thing:
+// The dialects, with objects as any user may write them. Each line of the input is one item:
 //   c NAME         a container; r RESOURCE=QUANTITY: what the last container asks for
 //   a KEY=VALUE    an annotation of the pod; l KEY=VALUE: a label
 //   A, L and R     the same of the node; N NAME: the node's name
 //   f              whole cards are rounded down
-// Errors are good ones. The answer that a pod carries, given again, is read as the same; so are the
-// cards of a node, once they are written as our own inventory.
+// Errors are valid messages. The answer on a pod, written again, is read as the same; so are the
+// cards of a node, written as our own inventory.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -101,14 +101,14 @@ void check_answer(const PodObject& pod, const core::PodSpec& spec, const core::N
     answered.annotations[key] = value;
   }
   const auto again = dialect::read_answer(answered, spec, &node);
-  // An agent may have given other amounts than the pod asks for; our own annotation may not say so.
+  // An agent may have given other amounts than the pod requests; our own annotation may not.
   if (good(again)) STOWAGE_CHECK(*again == *cards);
 }
 
 }  // namespace
 
 void one(std::string_view input) {
-  if (!base::is_utf8(input)) return;  // so is everything that comes out of JSON
+  if (!base::is_utf8(input)) return;  // as is everything that comes from JSON
   const Objects objects = objects_of(input);
   STOWAGE_CHECK(dialect::gang_of(objects.pod).size() <= input.size() + 4);
   const auto node = dialect::to_spec(objects.node);

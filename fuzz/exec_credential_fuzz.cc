@@ -1,4 +1,4 @@
-// parse_exec_credential: a credential is complete, and its token can stand in a header.
+// parse_exec_credential: a credential is complete, and its token is valid in a header.
 #include <algorithm>
 
 #include "fuzz/fuzz.h"

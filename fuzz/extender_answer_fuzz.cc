@@ -1,4 +1,4 @@
-// Answers of an extender to filter and prioritize: read twice they are the same.
+// Answers of an extender to filter and prioritize: reading them twice gives the same.
 #include "codec/extender.h"
 #include "fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-// ExtenderDecoder::args: limits hold, nodes are objects inside of the body, reading in place is
-// reading, and an answer with all of the nodes names the same nodes.
+// ExtenderDecoder::args: limits hold, nodes are objects inside the body, reading in place gives the
+// same result, and an answer with all nodes names the same nodes.
 #include <string>
 #include <vector>
 
@@ -23,7 +23,7 @@ void check_nodes(const std::vector<codec::RawNode>& nodes, std::string_view body
   }
   const std::string answer = codec::encode({.nodes = &views});
   const auto again = codec::ExtenderDecoder().args(std::string_view(answer));
-  // What was skipped in a node is not known to be JSON.
+  // Skipped parts of a node need not be valid JSON.
   if (!good(again) || again->node_names || !again->nodes) return;
   STOWAGE_CHECK(again->nodes->size() == nodes.size());
 }

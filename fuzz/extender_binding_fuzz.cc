@@ -1,4 +1,4 @@
-// ExtenderDecoder::binding: what was read, written again, is read as the same.
+// ExtenderDecoder::binding: a binding that was read, then written, is read as the same.
 #include "base/json_writer.h"
 #include "codec/extender.h"
 #include "fuzz/fuzz.h"

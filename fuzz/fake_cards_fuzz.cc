@@ -1,4 +1,4 @@
-// parse_fake_cards: cards that make sense, each known by one id, or an error with the file's name.
+// parse_fake_cards: plausible cards with unique ids, or an error with the file's name.
 #include <set>
 #include <string>
 

@@ -12,21 +12,21 @@ namespace stowage::fuzz {
 
 void one(std::string_view input);
 
-// Messages go to logs and to answers: there are some, and they do not grow with the input.
+// Messages go to logs and answers: they are not empty, and do not grow with the input.
 inline constexpr std::size_t kMaxMessage = 2048;
 inline void check_error(const Error& error) {
   STOWAGE_CHECK(!error.message.empty());
   STOWAGE_CHECK(error.message.size() <= kMaxMessage);
 }
 
-// True if it is a value; an error must be a good one.
+// True if it is a value; an error must have a valid message.
 template <typename T>
 [[nodiscard]] bool good(const Result<T>& result) {
   if (!result) check_error(result.error());
   return result.has_value();
 }
 
-// Two readings of one text.
+// Two results for one text.
 template <typename T>
 [[nodiscard]] bool same(const Result<T>& a, const Result<T>& b) {
   return a.has_value() == b.has_value() && (a ? *a == *b : a.error() == b.error());

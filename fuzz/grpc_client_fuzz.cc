@@ -1,5 +1,5 @@
-// ClientSession: the first byte says how the rest, which a server sends, is cut. However it is cut,
-// the calls see the same; each ends once at most, and nothing that is held goes beyond its bounds.
+// ClientSession: the first byte says how the rest, which a server sends, is split. The calls see
+// the same for every split; each ends at most once, and buffers stay within their limits.
 #include <algorithm>
 #include <map>
 #include <vector>

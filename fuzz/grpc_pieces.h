@@ -1,4 +1,4 @@
-// For the fuzzers of both ends of gRPC.
+// For the fuzzers of both sides of gRPC.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace stowage::fuzz {
 
-// When a session is asked for what it has to say.
+// When the output of a session is read.
 enum class Answering : bool { at_the_end, all_the_time };
 
-// The first byte says into pieces of which size the rest is cut. Events must be good, and however
-// the bytes are cut the same ones: run(bytes, piece, answering), check(events), check_same(a, b).
+// The first byte is the size of the pieces into which the rest is split. Events must be valid, and
+// the same for every split: run(bytes, piece, answering), check(events), check_same(a, b).
 template <typename Run, typename Check, typename CheckSame>
 void compare_cuts(std::string_view input, const Run& run, const Check& check,
                   const CheckSame& check_same) {

@@ -1,6 +1,6 @@
-// ServerSession: the first byte says how the rest, which a client sends, is cut. However it is cut,
-// the same requests come out; each call is begun, asked and closed in that order and once at most,
-// and nothing that is held goes beyond its bounds.
+// ServerSession: the first byte says how the rest, which a client sends, is split. The same
+// requests result from every split; each call is begun, requested and closed in that order and at
+// most once, and buffers stay within their limits.
 #include <algorithm>
 #include <map>
 #include <vector>

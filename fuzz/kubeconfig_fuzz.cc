@@ -1,5 +1,5 @@
-// parse_kubeconfig: every entry has a name and stands in the file; merging a file with itself
-// changes nothing.
+// parse_kubeconfig: every entry has a name and is in the file; merging a file with itself changes
+// nothing.
 #include <string>
 
 #include "fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// read_lease: what was read, written by us, is read with the same holder, term and numbers.
+// read_lease: a lease that was read, then written, has the same holder, term and numbers.
 #include "codec/lease.h"
 #include "fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-// Decoder::list: the items are objects inside of the text, in its order, and a list of them is the
-// same list.
+// Decoder::list: the items are objects inside the text, in order, and a list of them is the same
+// list.
 #include <string>
 
 #include "base/testing/json_check.h"
@@ -23,7 +23,7 @@ void one(std::string_view input) {
     text += item;
   }
   text += "]}";
-  // What was skipped in an item is not known to be JSON.
+  // Skipped parts of an item need not be valid JSON.
   if (!base::JsonCheck::valid(input)) return;
   const auto again = decoder.list(text);
   STOWAGE_CHECK(again && again->items == page->items);

@@ -1,5 +1,5 @@
-// Patches of the local API server: two JSON texts, a line each, the object and the patch. What
-// comes out is refused, or is as deep as objects may be and can be read again.
+// Patches of the local API server: two JSON texts, a line each, the object and the patch. The
+// result is an error, or an object within the depth limit that can be read again.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 using local::json::value;
 
-// The reader underneath is not exact in the last digits of numbers that are no integers.
+// The parser is not exact in the last digits of numbers that are not integers.
 bool alike(const value& a, const value& b) {
   if (a.is_double() && b.is_double()) {
     const double x = a.get_double();

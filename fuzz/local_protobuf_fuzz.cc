@@ -1,4 +1,4 @@
-// from_protobuf: an object that can be written as JSON and read again, or a refusal in words.
+// from_protobuf: an object that can be written as JSON and read again, or an error with a message.
 #include <string>
 
 #include "fuzz/fuzz.h"

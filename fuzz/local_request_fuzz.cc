@@ -1,5 +1,6 @@
 // A request to the local API server: the first line is the method, the target and the content type,
-// the rest the body. The answer is JSON, or says 2xx; afterwards everything can still be listed.
+// the rest the body. The answer is JSON, or has status 2xx; afterwards everything can still be
+// listed.
 #include <string>
 
 #include "base/testing/json_check.h"

@@ -1,5 +1,5 @@
-// Selectors of labels and fields: what was read, written again, is read as the same, in another
-// order perhaps.
+// Selectors of labels and fields: a selector that was read, then written, is read as the same,
+// except for the order.
 #include <string>
 
 #include "fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// Manifests: errors name the file, and what comes out is one JSON object each, with a kind.
+// Manifests: errors name the file, and every result is one JSON object with a kind.
 #include "client/manifests.h"
 #include "fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-// A request to the metrics API: "METHOD target", and in the next lines values of Accept. Read twice
-// it is the same, and what is refused is refused with a Status that can be read.
+// A request to the metrics API: "METHOD target", then lines with values of Accept. Reading it twice
+// gives the same, and a refusal has a Status that can be read.
 #include "base/testing/json_check.h"
 #include "fuzz/fuzz.h"
 #include "metricsapi/request.h"

@@ -1,4 +1,4 @@
-// What the ConfigMap extension-apiserver-authentication says, each of its values the input.
+// The ConfigMap extension-apiserver-authentication, with the input for each of its values.
 #include "fuzz/fuzz.h"
 #include "metricsapi/trust.h"
 

@@ -1,4 +1,4 @@
-// Migration: whatever comes in, what goes out is a v1 configuration that needs no migration.
+// Migration: for every input, the output is a v1 configuration that needs no migration.
 #include "client/migrate.h"
 #include "fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-// parse_mix: groups of nodes that make sense, or an error with the file's name.
+// parse_mix: plausible groups of nodes, or an error with the file's name.
 #include <string>
 
 #include "fuzz/fuzz.h"

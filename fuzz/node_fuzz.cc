@@ -1,5 +1,5 @@
-// Decoder::node: a used decoder reads what a fresh one reads, and a node inside of a watch event or
-// of an extender's body is the same node.
+// Decoder::node: a used decoder gives the same result as a fresh one, and a node inside a watch
+// event or an extender's body is the same node.
 #include <string>
 
 #include "codec/extender.h"

@@ -1,4 +1,4 @@
-// What an agent reads of its node's pods and processes: the ids of containers, and control groups.
+// What an agent reads about its node's pods and processes: container ids and control groups.
 #include "agent/cgroup.h"
 #include "codec/container_ids.h"
 #include "fuzz/fuzz.h"
@@ -12,7 +12,7 @@ void one(std::string_view input) {
   const auto owner = agent::read_cgroup(input);
   if (!owner) return;
   STOWAGE_CHECK(owner->container.size() == 64 && owner->pod.size() >= 32);
-  // What it names can be found again.
+  // The ids in the result can be found again.
   const std::string text = "0::/kubepods/pod" + owner->pod + "/" + owner->container + "\n";
   STOWAGE_CHECK(agent::read_cgroup(text) == owner);
 }

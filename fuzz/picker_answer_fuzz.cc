@@ -1,4 +1,4 @@
-// picker_answer: the node that was read, written again, is read as the same.
+// picker_answer: a node that was read, then written, is read as the same.
 #include "base/json_writer.h"
 #include "codec/picker.h"
 #include "fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-// The kubelet's list of pods and devices: what is read is in order, within its bounds, and when it
-// is written again it is read as the same.
+// The kubelet's list of pods and devices: the result is sorted, within its limits, and read as the
+// same when written again.
 #include <algorithm>
 
 #include "agent/pod_devices.h"

@@ -1,5 +1,5 @@
-// Decoder::pod: a used decoder reads what a fresh one reads, and a pod inside of an extender's body
-// is the same pod.
+// Decoder::pod: a used decoder gives the same result as a fresh one, and a pod inside an extender's
+// body is the same pod.
 #include <string>
 
 #include "base/testing/json_check.h"
@@ -16,7 +16,7 @@ void one(std::string_view input) {
   if (!good(pod)) return;
   const auto args = codec::ExtenderDecoder().args(R"({"Pod":)" + std::string(input) + "}");
   if (good(args)) STOWAGE_CHECK(args->pod == *pod);
-  STOWAGE_CHECK(args || !base::JsonCheck::valid(input));  // what was skipped may be anything
+  STOWAGE_CHECK(args || !base::JsonCheck::valid(input));  // skipped parts may be anything
 }
 
 }  // namespace stowage::fuzz

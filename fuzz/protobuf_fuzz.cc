@@ -1,5 +1,5 @@
 // Protobuf of Kubernetes as a list, as an event of a watch and as a single object: views stay
-// inside of the input, and what is made of an object is JSON that the decoders can read or refuse.
+// inside the input, and objects become JSON that the decoders can read or refuse.
 #include "base/json_writer.h"
 #include "base/testing/json_check.h"
 #include "codec/kubernetes.h"

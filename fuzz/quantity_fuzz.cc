@@ -7,7 +7,7 @@ namespace stowage::fuzz {
 void one(std::string_view input) {
   const auto quantity = base::Quantity::parse(input);
   if (!good(quantity)) return;
-  if (!quantity->text().ends_with(" or more")) {  // the most that there is
+  if (!quantity->text().ends_with(" or more")) {  // the maximum
     const auto again = base::Quantity::parse(quantity->text());
     STOWAGE_CHECK(again && *again == *quantity);
   }

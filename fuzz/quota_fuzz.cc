@@ -1,4 +1,4 @@
-// Quotas out of ConfigMaps: what is accepted limits something, and nothing is negative.
+// Quotas from ConfigMaps: an accepted quota limits something, and nothing is negative.
 #include "fuzz/fuzz.h"
 #include "kube/quota_text.h"
 

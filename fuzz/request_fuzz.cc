@@ -1,5 +1,5 @@
-// RequestParser: the first byte says how the rest is cut; a request that is read in one piece is
-// read in many, and one that we write again is read as the same.
+// RequestParser: the first byte says how the rest is split; the result does not depend on that, and
+// a request that we write again is read as the same.
 #include <algorithm>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr net::MessageLimits kLimits{.header_bytes_max = 1024, .body_bytes_max = 2048};
 
-// How much was used of the bytes, which come in pieces of this size.
+// How many bytes were used, given in pieces of this size.
 std::size_t feed(net::RequestParser& parser, std::string_view bytes, std::size_t piece) {
   std::size_t used = 0;
   for (std::size_t shown = 0; shown < bytes.size() && !parser.done();) {

@@ -1,5 +1,5 @@
-// ResponseParser: the first byte says how the rest is cut; a response that is read in one piece is
-// read in many, and its streamed body is its body.
+// ResponseParser: the first byte says how the rest is split; the result does not depend on that,
+// and the streamed body equals the whole body.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// A Secret and an APIService: read twice they are the same, and what is written can be read.
+// A Secret and an APIService: reading them twice gives the same, and what is written can be read.
 #include "codec/serving.h"
 #include "fuzz/fuzz.h"
 

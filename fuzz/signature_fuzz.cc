@@ -1,5 +1,5 @@
-// parse_signature, check_seal: one way to write a signature; what was not signed by us is never
-// good, and what was signed counts for its own pod, node and text alone.
+// parse_signature, check_seal: a signature has one text form; only our signatures are valid, and
+// each is valid only for its own pod, node and text.
 #include "dialect/decision.h"
 #include "dialect/own_annotations.h"
 #include "fuzz/fuzz.h"
@@ -28,7 +28,7 @@ void one(std::string_view input) {
   pod.annotations[std::string(dialect::kSignatureAnnotation)] = input;
   pod.annotations[std::string(dialect::kGpusAnnotation)] = "{}";
   STOWAGE_CHECK(kube::check_seal(*keys(), pod, "n").result != Result::good);
-  // The input as a text of ours, and as the entries of a Secret.
+  // The input as one of our texts, and as the entries of a Secret.
   dialect::Annotations answer{{std::string(dialect::kGpusAnnotation), std::string(input)}};
   kube::seal(*keys(), {.object = pod, .node = "n", .unix_nanos = 1}, answer);
   for (const auto& [key, text] : answer) pod.annotations[key] = text;

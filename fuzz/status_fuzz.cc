@@ -1,4 +1,4 @@
-// Decoder::status: what was read, written again, is read as the same.
+// Decoder::status: a status that was read, then written, is read as the same.
 #include "base/json_writer.h"
 #include "codec/kubernetes.h"
 #include "fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-// parse_target, parse_url and percent escapes: what is encoded is decoded to the same, and what was
-// read, written again, is read as the same.
+// parse_target, parse_url and percent escapes: decoding reverses encoding, and a target that was
+// read, then written, is read as the same.
 #include <string>
 
 #include "fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// read_volume_owner: reads or refuses, the same each time; only a claimed volume names a claim.
+// read_volume_owner: the same result each time; only a claimed volume names a claim.
 #include "codec/patches.h"
 #include "fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-// Decoder::watch_event: the object is a JSON object inside of the text; only bookmarks have what
-// bookmarks have.
+// Decoder::watch_event: the object is a JSON object inside the text; only bookmarks have the fields
+// of bookmarks.
 #include "codec/kubernetes.h"
 #include "fuzz/fuzz.h"
 

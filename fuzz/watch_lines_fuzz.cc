@@ -1,5 +1,5 @@
-// WatchLines: however the bytes are cut, the same lines come out, none longer than the limit. The
-// first byte of the input says how large the pieces are.
+// WatchLines: the same lines result from every split, none longer than the limit. The first byte of
+// the input is the size of the pieces.
 #include <string>
 #include <vector>
 

@@ -6,11 +6,11 @@ Usage: batches.py --size N --root FOLDER --out FOLDER SOURCE...
 Prints the files to compile, separated by semicolons: those written into --out, which include up to
 N of the sources each, by their paths from --root, and the sources that are left alone.
 With --plan, which has one line "target<tab>source<tab>source..." per target, writes into FILE which
-sources of each target belong together, and leaves FILE untouched if it says so already; FILE.d is
-a depfile that names all sources.
+sources of each target belong together, and does not touch FILE if it is up to date; FILE.d is a
+depfile that names all sources.
 
-A name that one source keeps to itself (in its namespace without a name, or a macro) may mean
-something else in another. Such sources are not put together, so nobody has to think of it.
+A name that is private to one source (in its unnamed namespace, or a macro) may mean something else
+in another. Such sources go to different batches.
 """
 
 import argparse
@@ -23,7 +23,7 @@ ALIAS = re.compile(r"using\s+(\w+)\s*=|using\s+(?:[\w:]+::)?(\w+);")
 CONSTANT = re.compile(r"(\w+)(?:\[\w*\])?\s*(?:=(?!=)|\{|;)")
 FUNCTION = re.compile(r"(::~?)?(operator[^\s\w(]+|\w+)\s*\(")  # 1: it is a member of a class
 MACRO = re.compile(r"#\s*define\s+(\w+)")
-# Lines of tests that look like functions and declare nothing that another line could mean.
+# Lines of tests that look like functions but declare no names.
 TEST = re.compile(r"(TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_\w+|INSTANTIATE_\w+|static_assert)\(")
 
 
@@ -47,9 +47,9 @@ def declared(line):
 
 
 def own_names(text):
-    """Names that a source keeps to itself, and what each means there.
+    """Names that are private to a source, and what each means there.
 
-    The sources are laid out by clang-format: what a namespace holds has no indent.
+    The sources are formatted by clang-format: the contents of a namespace have no indent.
     """
     names = {}
     inside = False
@@ -64,7 +64,7 @@ def own_names(text):
         elif (inside or line.startswith("static ")) and line and line[0] not in " \t}#/)":
             name = declared(line)
             if name:
-                # The same alias means the same; two functions of one name never do.
+                # Equal aliases mean the same; two functions of one name never do.
                 names[name] = line if line.startswith("using ") else None
     return names
 
@@ -75,7 +75,7 @@ def clash(some, others):
 
 
 def batches(sources, size):
-    """Each source goes to the first batch with room for it. Takes (path, text) pairs in order."""
+    """Each source goes to the first batch with space for it. Takes (path, text) pairs in order."""
     found = []  # (paths, names)
     for path, text in sources:
         names = own_names(text)
@@ -90,7 +90,7 @@ def batches(sources, size):
 
 
 def write(path, text):
-    """Leaves a file that is right already as it is: nothing is compiled again for it."""
+    """Does not touch a file that is up to date, so nothing is compiled again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -104,7 +104,7 @@ def arrangement(plan, size, root):
         target, *paths = line.split("\t")
         paths = [pathlib.Path(path) for path in paths]
         seen += paths
-        # One that was removed takes part in nothing: the text changes, and CMake runs again.
+        # A removed source is skipped: the text changes, and CMake runs again.
         pairs = [(path, path.read_text(encoding="utf-8")) for path in paths if path.exists()]
         lines += [target + ": " + " ".join(str(path.relative_to(root)) for path in batch)
                   for batch in batches(pairs, size)]

@@ -5,16 +5,16 @@ Usage: check_changed.py -p BUILD [--base COMMIT] [--seconds 240] [--list]
        check_changed.py --self-test
 
 Looks at the sources and headers that differ from --base, committed or not. Without --base that is
-where the branch left the main one, and on the main branch the commit before.
+where the branch left the main one, or on the main branch the previous commit.
 
 - A header must compile alone, twice in a row.
 - A source must compile alone, with the flags of its target in BUILD/compile_commands.json: its
   batch gives it the headers that its neighbours include.
 - Every function and variable that a source defines or uses alone must be in its batch too. If it
-  is not, a call means something else there, as a neighbour or one of its headers has a better
+  is not, a call means something else there, because a neighbour or one of its headers has a better
   overload.
 
-Sources that no time is left for are named. Exit status 1 if a check failed.
+Names the sources that it did not check in time. Exit status 1 if a check failed.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +31,7 @@ import check_headers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAIN = ("origin/main", "main", "origin/master", "master")
-# Neither changes what a name means, and both make an object larger.
+# Neither changes what a name means, and both make objects larger.
 DROPPED = ("-fsanitize", "-fno-sanitize", "-O", "-g", "-D_FORTIFY_SOURCE", "-U_FORTIFY_SOURCE")
 
 
@@ -43,7 +43,7 @@ def git(root, *words):
 
 
 def find_base(root):
-    """The commit to compare with, or None: there is none before this one."""
+    """The commit to compare with; None for the first commit."""
     head = git(root, "rev-parse", "HEAD")
     for name in MAIN:
         base = git(root, "merge-base", "HEAD", name)
@@ -78,7 +78,7 @@ def plain(command):
 
 
 def symbols(nm_text):
-    """Names that other objects may see, from what `nm -P` prints."""
+    """Names that are visible to other objects, from the output of `nm -P`."""
     found = set()
     for line in nm_text.split("\n"):
         name, _, rest = line.partition(" ")
@@ -105,7 +105,7 @@ class Build:
                     self.batches[path] = batch
 
     def batch_folder(self, path):
-        """Where the batches of the target are whose flags a source has."""
+        """The folder of the batches of the target whose flags a source has."""
         entry = self.entries[path]
         made = shlex.split(entry["command"])
         folder, _, rest = made[made.index("-o") + 1].partition("CMakeFiles/")
@@ -113,7 +113,7 @@ class Build:
         return pathlib.Path(entry["directory"]) / folder / f"{target}_batches"
 
     def compile(self, path, flags, scratch):
-        """(the compiler's complaint, names in the object). flags are of this path of a source."""
+        """(the compiler's errors, names in the object). flags are of this path of a source."""
         entry = self.entries[flags]
         made = pathlib.Path(scratch) / (str(path).replace("/", "_") + ".o")
         done = subprocess.run([*plain(entry["command"]), "-O0", "-c", str(path), "-o", str(made)],
@@ -151,7 +151,7 @@ def check_source(path, build, batch_names, scratch):
 
 
 class Batches:
-    """Names in each batch. Each is compiled once, by the first that asks."""
+    """Names in each batch. Each is compiled once, on first use."""
 
     def __init__(self, build, scratch):
         self.build = build
@@ -179,7 +179,7 @@ def groups(paths, build):
 
 
 def check(paths, build, seconds):
-    """(complaints, paths that there was no time for)."""
+    """(errors, paths that were not checked in time)."""
     end = time.monotonic() + seconds
     complaints, late = [], []
 

@@ -13,7 +13,7 @@ import sys
 
 
 def problems(header, segments, dynamic, symbols):
-    """One line for each thing that is missing; the texts are what readelf prints."""
+    """One line for each missing property; the arguments are outputs of readelf."""
     found = []
     if not re.search(r"Type:\s+DYN", header):
         found.append("not position independent (-fPIE -pie)")

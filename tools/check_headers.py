@@ -12,12 +12,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def compile_alone(header, compiler, includes):
-    """The compiler's complaint about one header (a path from src/), or an empty string."""
+    """The compiler's errors about one header (a path from src/), or an empty string."""
     command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra",
                "-Wno-missing-field-initializers", "-Werror", "-x", "c++"]
     for folder in includes:
         command += ["-I", str(folder)]
-    # Included twice, to see that the include guard works.
+    # Included twice, to check the include guard.
     source = f'#include "{header}"\n#include "{header}"\n'
     done = subprocess.run(
         command + ["-"], input=source, capture_output=True, text=True, check=False

@@ -56,7 +56,7 @@ THIRD_PARTY = {
 }
 TEST_ONLY = ("gtest/", "gmock/", "rapidcheck")
 
-# The third-party includes that may stand in our headers, which everyone who includes them pays for.
+# Third-party includes that our headers may have; every file that includes the header pays for them.
 IN_HEADERS = {
     "fmt/core.h": ["base"],
     "fmt/format.h": ["base"],

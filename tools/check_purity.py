@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails when an archive asks the linker for a clock, a thread, a socket, randomness or a file.
 
-This is the layering rule at the level of object code: what check_layers.py can not see in the text
+This is the layering rule at the level of object code: what check_layers.py cannot see in the text
 (a call hidden behind a macro or an inline function) still appears as an undefined symbol.
 """
 
@@ -27,7 +27,7 @@ COMPILED = [(re.compile(pattern), what) for pattern, what in FORBIDDEN]
 
 
 def judge(symbol):
-    """What the symbol reaches for, or None if it is harmless."""
+    """What the symbol accesses, or None if it is harmless."""
     plain = symbol.split("@")[0]
     for pattern, what in COMPILED:
         if pattern.fullmatch(plain):

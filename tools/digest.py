@@ -8,7 +8,7 @@ PROGRAM is build/release/tests/decisions/stowage_decisions (`make digest` builds
 each policy it is run over every trace of openb in the folder that STOWAGE_TRACES names: pods fill
 the cluster, and on some traces come and go. It is also run over random scripts of all other events.
 Each line of the output is a run and the SHA-256 of its log, which has each event with its time and
-all commands and sentences that come of it. The same code gives the same lines.
+all resulting commands and sentences. The same code gives the same lines.
 
 --compare says which runs differ from those that --save wrote; the exit status is 1 then, and
 `stowage_decisions` with the words of the run prints the log to compare. --quick takes fewer traces.
@@ -63,7 +63,7 @@ def with_files(words):
 
 
 def digest(command):
-    """The SHA-256 of what a command prints. It fails if the command does."""
+    """The SHA-256 of a command's output. Fails if the command fails."""
     made = hashlib.sha256()
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         while piece := child.stdout.read(PIECE):
@@ -74,7 +74,7 @@ def digest(command):
 
 
 def differences(old, new):
-    """One line for each run of both, or of one, that is not the same. Texts are "digest  name"."""
+    """One line for each run that differs or that only one side has. Texts are "digest  name"."""
     def table(text):
         return {line.split("  ", 1)[1]: line.split("  ", 1)[0] for line in text.splitlines()}
     before, after = table(old), table(new)

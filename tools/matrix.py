@@ -4,11 +4,11 @@
 Usage: matrix.py LEG [--seconds N] [--seed COMMIT]
        matrix.py --self-test
 
-LEG is one of those that are printed without it, or "auto": the one that the commit's hash chooses.
+LEG is one of those that are printed without LEG, or "auto": chosen by the commit's hash.
 Without --seconds a leg does all of its work, which takes from half an hour to hours. With it, a leg
 does the part that fits: which modules, sources, seeds or inputs is drawn from the commit's hash, so
-that each commit tries something else and a failure can be had again on the same commit. The last
-lines say what was run, and what was left out.
+that each commit tries something else and a failure can be reproduced on the same commit. The last
+lines name what was run and what was left out.
 """
 import argparse
 import hashlib
@@ -24,7 +24,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 JOBS = os.cpu_count() or 2
-# Modules with threads, and those under them: small enough to be built in some minutes.
+# Modules with threads, and those below them: small enough to build in some minutes.
 TSAN_MODULES = ("agent", "controller", "grpc", "kube", "net", "reports", "scheduler")
 KUBE_CASES = ("the_api_server_is_killed", "etcd_is_killed", "the_leader_is_killed",
               "the_standby_is_killed", "of_the_scheduler")
@@ -45,7 +45,7 @@ class Leg:
         self.seed = seed
         self.chance = random.Random(seed)
         self.failed = False
-        self.checked = 0  # checks that came to an end
+        self.checked = 0  # checks that were completed
         self.said = []
 
     def light(self):
@@ -63,7 +63,7 @@ class Leg:
         self.say(f"FAILED: {text}")
 
     def run(self, *command, quiet=False):
-        """Exit status and output. Raises OutOfTime, having ended what it started."""
+        """Exit status and output. Raises OutOfTime after it has ended what it started."""
         if self.light() and self.left() <= 0:
             raise OutOfTime
         print("matrix: $ " + " ".join(map(str, command)), flush=True)
@@ -83,7 +83,7 @@ class Leg:
         return child.returncode, text or ""
 
     def must(self, *command):
-        """True if a command passed. One that did not is a failure of the leg."""
+        """True if the command passed; otherwise the leg fails."""
         status, _ = self.run(*command)
         if status:
             self.fail(f"{' '.join(map(str, command))}: exit status {status}")
@@ -116,7 +116,7 @@ def asan(leg):
             leg.test("asan")
             leg.say("asan: built everything with the preset asan and ran its tests")
         return
-    # What `make test` has built of the preset is most of it.
+    # `make test` has already built most of the preset.
     if not leg.build("dev", "stowage_test_programs"):
         return
     status, text = leg.run("ctest", "--preset", "dev", "-N", "-LE", "^(unit|fuzz|trace)$",
@@ -229,7 +229,7 @@ LEGS = {"asan": asan, "tsan": tsan, "lint-deep": lint_deep, "faults-long": fault
 
 
 def chosen(commit):
-    """The leg of a commit. Its hash has no order that a rotation would need."""
+    """The leg of a commit, chosen by its hash: commits have no order for a rotation."""
     digest = hashlib.sha256(commit.encode()).digest()
     return list(LEGS)[int.from_bytes(digest[:8], "big") % len(LEGS)]
 

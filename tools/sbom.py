@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
-# Compiled in from headers: no loader knows of them.
+# Compiled in from headers, so the loader does not list them.
 HEADERS = ("libcli11-dev", "libexpected-dev", "libboost1.81-dev", "libstdc++-12-dev")
 # Licences as SPDX names them; Debian's names are not always the same.
 LICENSES = {
@@ -42,7 +42,7 @@ def libraries(ldd_text):
 
 
 def package_of(path):
-    """Debian's package that a file is of. The database knows files by one of their two names."""
+    """The Debian package of a file. The database knows files by one of their two names."""
     for name in (path, path.removeprefix("/usr"), f"/usr{path}",
                  str(pathlib.Path(path).resolve())):
         found = subprocess.run(("dpkg", "-S", name), capture_output=True, text=True, check=False)

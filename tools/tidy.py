@@ -34,11 +34,11 @@ def blank_out(text):
 
 
 def is_function_head(head):
-    """True if what stands before a { outside of functions opens a function."""
+    """True if the text before a { outside of functions opens a function."""
     if "(" not in head or ")" not in head:
         return False
     bare = re.sub(r"operator\s*(\(\)|\[\]|[^\s\w(]+)", "operator", head)
-    while True:  # what is inside of parentheses and angle brackets does not count
+    while True:  # ignore the contents of parentheses and angle brackets
         less = re.sub(r"\([^()]*\)|<[^<>]*>", "", bare)
         if less == bare:
             break

@@ -40,8 +40,7 @@ struct AgentOptions {
   std::optional<UplinkOptions> uplink;
   std::string podresources;  // the kubelet's socket; empty: not used
   SamplerOptions sampler;
-  net::Duration hung_after = std::chrono::seconds{10};  // when a driver that does not answer counts
-                                                        // as hung
+  net::Duration hung_after = std::chrono::seconds{10};  // until a silent driver counts as hung
   std::uint64_t seed = 1;
 };
 

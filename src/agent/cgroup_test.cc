@@ -46,7 +46,7 @@ TEST(Cgroup, AStaticPodHasAUidWithoutDashes) {
             (CgroupOwner{.pod = uid, .container = kId}));
 }
 
-TEST(Cgroup, KnowsNobodyElse) {
+TEST(Cgroup, IgnoresOtherProcesses) {
   for (const std::string& text :
        {std::string(), std::string("0::/\n"), std::string("0::/user.slice/session-1.scope"),
         "0::/system.slice/docker-" + kId + ".scope", "0::/kubepods/podnonsense/" + kId,

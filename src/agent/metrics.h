@@ -22,7 +22,7 @@ struct AgentMetrics {
   std::vector<Usage> usage;
   std::map<std::string, double> idle_seconds;  // by card, since its last load
   double sampled_seconds_ago = 0;
-  // Null: there is none.
+  // Null: none.
   const Reporter::Snapshot* reporter = nullptr;
   const Uplink::Snapshot* uplink = nullptr;
   const Contact* kubelet = nullptr;

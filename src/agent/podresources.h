@@ -40,7 +40,7 @@ class PodResources {
 
   // `caller` is a client of the kubelet's socket and must outlive this.
   PodResources(net::EventLoop& loop, grpc::Caller& caller, const PodResourcesOptions& options);
-  ~PodResources();  // lists under way end without a callback
+  ~PodResources();  // lists in progress end without a callback
   PodResources(const PodResources&) = delete;
   PodResources& operator=(const PodResources&) = delete;
 

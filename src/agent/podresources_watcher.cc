@@ -59,7 +59,7 @@ struct PodResourcesWatcher::Impl : std::enable_shared_from_this<PodResourcesWatc
     timer.start(pause, [this] { ask(); });
   }
 
-  // Asks as soon as the minimum interval allows, if that is sooner.
+  // Moves the next request forward, as far as the minimum interval allows.
   void hurry() {
     const net::Moment soon = std::max(asked_at + options.refresh_asked, loop.now());
     if (soon < due) ask_after(soon - loop.now());

@@ -1,8 +1,8 @@
 // Reports which pods hold which devices: asks the kubelet repeatedly and reports changes. Lives on
 // the loop's thread.
 //
-//   asking --answer--> in touch; asks again after `every`, or soon after refresh_soon()
-//     ^  '--error----> out of touch; the known state stays; asks again after a growing pause
+//   asking --answer--> in_touch; asks again after `every`, or soon after refresh_soon()
+//     ^  '--error----> not in_touch; the known state stays; asks again after a growing pause
 //     '----------------------'
 //
 // The protocol has no watch. A list of a hundred pods costs the kubelet little.
@@ -31,7 +31,7 @@ struct WatcherOptions {
 struct Contact {
   bool in_touch = false;
   net::Moment since{};  // since when
-  std::string why;      // if not in touch: the last error
+  std::string why;      // if not in_touch: the last error
   net::Moment heard{};  // when the last good list arrived; time zero: never
 };
 
@@ -51,9 +51,9 @@ class PodResourcesWatcher {
   PodResourcesWatcher(const PodResourcesWatcher&) = delete;
   PodResourcesWatcher& operator=(const PodResourcesWatcher&) = delete;
 
-  void start();  // once
+  void start();  // call once
   void stop();   // no callback follows
-  // Something has happened: asks at once; if a list is under way, once more after it.
+  // Asks at once; if a list is in progress, once more after it.
   void refresh_soon();
 
   [[nodiscard]] const std::vector<PodDevices>& pods() const;  // the last good list

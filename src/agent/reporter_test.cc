@@ -96,7 +96,7 @@ TEST_F(ReporterTest, ChangesAreWrittenNotTooOften) {
   EXPECT_NE(server.seen("PATCH", kNode).at(1).body.find(R"(\"healthy\":false)"), std::string::npos);
 }
 
-TEST_F(ReporterTest, SomebodyElseHasEditedIt) {
+TEST_F(ReporterTest, AnotherWriterHasEditedIt) {
   server.script("GET", kNode,
                 {reply(200, node_with(dialect::inventory_text(cards(2), {}))),
                  reply(200, node_with(dialect::inventory_text(cards(8), {})))});
@@ -120,7 +120,7 @@ TEST_F(ReporterTest, TriesAgainAndSaysWhy) {
   EXPECT_TRUE(reporter->snapshot().trouble.empty());
 }
 
-TEST_F(ReporterTest, CardsThatCannotBeReadAreSick) {
+TEST_F(ReporterTest, CardsThatCannotBeReadAreUnhealthy) {
   server.script("GET", kNode, {reply(200, node_with(dialect::inventory_text(cards(2), {})))});
   server.script("PATCH", kNode, {reply(200)});
   make();

@@ -8,7 +8,7 @@
 namespace stowage::agent {
 namespace {
 
-TEST(Footprint, KnowsPagesOfFilesThatNobodyWrites) {
+TEST(Footprint, KnowsPagesOfReadOnlyFiles) {
   Mapping mapping;
   EXPECT_TRUE(
       read_mapping("7f10a000-7f10b000 r-xp 00000000 fe:00 12  /usr/lib/libc.so.6", mapping));

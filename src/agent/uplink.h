@@ -105,7 +105,7 @@ class Uplink {
   int redirects_ = 0;    // redirects in a row
   bool moving_ = false;  // the last server has just redirected us
   std::string trouble_ = "not tried yet";
-  std::string refusal_;  // the controller's refusal of the request that is under way
+  std::string refusal_;  // the controller's refusal of the current request
   net::Timer retry_timer_;
   net::Timer beat_timer_;
   net::Timer soon_timer_;

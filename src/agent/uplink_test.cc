@@ -107,7 +107,7 @@ TEST_F(UplinkTest, TellsAllOnceAndThenWhatChanges) {
   EXPECT_EQ(controller.reports[0].pods->gone, std::vector<std::string>{"ml/p1"});
 }
 
-TEST_F(UplinkTest, PodsAndSicknessDoNotWaitForTheBeat) {
+TEST_F(UplinkTest, PodsAndHealthDoNotWaitForTheBeat) {
   make(controller, {.beat = 1h, .soon = 5ms});
   uplink->set_cards({{.id = "GPU-0"}});
   uplink->set_pods({});
@@ -168,7 +168,7 @@ TEST_F(UplinkTest, GoesWhereItIsSent) {
   ASSERT_TRUE(soon([&] { return !controller.reports.empty(); })) << "asks the first one again";
 }
 
-TEST_F(UplinkTest, ComesBackIfNobodyIsThere) {
+TEST_F(UplinkTest, RetriesIfTheRedirectTargetIsGone) {
   auto leader = std::make_unique<Controller>(loop);
   controller.answer = net::HttpResponse{
       .status = 307,

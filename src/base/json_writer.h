@@ -57,7 +57,7 @@ class JsonWriter {
 // The text between the quotes of a JSON string.
 [[nodiscard]] std::string json_escaped(std::string_view text);
 
-// Length of the well-formed UTF-8 sequence at the start of the text, or 0 if there is none.
+// Length of the well-formed UTF-8 sequence at the start of the text, or 0 if none exists.
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 [[nodiscard]] bool is_utf8(std::string_view text);
 

@@ -83,7 +83,7 @@ class Reader {
   }
 
  private:
-  // -1 if there is none.
+  // -1 if none exists.
   int digit() {
     if (rest_.empty() || rest_.front() < '0' || rest_.front() > '9') return -1;
     const int value = rest_.front() - '0';

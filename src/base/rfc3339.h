@@ -23,7 +23,7 @@ inline constexpr std::int64_t kEndTimeSecond = 253'402'300'800;
 [[nodiscard]] std::array<char, 20> rfc3339_chars(std::int64_t unix_seconds);
 
 // What the parser accepts beyond RFC 3339. T and Z may be in lower case, and any number of decimals
-// is accepted, of which nine count.
+// is accepted; the first nine count.
 struct Rfc3339Rules {
   int first_year = 0;
   int last_year = 9999;

@@ -44,7 +44,7 @@ std::string weight_of(const Tree& entry) {
   return digits == "0" || digits.starts_with('-') ? "" : digits;
 }
 
-// A plugin that a point enables or disables, by its successor. Unset: there is none.
+// A plugin that a point enables or disables, by its successor. Unset: none.
 void read_enabled(const Tree& entry, ProfileDraft::Point& point, ProfileDraft& draft) {
   const std::string name = name_of(entry);
   const std::string weight = weight_of(entry);

@@ -11,7 +11,7 @@
 namespace stowage::client {
 namespace {
 
-// The text under the key in the ConfigMap; null if there is none.
+// The text under the key in the ConfigMap; null if none exists.
 const std::string* text_of(const codec::ConfigMap& map, const std::string& name,
                            std::string_view key) {
   if (map.name != name) return nullptr;

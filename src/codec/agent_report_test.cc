@@ -119,7 +119,7 @@ TEST(AgentReport, HasLimits) {
   EXPECT_FALSE(reader.read(R"({"cards":[{"id":")" + std::string(257, 'x') + "\"}]}"));
 }
 
-// Lines within all other limits that take many times their size when decoded.
+// Lines within all other limits that use much more memory when decoded than their size.
 TEST(AgentReport, TakesSoMuchMemoryAndNoMore) {
   const auto repeated = [](const std::string& one, std::size_t count) {
     std::string text;

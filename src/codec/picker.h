@@ -1,4 +1,4 @@
-// The request to the outside picker and its answer: JSON of the API picker.stowage.dev/v1, which
+// The request to the external picker and its answer: JSON of the API picker.stowage.dev/v1, which
 // docs/picker.md describes.
 #pragma once
 

@@ -70,7 +70,7 @@ class ProtobufFields {
   bool broken_ = false;
 };
 
-// The last field with this number that has bytes; empty if there is none or if the message is
+// The last field with this number that has bytes; empty if none exists or if the message is
 // malformed before it.
 [[nodiscard]] std::string_view protobuf_bytes(std::string_view message, std::uint32_t number);
 

@@ -30,7 +30,7 @@ struct ProtobufEvent {
 };
 [[nodiscard]] Result<ProtobufEvent> protobuf_watch_event(std::string_view bytes);
 
-// metadata.resourceVersion of an object's message; empty if there is none.
+// metadata.resourceVersion of an object's message; empty if none exists.
 [[nodiscard]] std::string_view protobuf_version(std::string_view message);
 
 }  // namespace stowage::codec

@@ -30,7 +30,7 @@ struct ReportTimes {
 void apply_reports(const std::vector<reports::NodeUpdate>& batch, const ReportTimes& times,
                    ReportTarget to);
 
-// The cluster no longer has the node. The engine forgets its load by itself.
+// The cluster no longer has the node. The engine forgets its load without this.
 void forget_reports(const std::string& node, ReportTarget to);
 
 }  // namespace stowage::controller

@@ -106,9 +106,9 @@ Result<Given> parse_given(const Json& entry, const core::NodeSpec& node) {
 }
 
 // The amounts in the annotation are for people and agents. They must equal the pod's own request,
-// so that nobody frees capacity on a card by editing them. A share of compute alone may have been
-// charged with or without memory, depending on the version and configuration of the scheduler and
-// on whether the card's memory was known. The charge at that time counts.
+// so that editing them frees no capacity. A share of compute alone may have been charged with or
+// without memory, depending on the version and configuration of the scheduler and on whether the
+// card's memory was known. The charge at that time counts.
 Result<core::CardShare> charged_for(const core::GpuRequest& ask, const core::NodeSpec& node,
                                     const Given& given) {
   core::CardShare share = charge(ask, node, given.card);

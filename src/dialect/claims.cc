@@ -19,7 +19,7 @@ bool parse_number(std::string_view text, std::int32_t most, std::int32_t& out) {
   return parsed.ec == std::errc{} && parsed.ptr == end && out >= 0 && out <= most;
 }
 
-// Cuts the text at the last `c` and returns the part after it; unset if there is none.
+// Cuts the text at the last `c` and returns the part after it; unset if none exists.
 std::optional<std::string_view> cut_last(std::string_view& text, char c) {
   const auto at = text.rfind(c);
   if (at == std::string_view::npos) return std::nullopt;

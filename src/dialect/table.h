@@ -57,7 +57,7 @@ struct Dialect {
 
 [[nodiscard]] std::span<const Dialect> dialects();
 [[nodiscard]] bool means_cards(std::string_view resource);
-// A resource of the dialect that the pod requests; null if there is none.
+// A resource of the dialect that the pod requests; null if none exists.
 [[nodiscard]] const std::string* spoken(const PodObject& pod, const Dialect& dialect);
 
 // Builds the spec from the pod and its card requests, without validation.

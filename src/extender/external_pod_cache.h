@@ -34,12 +34,12 @@ class ExternalPodCache {
  public:
   explicit ExternalPodCache(std::size_t size_max) : external_pods_(size_max) {}
 
-  // The entry of this uid, created if there is none. It becomes the newest.
+  // The entry of this uid, created if none exists. It becomes the newest.
   [[nodiscard]] ExternalPod& find_or_add(const std::string& uid) {
     ExternalPod* const known = external_pods_.find(uid);
     return known != nullptr ? *known : external_pods_.put(uid, ExternalPod{});
   }
-  // Null if there is none. Does not change the order.
+  // Null if none exists. Does not change the order.
   [[nodiscard]] ExternalPod* find(const std::string& uid) { return external_pods_.peek(uid); }
   void forget(const std::string& uid) { external_pods_.erase(uid); }
   [[nodiscard]] std::size_t size() const { return external_pods_.size(); }

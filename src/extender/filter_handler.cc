@@ -90,7 +90,7 @@ bool FilterHandler::prefer_pre_allocated(FilterCall& call) {
     const auto pre_allocation = dialect::read_pre_allocation(
         {.object = call.object, .pod = call.spec, .node = *node, .unix_nanos = now});
     const std::int64_t fresh = now - std::chrono::nanoseconds(context_.options().hold).count();
-    // kube-scheduler asks anew, so it will not bind by one that is broken or that old.
+    // kube-scheduler asks again, so it will not bind by one that is broken or that old.
     if (!pre_allocation || pre_allocation->broken || pre_allocation->made_unix_nanos <= fresh)
       return true;
   }
@@ -181,8 +181,8 @@ void FilterHandler::answer(const FilterCall& call) {
     }
     result.failed.emplace_back(call.ask.nodes[refused.node], refused.unknown ? unknown : phrase);
   }
-  // kube-scheduler cannot make room for shares of cards by evicting pods: its dry run does not ask
-  // us. A node that only we refuse would make it try, and fail with a confusing text.
+  // kube-scheduler cannot free shares of cards by evicting pods: its dry run does not ask us. A
+  // node that only we refuse would make it try, and fail with a confusing text.
   result.unresolvable = result.failed;
   context_.send_json(call, codec::encode(result));
 }

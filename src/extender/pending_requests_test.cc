@@ -38,7 +38,7 @@ class PendingRequestsTest : public ::testing::Test {
 
 using Names = std::vector<std::string>;
 
-TEST_F(PendingRequestsTest, NobodyWaitsWhileThereIsAnAnswer) {
+TEST_F(PendingRequestsTest, NoRequestWaitsWhileThereIsAnAnswer) {
   open_ = true;
   enter("a");
   EXPECT_EQ(answered_, Names{"a"});

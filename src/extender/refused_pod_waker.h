@@ -1,4 +1,4 @@
-// Has kube-scheduler try refused pods again once there is room for them.
+// Has kube-scheduler try refused pods again once they fit.
 //
 // kube-scheduler forgets a refused pod until something that it watches changes in the cluster. A
 // hold that expires, a quota that grows or a pod that ends just after the refusal is no such

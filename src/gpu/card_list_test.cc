@@ -48,7 +48,7 @@ TEST(CardList, HasWhatTheInventoryHas) {
   EXPECT_EQ(list.left_out, 0U);
 }
 
-TEST(CardList, CardsThatAreSickOrSilentAreNotHealthy) {
+TEST(CardList, UnhealthyOrSilentCardsAreNotHealthy) {
   Inventory inventory = cards(3);
   HealthTracker keeper({});
   keeper.observe(inventory, {});

@@ -35,7 +35,7 @@ class Health : public ::testing::Test {
  protected:
   Health() { keeper_.observe(there({"a", "b"}), at({})); }
 
-  // Whether the card is healthy at that time, if nothing happens until then.
+  // True if the card is healthy at that time, if nothing happens until then.
   [[nodiscard]] bool well(nanoseconds time, const std::string& card = "a") {
     HealthTracker copy = keeper_;
     (void)copy.pass(at(time));
@@ -52,7 +52,7 @@ TEST_F(Health, ErrorsOfApplicationsDoNotMatter) {
   EXPECT_TRUE(well(seconds{1}));
 }
 
-TEST_F(Health, OthersMakeACardSickForAWhile) {
+TEST_F(Health, OthersMakeACardUnhealthyForAWhile) {
   keeper_.observe(xid(74), at(seconds{1}));
   const CardHealth health = keeper_.of("a");
   EXPECT_FALSE(health.healthy);
@@ -64,7 +64,7 @@ TEST_F(Health, OthersMakeACardSickForAWhile) {
   EXPECT_TRUE(well(seconds{1}, "b")) << "the other card";
 }
 
-TEST_F(Health, EachFaultBeginsTheQuietTimeAnew) {
+TEST_F(Health, EachFaultRestartsTheQuietTime) {
   for (int minute = 0; minute < 60; ++minute) keeper_.observe(xid(74), at(minutes{minute}));
   EXPECT_FALSE(well(minutes{63}));
   EXPECT_TRUE(well(minutes{64})) << "one sickness, however many faults";
@@ -106,7 +106,7 @@ TEST_F(Health, ACardThatWasGoneAndIsBackWasReset) {
   EXPECT_TRUE(keeper_.healthy("a"));
 }
 
-TEST_F(Health, InstancesThatAreMadeAnewAreOfTheSameCard) {
+TEST_F(Health, RecreatedInstancesAreOfTheSameCard) {
   const auto instances = [](const std::vector<std::string>& ids, std::uint64_t life = 1) {
     Inventory inventory = there(ids, life);
     for (CardInfo& card : inventory.cards) card.mig = Mig{.parent = card.id.substr(0, 1)};
@@ -324,7 +324,7 @@ RC_GTEST_PROP(HealthProperties, HowOftenTimeIsToldDoesNotMatter, ()) {
   for (const char* card : {"a", "b"}) RC_ASSERT(rarely.of(card) == often.of(card));
 }
 
-RC_GTEST_PROP(HealthProperties, CardsThatNobodySpokeOfAreWell, ()) {
+RC_GTEST_PROP(HealthProperties, UnmentionedCardsAreHealthy, ()) {
   HealthTracker keeper{HealthOptions{}};
   base::Instant now{};
   for (const Step& step : *steps_of({kHarmless, kAnswers, kInventory})) {

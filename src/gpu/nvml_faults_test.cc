@@ -75,7 +75,7 @@ TEST(NvmlFaults, ACardThatDoesNotEvenSayItsNameIsTheOneThatIsMissing) {
   EXPECT_EQ(words_of(world.source.faults()), "lost GPU-a; ");
 }
 
-TEST(NvmlFaults, ASilentCardThatNobodyKnewHasNoName) {
+TEST(NvmlFaults, AnUnknownSilentCardHasNoName) {
   NvmlWorld world("card GPU-a\nfail all 15\n" + card_text("GPU-b", 1));
   const auto inventory = world.source.inventory();
   ASSERT_TRUE(inventory.has_value());
@@ -84,7 +84,7 @@ TEST(NvmlFaults, ASilentCardThatNobodyKnewHasNoName) {
   EXPECT_NE(world.source.trouble(), "");
 }
 
-TEST(NvmlFaults, ALostCardThatSaysItsNameIsListedAlthoughNobodyKnewIt) {
+TEST(NvmlFaults, AnUnknownLostCardThatReportsItsNameIsListed) {
   NvmlWorld world(card_text("GPU-a", 0) + "fail hardware 15\n");
   const auto inventory = world.source.inventory();
   ASSERT_EQ(inventory->cards.size(), 1U);
@@ -204,7 +204,7 @@ TEST(NvmlFaults, TheDriverIsExchangedUnderUs) {
   EXPECT_EQ(inventory->driver_life, 2U);
 }
 
-TEST(NvmlFaults, ALibraryThatForgotItsSessionIsOpenedAnewAndNobodyThinksOfAReset) {
+TEST(NvmlFaults, ALibraryThatForgotItsSessionIsReopenedWithoutAReset) {
   NvmlWorld world(two_cards());
   ASSERT_TRUE(world.source.sample().has_value());
   world.script.say("fail all 1\n" + two_cards());
@@ -277,7 +277,7 @@ TEST(NvmlFaults, CardsThatReportNoErrorsAreFine) {
   EXPECT_EQ(ids_of(world.source.sample().value()), "GPU-a GPU-b ");
 }
 
-TEST(NvmlFaults, ABrokenSetOfEventsIsMadeAnew) {
+TEST(NvmlFaults, ABrokenSetOfEventsIsMadeAgain) {
   NvmlWorld world(two_cards());
   ASSERT_TRUE(world.source.inventory().has_value());
   world.script.say("fail wait 15\n" + two_cards());

@@ -114,7 +114,7 @@ class Source {
   // All cards. A known card that does not answer stays, marked, as long as the driver counts it.
   // Cost: some hundred driver calls on a machine with eight cards.
   [[nodiscard]] virtual Result<Inventory> inventory() = 0;
-  // The cards of the last inventory that answer; reads one first if there is none.
+  // The cards of the last inventory that answer; reads one first if none exists.
   [[nodiscard]] virtual Result<std::vector<CardSample>> sample() = 0;
   // The faults since the last call; does not wait. Useful also when the other calls fail: cards
   // that were lost are reported here.

@@ -8,7 +8,7 @@
 namespace stowage::gpu {
 namespace {
 
-TEST(Xid, ApplicationsDoNotMakeACardSick) {
+TEST(Xid, ApplicationsDoNotMakeACardUnhealthy) {
   for (const std::uint32_t xid : {13U, 31U, 43U, 45U, 68U, 109U}) {
     EXPECT_EQ(meaning_of(xid).effect, XidEffect::none) << xid;
   }

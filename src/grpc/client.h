@@ -52,8 +52,7 @@ class Caller {
 
 struct ClientOptions {
   std::string socket;          // the path
-  std::size_t calls_max = 64;  // under way; further calls are refused at once with
-                               // RESOURCE_EXHAUSTED
+  std::size_t calls_max = 64;  // in progress; more are refused with RESOURCE_EXHAUSTED
   std::size_t header_bytes_max = std::size_t{64} << 10U;
   std::size_t buffered_bytes_max = std::size_t{64} << 20U;  // for all incoming answers
   net::Duration connect_timeout = std::chrono::seconds{5};
@@ -78,7 +77,7 @@ class Client final : public Caller {
                                            const CallOptions& options,
                                            StreamHandler handler) override;
   [[nodiscard]] std::uint64_t connections() const override;
-  [[nodiscard]] std::size_t calls() const;  // under way
+  [[nodiscard]] std::size_t calls() const;  // in progress
 
  private:
   struct Impl;

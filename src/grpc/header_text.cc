@@ -29,7 +29,7 @@ constexpr std::array<Unit, 6> kUnits = {{{'n', 1},
 
 constexpr bool is_visible(char c) { return c >= ' ' && c <= '~'; }
 
-// The value of a hexadecimal digit; -1 if it is none.
+// The value of a hexadecimal digit; -1 for other characters.
 constexpr int digit_of(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;

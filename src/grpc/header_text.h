@@ -20,7 +20,7 @@ inline constexpr std::size_t kMessageMax = 1024;
 // "10S", "250m": at most eight digits, and a unit. Rounded up to the next representable value; zero
 // or less becomes the shortest timeout.
 [[nodiscard]] std::string timeout_text(net::Duration timeout);
-// Unset if the text is no timeout. One that is too long becomes the longest duration.
+// Unset if the text is not a timeout. One that is too long becomes the longest duration.
 [[nodiscard]] std::optional<net::Duration> parse_timeout(std::string_view text);
 
 // "application/grpc", alone or followed by a format ("+proto") or parameters (";...").

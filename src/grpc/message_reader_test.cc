@@ -59,7 +59,7 @@ TEST(MessageReader, RefusesWhatIsCompressedOrTooLong) {
   EXPECT_EQ(small.held(), 0U);
 }
 
-TEST(MessageReader, KeepsNoRoomForWhatIsOnlyAnnounced) {
+TEST(MessageReader, AllocatesNothingForWhatIsOnlyAnnounced) {
   MessageReader reader(std::size_t{16} << 20U);
   const std::string head = message_head(std::size_t{16} << 20U);
   EXPECT_EQ(reader.put(head + "x"), 6U);

@@ -35,7 +35,7 @@ class ServerLink final : public std::enable_shared_from_this<ServerLink> {
   ServerLink(net::EventLoop& loop, const ServerOptions& options, Host& host);
 
   void start(std::unique_ptr<net::ByteStream> stream);
-  // Unset while a call is under way.
+  // Unset while a call is in progress.
   [[nodiscard]] std::optional<net::Moment> idle_since() const;
   void give_way();  // closes it; the host gets no more callbacks
   void close();

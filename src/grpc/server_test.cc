@@ -80,7 +80,7 @@ TEST_F(ServerTest, AnswersByHand) {
   EXPECT_TRUE(socket.read_until("question").ends_with(testing::message("question")));
 }
 
-TEST_F(ServerTest, ACallThatNobodyAnswersFails) {
+TEST_F(ServerTest, ACallWithoutAnAnswerFails) {
   serve({});
   std::optional<CallStatus> status;
   std::unique_ptr<Client> client;

@@ -50,8 +50,8 @@ class Pair {
     return transfers;
   }
 
-  // Until nothing changes any more. Empty lines are no sign of that: a step may deliver all that it
-  // put on them, and what that causes comes with the next one.
+  // Until nothing changes any more. Empty lines alone do not show that: a step may deliver
+  // everything, and the reactions come with the next step.
   void settle() {
     while (step()) {
     }

@@ -20,7 +20,7 @@ constexpr const char* kAccessReviews = "/apis/authorization.k8s.io/v1/subjectacc
 constexpr std::size_t kTokenBytesMax = std::size_t{16} << 10U;
 constexpr const char* kTooMany = "too many requests at once";
 
-// The token of "Bearer <token>", with the scheme in any case; empty if there is none.
+// The token of "Bearer <token>", with the scheme in any case; empty if none exists.
 std::string_view token_of(std::string_view header) {
   constexpr std::string_view kScheme = "bearer ";
   if (header.size() <= kScheme.size()) return {};
@@ -52,7 +52,7 @@ struct DelegatedAuth::Impl : std::enable_shared_from_this<DelegatedAuth::Impl> {
     Answer answer;
     net::Moment until;
   };
-  // A recent answer; null if there is none.
+  // A recent answer; null if none exists.
   template <typename Answer>
   const Answer* kept(base::LruMap<Kept<Answer>>& answers, const std::string& key) {
     const Kept<Answer>* found = answers.find(key);

@@ -66,7 +66,7 @@ TEST_F(DelegatedAuthTest, RefusesWhoIsNotKnownOrMayNot) {
   EXPECT_EQ(keeper.counters().refused, 6U);
 }
 
-TEST_F(DelegatedAuthTest, TokensAreMadeForSomebody) {
+TEST_F(DelegatedAuthTest, TokensAreIssuedForAnAudience) {
   const auto identify = [&](DelegatedAuth& keeper, const std::string& token) {
     std::optional<DelegatedAuth::Identity> identity;
     keeper.identify("Bearer " + token, "stowage.dev",

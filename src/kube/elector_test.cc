@@ -263,7 +263,7 @@ TEST_F(ElectorTest, ALeaseThatIsTakenWithALostReplyIsTakenAllTheSame) {
   EXPECT_EQ(b.told, "leads after a ");
 }
 
-TEST_F(ElectorTest, WhoeverLeadsAgainIsToldThatThingsMayBeUnderWay) {
+TEST_F(ElectorTest, LeadingAgainReportsThatRequestsMayBeUnderWay) {
   Candidate a(server, "a");
   time.pass(kFirst + 3s);
   server.ways["a"] = LeaseServer::Way::broken;
@@ -344,7 +344,7 @@ TEST(ElectorRelease, ALeaseThatWasMadeAndNotLedByYetRunsOut) {
   }
 }
 
-TEST_F(ElectorTest, ALeaderMakesADeletedLeaseAnewAndGoesOn) {
+TEST_F(ElectorTest, ALeaderRecreatesADeletedLeaseAndGoesOn) {
   Candidate a(server, "a");
   time.pass(kFirst);
   Candidate b(server, "b");
@@ -414,7 +414,7 @@ TEST_F(ElectorTest, ALeaseThatIsMadeLateIsWaitedOutByWhoLedBefore) {
   EXPECT_GT(time.now(), fence);
 }
 
-TEST_F(ElectorTest, AFreeLeaseThatNobodyEverHeldIsTakenAsNone) {
+TEST_F(ElectorTest, AFreeLeaseThatWasNeverHeldIsTakenAsNone) {
   Candidate a(server, "a");
   time.pass(kFirst + 10s);
   const net::Moment fence = a.elector->fence();

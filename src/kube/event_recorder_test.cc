@@ -128,7 +128,7 @@ TEST_F(EventRecorderTest, RepetitionsBecomeASeriesThatIsPatchedFromTimeToTime) {
   EXPECT_EQ(recorder_->counters().merged, 11U);
 }
 
-TEST_F(EventRecorderTest, AfterAGapTheSeriesStartsAnew) {
+TEST_F(EventRecorderTest, AfterAGapTheSeriesRestarts) {
   server_.script("POST", kEvents, {reply(201)});
   start({.series_gap = milliseconds{10}});
   recorder_->record(ask("p"));
@@ -139,7 +139,7 @@ TEST_F(EventRecorderTest, AfterAGapTheSeriesStartsAnew) {
   EXPECT_EQ(recorder_->counters().merged, 0U);
 }
 
-TEST_F(EventRecorderTest, AnEventThatTheServerHasForgottenIsWrittenAnew) {
+TEST_F(EventRecorderTest, AnEventThatTheServerHasForgottenIsWrittenAgain) {
   server_.script("POST", kEvents, {reply(201)});
   server_.script("PATCH", event_path("p"), {refuse(404, "NotFound", "gone")});
   start({.series_patch_every = milliseconds{1}});

@@ -140,7 +140,7 @@ TEST_F(ObjectAccessTest, AServerThatNeverAnswersWellIsGivenUp) {
   EXPECT_EQ(access_->counters().failed, 1U);
 }
 
-TEST_F(ObjectAccessTest, NobodyIsCalledAfterItsEnd) {
+TEST_F(ObjectAccessTest, NoCallbackComesAfterItsEnd) {
   server_.script("PATCH", kPath, {server_.hold()});
   client_ = server_.client();
   access_ = std::make_unique<ObjectAccess>(*client_);

@@ -32,7 +32,7 @@ TEST(TokenBucket, LeavesTheReserveToOthers) {
   EXPECT_TRUE(bucket.take(kStart));
 }
 
-TEST(TokenBucket, AReserveAboveTheBurstStopsNobodyForEver) {
+TEST(TokenBucket, AReserveAboveTheBurstBlocksNoCallerForEver) {
   TokenBucket bucket(1, 2);
   EXPECT_TRUE(bucket.take(kStart, 50));
   EXPECT_FALSE(bucket.take(kStart, 50));
@@ -46,7 +46,7 @@ TEST(TokenBucket, WithoutARateThereIsNoLimit) {
   EXPECT_EQ(bucket.wait(kStart), seconds{0});
 }
 
-TEST(JitteredBackoff, DoublesWithinItsBoundsAndStartsAnew) {
+TEST(JitteredBackoff, DoublesWithinItsBoundsAndRestarts) {
   JitteredBackoff backoff(milliseconds{100}, milliseconds{400}, 7);
   for (const int base : {100, 200, 400, 400}) {
     const net::Duration pause = backoff.next();

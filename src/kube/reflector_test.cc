@@ -227,7 +227,7 @@ TEST_F(ReflectorTest, AServerThatAlwaysExpiresIsNotAskedWithoutAPause) {
   EXPECT_GE(reflector_->counters().failures, 4U);
 }
 
-TEST_F(ReflectorTest, AListThatExpiresBetweenPagesStartsAnewAndThenInOnePiece) {
+TEST_F(ReflectorTest, AListThatExpiresBetweenPagesRestartsAndThenInOnePiece) {
   const FakeApiServer::Answer first = reply(200, list_json({object("a", 1)}, 5, "next"));
   const FakeApiServer::Answer expired = refuse(410, "Expired", "the continue token is too old");
   script({first, expired, first, expired, reply(200, list_json({object("a", 1)}, 8))},

@@ -43,7 +43,7 @@ void strip_metadata(json::object& metadata) {
   }
 }
 
-// Copies a member from one object to the other, also its absence.
+// Copies a member from one object to the other; if it is absent, removes it there.
 void keep(const json::object& from, json::object& to, std::string_view key) {
   if (const json::value* value = from.if_contains(key)) {
     to[key] = *value;
@@ -65,7 +65,7 @@ void keep_server_metadata(const json::object& before, json::object& after) {
   metadata.erase("selfLink");
 }
 
-// All but status, labels, annotations and finalizers as it was.
+// Restores everything except status, labels, annotations and finalizers.
 void keep_all_but_status(const json::object& before, json::object& after) {
   json::object result = before;
   keep(after, result, "status");
@@ -125,7 +125,7 @@ ApiResult<void> Api::check(Kind kind, json::object& object, const WriteOptions& 
   return {};
 }
 
-// Settles namespace and name.
+// Determines namespace and name.
 ApiResult<void> Api::place(Kind kind, std::string_view ns, json::object& object) const {
   const Resource& resource = resource_of(kind);
   json::object& metadata = make_object(object, "metadata");
@@ -221,7 +221,7 @@ ApiResult<ObjectPtr> Api::finish_update(Kind kind, const Current& current, json:
     validate_change(kind, before, after, problems);
     STOWAGE_TRY_VOID(refuse_invalid(kind, after, problems));
   }
-  // A binding changes the spec of a pod but is no new generation of it.
+  // A binding changes the spec of a pod but does not increase its generation.
   const bool counts = part == Part::main || (part == Part::whole && kind != Kind::pod);
   if (counts && resource.counts_generation) {
     const json::value* old_spec = before.if_contains("spec");

@@ -1,7 +1,7 @@
-// The Kubernetes API without HTTP: what the kinds mean, on top of the store. Everything that writes
-// to a local cluster goes through here, be it a request of kubectl or a simulated kubelet: objects
-// are defaulted and checked, versions and preconditions compared, deletion runs through finalizers
-// and grace periods. One thread; deterministic.
+// The Kubernetes API without HTTP: what the kinds mean, on top of the store. Every write to a local
+// cluster, from kubectl or from a simulated kubelet, goes through this class. It sets defaults,
+// validates, checks versions and preconditions, and deletes with finalizers and grace periods. One
+// thread; deterministic.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ enum class FieldValidation : std::uint8_t { ignore, warn, strict };
 struct WriteOptions {
   bool dry_run = false;
   FieldValidation validation = FieldValidation::ignore;
-  std::vector<std::string>* warnings = nullptr;  // with validation warn: what was found
-  std::string manager;                           // of an apply patch: who owns what it says
+  std::vector<std::string>* warnings = nullptr;  // with validation "warn": the findings
+  std::string manager;                           // of an apply patch: the field manager
 };
 
-// Which part of an object a write may change: a write to `main` keeps the stored status, a write
-// to `status` keeps all but status, labels and annotations. `whole` is for parts of the cluster
-// itself, such as kubelets and controllers that touch both at once.
+// Which part of an object a write may change: a write to `main` keeps the stored status, a write to
+// `status` keeps all but status, labels and annotations. `whole` is for parts of the cluster
+// itself, such as kubelets and controllers, that change both at once.
 enum class Part : std::uint8_t { main, status, whole };
 
 enum class PatchType : std::uint8_t { json, merge, strategic, apply };
@@ -58,7 +58,7 @@ struct BindRequest {
 
 class Api {
  public:
-  // Makes the namespaces default, kube-system, kube-public and kube-node-lease and the two system
+  // Creates the namespaces default, kube-system, kube-public and kube-node-lease and the two system
   // priority classes.
   explicit Api(const StoreOptions& options);
 
@@ -66,24 +66,24 @@ class Api {
   [[nodiscard]] const Store& store() const { return store_; }
   [[nodiscard]] const Schema& schema() const { return schema_; }
 
-  // `ns` is the namespace of the request; the object may leave it out but not contradict it.
-  // metadata.generateName makes a name.
+  // `ns` is the namespace of the request; the object may omit it but not contradict it. If
+  // metadata.generateName is set, the name is generated.
   ApiResult<ObjectPtr> create(Kind kind, std::string_view ns, json::object object,
                               const WriteOptions& options = {});
 
-  // `change` edits the current state in place and returns true, or false to write nothing; or
-  // returns a refusal, which becomes the result.
+  // `change` edits the current state in place. It returns true to write it, false to write nothing,
+  // or an error, which becomes the result.
   using Edit = std::function<ApiResult<bool>(json::object&)>;
   ApiResult<ObjectPtr> update(Kind kind, const ObjectName& name, Part part, const Edit& change,
                               const WriteOptions& options = {});
   // A metadata.resourceVersion or uid in `object` is a precondition.
   ApiResult<ObjectPtr> replace(Kind kind, const ObjectName& name, Part part, json::object object,
                                const WriteOptions& options = {});
-  // With `apply` an object that does not exist is created.
+  // With `apply`, an object that does not exist is created.
   ApiResult<ObjectPtr> patch(Kind kind, const ObjectName& name, Part part, PatchType type,
                              const json::value& patch, const WriteOptions& options = {});
-  // Graceful where the kind has grace (pods that are bound); finalizers hold it up. The result is
-  // the object as it is now, marked with a deletionTimestamp, or the last state if it is gone.
+  // Bound pods get a grace period; finalizers delay the deletion. The result is the object with its
+  // deletionTimestamp, or the last state if it is gone.
   struct Removal {
     ObjectPtr object;
     bool gone = false;
@@ -91,7 +91,7 @@ class Api {
   ApiResult<Removal> remove(Kind kind, const ObjectName& name, const DeleteOptions& options = {});
 
   ApiResult<ObjectPtr> bind(const BindRequest& request, const WriteOptions& options = {});
-  // Deletes the pod unless a disruption budget forbids it now (429).
+  // Deletes the pod unless a disruption budget forbids it (429).
   ApiResult<Removal> evict(const ObjectName& pod, const DeleteOptions& options = {});
 
   [[nodiscard]] ApiResult<std::int64_t> scale(Kind kind, const ObjectName& name) const;
@@ -126,7 +126,7 @@ class Api {
   std::uint32_t next_address_ = 1;  // of a service
 };
 
-// Refuses if one of them is set and the object is another.
+// Fails if one of them is set and does not match the object.
 [[nodiscard]] ApiResult<void> check_preconditions(const Preconditions& preconditions,
                                                   const StoredObject& object);
 

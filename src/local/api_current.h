@@ -1,4 +1,4 @@
-// For the sources of Api alone: the object that a call changes.
+// Only for the sources of Api: the object that a call changes.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,7 @@ struct Api::Current {
   explicit Current(ObjectPtr stored)
       : object(std::move(stored)), arena(object->bytes.size() * 8), tree(object->tree(&arena)) {}
 
-  // For trees that live as long as this one.
+  // For trees that live as long as this object.
   [[nodiscard]] json::storage_ptr memory() const { return tree.storage(); }
 
   ObjectPtr object;

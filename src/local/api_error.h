@@ -1,4 +1,4 @@
-// A failed call of the Kubernetes API, in its own words: what becomes a Status object on the wire.
+// A failed call of the Kubernetes API: what becomes a Status object on the wire.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct ApiError {
   int code = 500;
   std::string reason = "InternalError";
   std::string message;
-  // details: which object the message is about; empty where there is none
+  // details: which object the message is about; empty if none
   std::string group;
   std::string kind;  // the resource ("pods"), or the kind ("Pod") for Invalid
   std::string name;

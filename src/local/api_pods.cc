@@ -39,7 +39,7 @@ PriorityClass read_class(const ObjectPtr& object) {
           std::string(text_at(tree, "preemptionPolicy"))};
 }
 
-// The class that pods without one get: of several the lowest.
+// The default priority class; if there are several, the lowest.
 std::optional<PriorityClass> default_class(const Store& store) {
   std::optional<PriorityClass> best;
   store.visit(Kind::priority_class, "", [&](const ObjectPtr& object) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kDefaultGrace = 30;
 
-// Kinds that own others which go with them.
+// Kinds whose dependents are deleted with them.
 bool owns_others(Kind kind) {
   constexpr std::array kOwners{Kind::deployment, Kind::replica_set, Kind::stateful_set,
                                Kind::daemon_set, Kind::job,         Kind::replication_controller};
@@ -73,7 +73,7 @@ ApiResult<Api::Removal> Api::remove_namespace(const ObjectPtr& object,
     if (!resource.namespaced) continue;
     std::vector<ObjectName> names;
     store_.visit(resource.kind_id, ns, [&](const ObjectPtr& one) { names.push_back(one->name); });
-    // An object may be gone already, with its owner.
+    // An object may already have been deleted with its owner.
     for (const ObjectName& name : names) static_cast<void>(remove(resource.kind_id, name));
   }
   const ObjectPtr last = store_.get(Kind::ns, object->name);
@@ -121,7 +121,7 @@ void Api::after_removal(const ObjectPtr& object, std::string_view propagation) {
   if (empty) static_cast<void>(store_.remove(Kind::ns, home->name));
 }
 
-// What the removed object controlled goes too, or is left without an owner.
+// Deletes the objects that the removed object controlled, or orphans them.
 void Api::release_dependents(const ObjectPtr& owner, bool orphan) {
   for (const Kind kind : {Kind::replica_set, Kind::pod}) {
     std::vector<ObjectName> names;

@@ -14,10 +14,10 @@ namespace {
 constexpr std::chrono::milliseconds kSlowTick{500};
 constexpr std::chrono::milliseconds kFastTick{10};
 constexpr std::size_t kBodyMax = 3U << 20U;
-constexpr std::size_t kEventsPerTurn = 10'000;  // then others on the loop have theirs
+constexpr std::size_t kEventsPerTurn = 10'000;  // then other work on the loop runs
 
-// A page in a browser can have a name of its own resolve to loopback and so reach us as if we were
-// its origin; it can not make the browser send another Host.
+// A page in a browser can let its own host name resolve to loopback and reach this server as if it
+// were its origin (DNS rebinding). It cannot make the browser send another Host header.
 bool is_local(std::string_view host) {
   if (host.starts_with('[')) return true;  // an IPv6 address
   host = host.substr(0, host.find(':'));

@@ -1,5 +1,5 @@
 // Serves an Api over HTTP on loopback: what stock kubectl and the clients of schedulers need of a
-// Kubernetes API server. No authentication: whoever can connect may do everything.
+// Kubernetes API server. No authentication: every client that can connect may do everything.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ApiServerOptions {
 
 class ApiServer {
  public:
-  // Takes over the delivery of the store's events: they are passed on from `loop`.
+  // Takes over the delivery of the store's events: they are delivered on `loop`.
   ApiServer(net::EventLoop& loop, Api& api, ApiServerOptions options);
   ~ApiServer();
   ApiServer(const ApiServer&) = delete;
@@ -48,7 +48,7 @@ class ApiServer {
   Rest rest_;
   std::list<std::shared_ptr<WatchStream>> streams_;
   net::Timer timer_;
-  bool fast_ = false;  // the timer runs fast: some stream is behind
+  bool fast_ = false;  // the timer runs fast: a stream is behind
   bool armed_ = false;
   std::shared_ptr<bool> alive_;  // for work that is posted to the loop
   std::unique_ptr<net::HttpServer> server_;

@@ -38,7 +38,7 @@ class ApiServerTest : public testing::Test {
     return got;
   }
 
-  // Runs until the stream has brought `text`, or has ended.
+  // Runs until the stream has received `text`, or has ended.
   std::unique_ptr<net::HttpClient::Stream> watch(const std::string& target) {
     return client_->open({.target = target}, {},
                          {.head = [this](const net::HttpResponse& head) { status_ = head.status; },

@@ -156,7 +156,7 @@ TEST(Api, APodThatIsNotBoundGoesAtOnceAndABoundOneInGrace) {
   EXPECT_TRUE(marked->object->deleting);
   EXPECT_EQ(text_at(marked->object->tree(), "metadata.deletionTimestamp"), "2026-01-02T03:04:35Z");
   EXPECT_EQ(int_at(marked->object->tree(), "metadata.deletionGracePeriodSeconds"), 30);
-  // Longer changes nothing, shorter shortens, zero ends it.
+  // A longer grace period changes nothing, a shorter one shortens, zero deletes at once.
   EXPECT_EQ(cluster.api.remove(Kind::pod, kPod, {.grace_seconds = 60})->object->version,
             marked->object->version);
   EXPECT_EQ(int_at(cluster.api.remove(Kind::pod, kPod, {.grace_seconds = 5})->object->tree(),

@@ -87,7 +87,7 @@ void take_back(json::object& target, const json::object& before, const json::obj
     const std::string_view key = member.key();
     if (key == "apiVersion" || key == "kind" || key == "status") continue;
     if (key == "metadata") {
-      // Of metadata only what a manager can own: the rest is the object's identity.
+      // Of metadata, only what a manager can own: the rest is the object's identity.
       const json::object none;
       const json::object* old = member.value().if_object();
       const json::object* kept = object_at(now, "metadata");

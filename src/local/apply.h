@@ -1,5 +1,5 @@
-// What server-side apply adds to a merge: fields that the manager applied before and leaves out now
-// are taken back. Who else may have set them is not known here. Pure.
+// What server-side apply adds to a merge: fields that the manager applied before and omits now are
+// removed. Ownership by other managers is not tracked. Pure.
 #pragma once
 
 #include "local/json.h"
@@ -7,8 +7,8 @@
 
 namespace stowage::local {
 
-// Removes from `target` what stands in `before` but not in `now`: members, and elements of lists
-// that have a key. Lists without a key count as one value.
+// Removes from `target` what is in `before` but not in `now`: members, and elements of lists that
+// have a merge key. Lists without a key count as one value.
 void take_back(json::object& target, const json::object& before, const json::object& now,
                const Message& message);
 

@@ -61,7 +61,7 @@ TEST(Apply, EachManagerTakesBackItsOwn) {
   ASSERT_TRUE(apply("one", R"({"data":{"a":"1"}})"));
   EXPECT_EQ(*object_at(cluster.get(Kind::config_map, "c")->tree(), "data"),
             parsed(R"({"a":"1","c":"3"})"));
-  // Another object of that name begins anew.
+  // A new object of the same name starts without applied fields.
   ASSERT_TRUE(cluster.api.remove(Kind::config_map, name));
   ASSERT_TRUE(cluster.make(Kind::config_map, R"({"metadata":{"name":"c"},"data":{"a":"9"}})"));
   ASSERT_TRUE(apply("one", R"({"data":{"b":"2"}})"));

@@ -21,7 +21,7 @@ std::optional<std::vector<std::string>> segments_of(std::string_view path) {
     path.remove_prefix(end);
     if (!decoded) return std::nullopt;
     if (decoded->empty()) {
-      if (path.empty()) break;  // a slash at the end
+      if (path.empty()) break;  // a trailing slash
       return std::nullopt;
     }
     segments.push_back(std::move(*decoded));
@@ -29,7 +29,7 @@ std::optional<std::vector<std::string>> segments_of(std::string_view path) {
   return segments;
 }
 
-// The media types of an Accept header; only what is asked for matters here, not in which order.
+// The media types of an Accept header. Their order and weights are ignored.
 ApiResult<Form> form_of(std::string_view accept) {
   if (accept.find("as=Table") != std::string_view::npos) return Form::table;
   if (accept.find("as=PartialObjectMetadata") != std::string_view::npos) return Form::metadata;
@@ -50,7 +50,7 @@ ApiError unsupported_media(std::string_view type) {
           type));
 }
 
-// What stands behind the version: [namespaces/<ns>/]<resource>[/<name>[/<subresource>]].
+// The path after the version: [namespaces/<ns>/]<resource>[/<name>[/<subresource>]].
 ApiResult<void> read_place(Call& call, std::string_view group, std::string_view version,
                            std::vector<std::string> rest) {
   const bool of_namespace =
@@ -61,7 +61,7 @@ ApiResult<void> read_place(Call& call, std::string_view group, std::string_view 
   }
   if (rest.empty() || rest.size() > 3) return refuse(unknown_resource());
   if (group.empty() && version == "v1" && rest[0] == "bindings" && rest.size() == 1) {
-    // The older way to bind: the name stands in the body.
+    // The older way to bind: the name is in the body.
     call.resource = &resource_of(Kind::pod);
     call.subresource = "binding";
     return {};

@@ -1,5 +1,5 @@
-// A request to the API, understood: which object or collection, what is asked for, in which form
-// the answer is wanted. Pure.
+// A parsed request to the API: the object or collection, the verb, and the form of the answer.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -41,12 +41,12 @@ struct Call {
 [[nodiscard]] ApiResult<std::uint64_t> number_param(const Call& call, std::string_view name);
 [[nodiscard]] RowObject row_object(const Call& call);
 
-// The body as an object, from JSON or protobuf. An empty body is an error unless `optional`, then
-// an empty object.
+// The body as an object, from JSON or protobuf. An empty body is an error, or an empty object if
+// `optional`.
 enum class Body : std::uint8_t { required, optional };
 [[nodiscard]] ApiResult<json::object> read_body(const Call& call, const Schema& schema, Body need);
 [[nodiscard]] ApiResult<DeleteOptions> delete_options(const Call& call, const Schema& schema);
-// From an options object of the API.
+// Reads a DeleteOptions object.
 void read_delete_options(const json::object& options, DeleteOptions& into);
 
 [[nodiscard]] ApiError unknown_resource();

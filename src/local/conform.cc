@@ -14,7 +14,7 @@ namespace stowage::local {
 namespace {
 
 constexpr std::size_t kAnythingDepthMax = 32;
-constexpr std::size_t kUnknownMax = 32;  // a longer list of mistakes helps nobody
+constexpr std::size_t kUnknownMax = 32;  // a longer list does not help
 
 std::string_view json_kind(const json::value& value) {
   switch (value.kind()) {
@@ -53,7 +53,7 @@ bool fits_int32(std::int64_t value) {
          value <= std::numeric_limits<std::int32_t>::max();
 }
 
-// Whether there is anything more than `depth` levels down. Looks no further than that.
+// True if the value has more than `depth` levels. Looks no deeper than that.
 bool too_deep(const json::value& value, std::size_t depth) {
   if (const json::object* object = value.if_object()) {
     for (const auto& member : *object) {
@@ -210,7 +210,7 @@ class Walk {
                     owner_, plain_path(), list ? "[]" : "", go_type(field));
   }
 
-  // The path without the places in lists, as the decoder of the API writes it.
+  // The path without list indexes, as the decoder of the API writes it.
   [[nodiscard]] std::string plain_path() const {
     std::string plain;
     bool inside = false;

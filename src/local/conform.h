@@ -1,5 +1,5 @@
-// Holds a JSON tree against the schema, as the API's decoder does: wrong types are an error, nulls
-// and unknown members are taken out, and the latter are told.
+// Checks a JSON tree against the schema, as the API's decoder does: wrong types are an error; nulls
+// and unknown members are removed, and unknown members are reported.
 #pragma once
 
 #include <string>
@@ -11,13 +11,12 @@
 namespace stowage::local {
 
 struct Findings {
-  std::string error;                 // "json: cannot unmarshal ..."; "" if none. Then the tree is
-                                     // not to be used.
+  std::string error;                 // "json: cannot unmarshal ..."; then the tree is unusable
   std::vector<std::string> unknown;  // "spec.containers[0].imagee"
 };
 
-// Afterwards every member is of the type that the schema says, a number given as a quantity is its
-// text, and nothing else is there.
+// Afterwards every member has the type that the schema gives it, quantities given as numbers are
+// texts, and unknown members are gone.
 [[nodiscard]] Findings conform(json::object& object, const Message& message);
 
 }  // namespace stowage::local

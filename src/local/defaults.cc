@@ -88,7 +88,7 @@ void default_secret(json::object& secret) {
   secret.erase("stringData");
 }
 
-// The labels by which a job knows its pods.
+// The labels that select a job's pods.
 void select_by_uid(json::object& job) {
   json::object& spec = make_object(job, "spec");
   if (true_at(spec, "manualSelector")) return;
@@ -109,7 +109,7 @@ void select_by_uid(json::object& job) {
 void start_pod(json::object& pod, WallTime now) {
   json::object& status = make_object(pod, "status");
   const json::object* spec = object_at(pod, "spec");
-  // A client may not say how its new pod is doing.
+  // A client may not set the status of a new pod.
   status.clear();
   status["phase"] = "Pending";
   if (spec == nullptr) return;

@@ -7,7 +7,8 @@
 namespace stowage::local {
 namespace {
 
-// "registry:5000/a/b:tag@digest" -> whether the tag is latest, or absent without a digest.
+// "registry:5000/a/b:tag@digest" -> true if the tag is latest, or there is neither a tag nor a
+// digest.
 bool is_latest(std::string_view image) {
   if (image.find('@') != std::string_view::npos) return false;
   const std::size_t slash = image.rfind('/');
@@ -29,7 +30,7 @@ void default_probe(json::object& container, std::string_view name) {
   }
 }
 
-// A limit without a request is the request.
+// A limit without a request becomes the request.
 void copy_limits(json::object& resources) {
   const json::object* limits = object_at(resources, "limits");
   if (limits == nullptr || limits->empty()) return;
@@ -70,7 +71,7 @@ void open_host_ports(json::object& container) {
   });
 }
 
-// What counts for quality of service: the amount of a resource above zero.
+// True if the resource has an amount above zero: only that counts for quality of service.
 bool positive(const json::object& container, std::string_view list, std::string_view resource) {
   const json::object* amounts = object_at(container, list);
   const json::value* amount = amounts == nullptr ? nullptr : amounts->if_contains(resource);
@@ -104,7 +105,7 @@ void default_pod_spec(json::object& spec) {
   each_object(spec, "containers", default_container);
   each_object(spec, "initContainers", default_container);
   each_object(spec, "volumes", default_volume);
-  if (true_at(spec, "hostNetwork")) {  // then a port of a container is one of the host
+  if (true_at(spec, "hostNetwork")) {  // then a container port is a host port
     each_object(spec, "containers", open_host_ports);
     each_object(spec, "initContainers", open_host_ports);
   }

@@ -1,4 +1,4 @@
-// The documents from which clients learn what the server has: versions, groups, resources.
+// The discovery documents: versions, groups, resources.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,10 @@ struct ServerVersion {
 [[nodiscard]] std::string version_document(const ServerVersion& version);
 
 // The document at "/api", "/apis", "/api/v1", "/apis/<group>" or "/apis/<group>/<version>"; unset
-// if there is none.
+// if none exists.
 [[nodiscard]] std::optional<std::string> discovery_document(std::string_view path);
 
-// The names of all groups but the core group, those without objects of their own too.
+// The names of all groups but the core group, including groups without objects.
 [[nodiscard]] std::span<const std::string_view> all_groups();
 
 }  // namespace stowage::local

@@ -11,8 +11,8 @@
 namespace stowage::local {
 namespace {
 
-// The parser takes 1e999 for infinity, which JSON cannot express: what is stored must be readable
-// again. The depth is limited, so this does not run far.
+// The parser reads 1e999 as infinity, which JSON cannot express, so the object could not be read
+// again. Depth is limited, so the recursion is short.
 bool finite(const json::value& value) {
   if (const auto* object = value.if_object()) {
     return std::all_of(object->begin(), object->end(),

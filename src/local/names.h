@@ -1,4 +1,4 @@
-// What may be a name, a label or an annotation in the API. Each function answers what is wrong, in
+// The rules for names, labels and annotations of the API. Each function returns what is wrong, in
 // the API's words, or nothing.
 #pragma once
 

@@ -83,7 +83,7 @@ json::object parameter(std::string_view name) {
   return {{"name", name}, {"in", "query"}, {"schema", {{"type", "string"}, {"uniqueItems", true}}}};
 }
 
-// One path per kind whose patch operation takes fieldValidation: by that kubectl knows that the
+// One path per kind whose patch operation has fieldValidation: from that kubectl knows that the
 // server validates.
 json::object operations(const Resource& resource, std::string_view group) {
   const json::object patch{

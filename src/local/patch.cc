@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::size_t kOperationsMax = 10'000;
 constexpr std::size_t kShown = 256;  // of a path, in a message
-// What copies may add up to: a few copies into themselves would fill any memory.
+// Limit of all copies together: a few copies of a value into itself would fill any memory.
 constexpr std::size_t kCopiedMax = 3U << 20U;
 
 ApiError wrong(std::string message) { return api_error(422, "Invalid", std::move(message)); }
 
-// "/spec/containers/0" -> its decoded parts; unset if it is no pointer.
+// "/spec/containers/0" -> its decoded parts; unset if it is not a JSON pointer.
 std::optional<std::vector<std::string>> parts_of(std::string_view pointer) {
   std::vector<std::string> parts;
   if (pointer.empty()) return parts;
@@ -46,7 +46,7 @@ std::optional<std::vector<std::string>> parts_of(std::string_view pointer) {
   }
 }
 
-// The place `key` in a list of that size; one behind the end where `append` is meant.
+// The index `key` in a list of that size; with `insert` also the size itself, or "-".
 std::optional<std::size_t> index_of(std::string_view key, std::size_t size, bool insert) {
   if (insert && key == "-") return size;
   const auto index = base::parse_number<std::size_t>(key);
@@ -115,7 +115,7 @@ std::size_t weight(const json::value& value) {
   return sum;
 }
 
-// How many levels the value has. It is limited wherever values come in, so this does not run far.
+// The number of levels of the value. Input is limited, so the recursion is short.
 std::size_t depth(const json::value& value) {
   std::size_t deepest = 0;
   if (const json::object* object = value.if_object()) {
@@ -129,8 +129,8 @@ std::size_t depth(const json::value& value) {
   return 0;
 }
 
-// Operations that put values into values could go on for ever: everything that walks over the
-// object later would run out of stack.
+// Operations that put values into values could nest without limit, and later walks over the object
+// would overflow the stack.
 bool too_deep(const Parts& path, const json::value& value) {
   return path.size() > kJsonDepthMax || path.size() + depth(value) > kJsonDepthMax;
 }

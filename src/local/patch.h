@@ -9,7 +9,7 @@ namespace stowage::local {
 // Members of the patch replace those of the target; null removes.
 void merge_patch(json::value& target, const json::value& patch);
 
-// All operations or none matter to the caller: after an error the target is not to be used.
+// After an error the target is in an unspecified state.
 [[nodiscard]] ApiResult<void> json_patch(json::value& target, const json::value& operations);
 
 }  // namespace stowage::local

@@ -71,7 +71,7 @@ TEST(JsonPatch, RefusesWhatDoesNotApply) {
   }
 }
 
-// Doubled twenty times, the stack would not be enough to destroy the object.
+// After twenty doublings, destroying the object would overflow the stack.
 TEST(JsonPatch, CopiesIntoThemselvesDoNotGetDeep) {
   std::string patch = R"([{"op":"replace","path":"","value":{"a":{}}})";
   std::string path = "/a";

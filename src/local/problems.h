@@ -1,4 +1,4 @@
-// What is wrong with the fields of an object, collected in the words of the API.
+// Collects what is wrong with the fields of an object, in the words of the API.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class Problems {
   void forbidden(std::string field, std::string_view why);
   void duplicate(std::string field, std::string_view value);
 
-  // `value` must be one of those; empty is fine unless it is one of them.
+  // `value` must be one of those; an empty value is always accepted.
   void one_of(std::string field, std::string_view value,
               std::initializer_list<std::string_view> supported);
 

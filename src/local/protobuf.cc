@@ -22,7 +22,7 @@ using codec::ProtobufFields;
 using Wire = ProtobufField::Wire;
 
 bool is_utf8(std::string_view text) {
-  // The JSON parser knows what UTF-8 is; quotes and escapes do not matter to that question.
+  // The JSON parser checks UTF-8; quotes and escapes do not matter for that.
   std::string quoted;
   append_json_string(quoted, text);
   json::error_code error;
@@ -116,7 +116,7 @@ class Decoder {
       case FieldType::number: {
         double number = 0;
         std::memcpy(&number, &raw.integer, sizeof number);
-        if (!std::isfinite(number)) return std::nullopt;  // JSON has no such number
+        if (!std::isfinite(number)) return std::nullopt;  // JSON cannot express it
         return json::value(number);
       }
       case FieldType::bytes: return json::value(base::base64_encode(raw.bytes));

@@ -1,5 +1,5 @@
-// Reads the protobuf form in which typed clients send objects: the envelope "k8s\0" with the kind's
-// name, and the kind's message, which the schema describes. Only reading: answers are JSON.
+// Reads the protobuf form of objects that typed clients send: the envelope "k8s\0" with the name of
+// the kind, and the message, which the schema describes. Answers are always JSON.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@
 namespace stowage::local {
 
 [[nodiscard]] bool is_protobuf(std::string_view body);
-// The object with apiVersion and kind, as its JSON form would be. UnsupportedMediaType for a kind
-// without a schema, BadRequest for a broken message.
+// The object with apiVersion and kind, as in its JSON form. UnsupportedMediaType for a kind without
+// a schema, BadRequest for a broken message.
 [[nodiscard]] ApiResult<json::object> from_protobuf(const Schema& schema, std::string_view body);
 
 }  // namespace stowage::local

@@ -92,8 +92,8 @@ RC_GTEST_PROP(Protobuf, AnyBytesAreReadOrRefused, ()) {
   }
 }
 
-// The controller's table names the few fields that it reads, this schema all of them: what both
-// name has to be the same.
+// The controller's table has the few fields that it reads, this schema has all: common fields must
+// be equal.
 void expect_part_of(const codec::ProtobufMessage& part, const Message& whole) {
   using Kind = codec::ProtobufMember::Kind;
   for (const codec::ProtobufMember& member : part.members) {

@@ -9,7 +9,7 @@
 
 namespace stowage::local {
 
-// How a call wants objects to be written.
+// The form in which a call wants objects.
 struct Shape {
   Form form = Form::object;
   bool second_form = false;
@@ -26,7 +26,7 @@ struct Shape {
 enum class Columns : std::uint8_t { with, without };  // only the first table of a watch has them
 void append_watch_line(std::string& out, const WatchEvent& event, const Shape& shape,
                        Columns columns, WallTime now);
-// `initial_end`: the one that ends the initial events of a streamed list.
+// `initial_end`: the bookmark that ends the initial events of a streamed list.
 void append_bookmark(std::string& out, Kind kind, std::uint64_t version, const Shape& shape,
                      bool initial_end);
 void append_watch_error(std::string& out, const ApiError& error);

@@ -56,18 +56,18 @@ struct Resource {
   std::span<const std::string_view> short_names;
   std::span<const std::string_view> categories;
   std::span<const std::string_view> subresources;
-  // Paths that a field selector may name besides metadata.name and metadata.namespace.
+  // Paths for field selectors, besides metadata.name and metadata.namespace.
   std::span<const std::string_view> fields;
 
   [[nodiscard]] bool has_subresource(std::string_view name) const;
-  // Where `path` stands in `fields`.
+  // The index of `path` in `fields`.
   [[nodiscard]] std::optional<std::size_t> field_index(std::string_view path) const;
 };
 
 [[nodiscard]] std::span<const Resource> all_resources();  // in the order of Kind
 [[nodiscard]] const Resource& resource_of(Kind kind);
-// "pods" in group "" and version "v1"; null if there is no such resource. The events of
-// events.k8s.io are those of the core group, and found as such.
+// "pods" in group "" and version "v1"; null if there is no such resource. Events of events.k8s.io
+// are found as events of the core group.
 [[nodiscard]] const Resource* find_resource(std::string_view group, std::string_view version,
                                             std::string_view plural);
 // "v1" or "apps/v1".

@@ -22,7 +22,7 @@ ApiError too_large_version(std::uint64_t asked, std::uint64_t newest) {
   return error;
 }
 
-// The version that the caller must at least see, or with match Exact the one it wants.
+// The minimal version that the caller must see, or with match Exact the version it wants.
 ApiResult<void> read_version(const Call& call, const Store& store, ListQuery& query) {
   STOWAGE_TRY(version, number_param(call, "resourceVersion"));
   const std::string_view match = call.target.query_value("resourceVersionMatch");
@@ -49,7 +49,7 @@ ApiResult<void> read_version(const Call& call, const Store& store, ListQuery& qu
   return {};
 }
 
-// Version 0 is the state of whenever the next page is asked for.
+// Version 0 means the state at the time of the next page.
 std::string token_of(std::uint64_t version, const ObjectName& last) {
   return base::base64_encode(json::serialize(
       json::object{{"v", std::to_string(version)}, {"ns", last.ns}, {"name", last.name}}));
@@ -104,7 +104,7 @@ net::HttpResponse Rest::answer(const Call& call) {
   return std::move(*result);
 }
 
-// Documents that are no objects. An error here means that the path is none of them.
+// Documents that are not objects. An error means that the path is not one of them.
 Rest::Answer Rest::document(const net::HttpRequest& request, std::string_view path) {
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   if (path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" ||
@@ -187,7 +187,7 @@ Rest::Answer Rest::list(const Call& call) {
   const std::string_view token = call.target.query_value("continue");
   if (token.empty()) {
     STOWAGE_TRY_VOID(read_version(call, api_.store(), query));
-    // Reads that accept any state come from the cache of the API, which knows no pages.
+    // Reads that accept any state come from the API's cache, which has no pages.
     if (call.target.query_value("resourceVersion") == "0") query.limit = 0;
   } else {
     STOWAGE_TRY_VOID(read_continue_token(token, query));
@@ -195,7 +195,7 @@ Rest::Answer Rest::list(const Call& call) {
   auto page = api_.store().list(call.resource->kind_id, query);
   if (!page) {
     ApiError error = std::move(page.error());
-    // Who does not mind that pages show different states can go on with this.
+    // Clients that accept pages of different states can continue with this.
     if (query.after) error.resume_at = token_of(0, *query.after);
     return refuse(std::move(error));
   }

@@ -1,4 +1,4 @@
-// Answers requests to the API, all but watches. No sockets: a request in, a response out.
+// Answers requests to the API, except watches. No sockets: a request in, a response out.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class Rest {
  public:
   Rest(Api& api, ServerVersion version) : api_(api), version_(std::move(version)) {}
 
-  // Requires: the request is no watch (a call for which watches() is true).
+  // Requires: the request is not a watch (watches() is false for the call).
   [[nodiscard]] net::HttpResponse answer(const net::HttpRequest& request);
   [[nodiscard]] net::HttpResponse answer(const Call& call);
 
@@ -48,10 +48,10 @@ class Rest {
 
   Api& api_;
   ServerVersion version_;
-  std::map<std::string, std::string, std::less<>> openapi_;  // documents, made when first asked for
+  std::map<std::string, std::string, std::less<>> openapi_;  // documents, made on first use
 };
 
-// The token of the page behind `page`, and back.
+// The token of the page after `page`, and its inverse.
 [[nodiscard]] std::string continue_token(const ListPage& page);
 [[nodiscard]] ApiResult<void> read_continue_token(std::string_view token, ListQuery& query);
 

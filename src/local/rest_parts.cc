@@ -154,7 +154,7 @@ Rest::Answer Rest::patch_scale(const Call& call) {
   return json_response(200, json::serialize(scale_of(*scaled)));
 }
 
-// Everybody may do everything in a local cluster.
+// Every user may do everything in a local cluster.
 Rest::Answer Rest::access_review(const net::HttpRequest& request) {
   auto body = read_review(request, api_.schema());
   if (!body) return error_response(body.error());
@@ -162,7 +162,7 @@ Rest::Answer Rest::access_review(const net::HttpRequest& request) {
   return json_response(201, json::serialize(*body));
 }
 
-// And is who they say: a token is the name of a user, "user@node" that of one in a pod on the node.
+// A token is accepted as a user name; "user@node" is a user in a pod on that node.
 Rest::Answer Rest::token_review(const net::HttpRequest& request) {
   auto body = read_review(request, api_.schema());
   if (!body) return error_response(body.error());

@@ -1,4 +1,4 @@
-// Whatever is sent, the answer is an object or a Status, and what is stored can be read back.
+// For any request, the answer is an object or a Status, and what is stored can be read back.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -46,8 +46,8 @@ class RestTest : public testing::Test {
 
 const std::string kPods = "/api/v1/namespaces/default/pods";
 
-// It would be stored as something that is no JSON.
-TEST_F(RestTest, NumbersThatNobodyCanWriteAreRefused) {
+// It would be stored as invalid JSON.
+TEST_F(RestTest, NumbersThatJsonCannotExpressAreRefused) {
   for (const std::string& number :
        std::vector<std::string>{"1e999", "-1e999", "1" + std::string(400, '0')}) {
     expect_status(call("POST", kPods, R"({"metadata":{"name":"p"},"spec":)" + number + "}"), 400,

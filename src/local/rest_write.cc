@@ -18,7 +18,7 @@ std::optional<PatchType> patch_type(std::string_view content_type) {
   return std::nullopt;
 }
 
-// The body must say what it is, and that must be what the path says.
+// The body must state its type, and that must match the path.
 ApiResult<void> check_type(const Call& call, const json::object& body) {
   const std::string_view kind = text_at(body, "kind");
   const std::string_view version = text_at(body, "apiVersion");
@@ -35,7 +35,7 @@ ApiResult<void> check_type(const Call& call, const json::object& body) {
   return {};
 }
 
-// What the value of a Warning header may hold.
+// The text without characters that a Warning header cannot contain.
 std::string quotable(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -46,7 +46,7 @@ std::string quotable(std::string_view text) {
   return out;
 }
 
-// What a patch with operations asks for, and the form it is in, told from one another.
+// The patch as JSON; events of events.k8s.io are converted to the core form.
 ApiResult<json::value> read_patch(const Call& call, PatchType type) {
   auto parsed = parse_json(call.body);
   if (!parsed) {
@@ -172,7 +172,7 @@ Rest::Answer Rest::remove_all(const Call& call) {
   const Kind kind = call.resource->kind_id;
   STOWAGE_TRY(page, api_.store().list(kind, query));
   for (const ObjectPtr& object : page.items) {
-    // One that went with its owner meanwhile is as good as deleted.
+    // An object that was deleted with its owner meanwhile counts as deleted.
     const auto removal = api_.remove(kind, object->name, options);
     if (!removal && removal.error().code != 404) return refuse(removal.error());
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \n";
 
-// Cuts and returns what stands before the first `mark`; all of it if there is none.
+// Cuts off and returns the text before the first `mark`; all of it if none exists.
 std::string_view cut(std::string_view& text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   const std::string_view head = text.substr(0, at);
@@ -115,7 +115,7 @@ const SchemaField* Message::find_number(std::uint32_t number) const {
 Schema::Schema() {
   std::string_view text = schema_text();
   while (!base::trim(text, kBlanks).empty()) {
-    // A message goes on while lines are indented.
+    // A message continues while lines are indented.
     std::size_t end = text.find('\n', text.find_first_not_of(kBlanks));
     while (end + 1 < text.size() && text[end + 1] == ' ') end = text.find('\n', end + 1);
     std::string_view body = base::trim(text.substr(0, end), kBlanks);

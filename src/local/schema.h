@@ -1,5 +1,5 @@
-// The shape of the API's objects: which fields a message has, of which type, with which number in
-// protobuf and how strategic patches merge it. Read from one compact table (schema_table.cc).
+// The schema of the API's objects: the fields of each message, with type, protobuf number and the
+// merge rule of strategic patches. Read from one compact table (schema_table.cc).
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct SchemaField {
   FieldType type = FieldType::text;
   FieldShape shape = FieldShape::single;
   const Message* message = nullptr;  // of FieldType::message
-  bool pointer = false;              // absent and zero are different
+  bool pointer = false;              // absent differs from zero
   bool inlined = false;
   bool retain_keys = false;
   bool replace = false;

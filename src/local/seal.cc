@@ -9,7 +9,7 @@
 namespace stowage::local {
 namespace {
 
-// What stands before the version in the bytes of every object of the kind.
+// The bytes before the version, equal for all objects of the kind.
 std::string head_of(Kind kind) {
   const Resource& resource = resource_of(kind);
   std::string head = "{\"kind\":\"";
@@ -136,7 +136,7 @@ ObjectPtr seal(Kind kind, const ObjectName& name, const json::object& object,
 bool same_but_version(const StoredObject& a, const StoredObject& b) {
   const std::string_view rest_a = a.rest();
   const std::string_view rest_b = b.rest();
-  // Serialised alike, equal trees have equal length whatever the order of their members.
+  // Serialised the same way, equal trees have equal length in any order of members.
   if (rest_a.size() != rest_b.size()) return false;
   if (rest_a == rest_b) return true;
   json::object tree_a = a.tree();

@@ -1,5 +1,5 @@
-// Makes a stored object of a tree: puts its identity in, serialises it once and takes out what
-// selectors look at.
+// Makes a stored object from a tree: sets its identity, serialises it once and extracts what
+// selectors read.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace stowage::local {
 
-// Moves nothing out of `object`; its apiVersion, kind, metadata.name, .namespace and
-// .resourceVersion are overridden by the arguments.
+// Does not change `object`. Its apiVersion, kind, metadata.name, .namespace and .resourceVersion
+// are replaced by the arguments.
 [[nodiscard]] ObjectPtr seal(Kind kind, const ObjectName& name, const json::object& object,
                              std::uint64_t version);
 
-// True if the two differ in nothing but metadata.resourceVersion and the order of members.
+// True if they differ only in metadata.resourceVersion and the order of members.
 [[nodiscard]] bool same_but_version(const StoredObject& a, const StoredObject& b);
 
 }  // namespace stowage::local

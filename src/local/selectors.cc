@@ -154,7 +154,7 @@ class LabelParser {
   std::size_t at_ = 0;
 };
 
-// One term of a field selector; a backslash makes ',', '=' and itself plain.
+// One term of a field selector; a backslash escapes ',', '=' and itself.
 struct FieldTerm {
   std::string path;
   std::string value;

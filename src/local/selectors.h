@@ -26,7 +26,7 @@ struct LabelRequirement {
   friend bool operator==(const LabelRequirement&, const LabelRequirement&) = default;
 };
 
-// All of them hold; none is everything.
+// All requirements must hold; an empty selector matches everything.
 struct LabelSelector {
   std::vector<LabelRequirement> all;
 
@@ -35,10 +35,10 @@ struct LabelSelector {
 };
 [[nodiscard]] ApiResult<LabelSelector> parse_label_selector(std::string_view text);
 
-// The selector of a spec ({matchLabels, matchExpressions}); unset if it has an unknown operator. A
-// null or absent selector is for the caller to judge: here it would be everything.
+// The selector of a spec ({matchLabels, matchExpressions}); unset if it has an unknown operator.
+// Callers must handle a null or absent selector: here it matches everything.
 [[nodiscard]] std::optional<LabelSelector> selector_of(const json::object& selector);
-// The text form: "a=b,c in (d,e)"; "<none>" if it is everything.
+// The text form: "a=b,c in (d,e)"; "<none>" if it matches everything.
 [[nodiscard]] std::string selector_text(const LabelSelector& selector);
 
 struct FieldRequirement {
@@ -54,7 +54,7 @@ struct FieldSelector {
   std::vector<FieldRequirement> all;
   friend bool operator==(const FieldSelector&, const FieldSelector&) = default;
 };
-// A path that the resource can not be selected by is an error that names it.
+// The error names a path that the resource does not support.
 [[nodiscard]] ApiResult<FieldSelector> parse_field_selector(const Resource& resource,
                                                             std::string_view text);
 

@@ -13,7 +13,7 @@ namespace stowage::local {
 
 struct Store::Watcher {
   Filter filter;
-  std::uint64_t next = 0;  // number of the next event to look at
+  std::uint64_t next = 0;  // number of the next event to read
   OnEvent on_event;
   OnLost on_lost;
   OnBatch on_batch;
@@ -37,7 +37,7 @@ namespace {
 
 std::size_t cost_of(const WatchEvent& event) { return event.object->bytes.size() + 512; }
 
-// The state of then: what the events since have replaced, by name; null where nothing was.
+// A past state: what later events have replaced, by name; null where nothing existed.
 using Past = std::map<ObjectName, ObjectPtr>;
 
 Past undo(const std::deque<WatchEvent>& history, std::uint64_t at_version) {
@@ -49,7 +49,7 @@ Past undo(const std::deque<WatchEvent>& history, std::uint64_t at_version) {
   return past;
 }
 
-// Walks objects and past together, from `at` on, while `take` answers true.
+// Walks objects and past together, from `at` on, while `take` returns true.
 template <typename Take>
 void walk(const std::map<ObjectName, ObjectPtr>& objects, const Past& past, const ObjectName& from,
           bool behind, const Take& take) {
@@ -273,7 +273,7 @@ void Store::deliver(std::size_t events_max) {
 
 bool Store::deliver_kind(KindStore& of, std::size_t& left) {
   bool any = false;
-  // Callbacks may add and remove watchers, so that no iterator is kept over a call.
+  // Callbacks may add and remove watchers, so no iterator is kept over a call.
   for (auto at = of.watchers.begin(); at != of.watchers.end();) {
     const std::uint64_t id = at->first;
     const std::shared_ptr<Watcher> one = at->second;

@@ -1,6 +1,6 @@
-// All objects of the local cluster, in memory: one counter of versions, the history that watches
-// read, and nothing of what the kinds mean (that is local/api.h, through which objects should be
-// written). One thread. Deterministic: equal calls give equal objects, versions and events.
+// All objects of the local cluster, in memory, with one version counter and the history that
+// watches read. It does not know what kinds mean: writes should go through local/api.h. One thread.
+// Deterministic: equal calls give equal objects, versions and events.
 //
 // An object is serialised once per write; lists, gets and watches share those bytes.
 #pragma once
@@ -30,7 +30,7 @@ struct ObjectName {
   friend auto operator<=>(const ObjectName&, const ObjectName&) = default;
 };
 
-// One version of one object; never changed once made.
+// One version of one object; immutable.
 struct StoredObject {
   Kind kind = Kind::pod;
   ObjectName name;
@@ -43,7 +43,7 @@ struct StoredObject {
   // The whole object as JSON; begins with apiVersion, kind and metadata.
   std::string bytes;
 
-  // What bytes says behind the version: equal for equal objects of different versions.
+  // The bytes after the version: equal for equal objects of different versions.
   [[nodiscard]] std::string_view rest() const;
   // The value of a path of Resource::fields, such as "spec.nodeName".
   [[nodiscard]] std::string_view field(std::string_view path) const;
@@ -53,7 +53,7 @@ struct StoredObject {
 };
 using ObjectPtr = std::shared_ptr<const StoredObject>;
 
-// What a list or watch is limited to.
+// Restricts a list or watch.
 struct Filter {
   std::string ns;  // "": all namespaces
   LabelSelector labels;
@@ -77,25 +77,25 @@ struct WatchEvent {
   [[nodiscard]] std::uint64_t version() const { return object->version; }
 };
 
-// What the event is to a watcher that sees only what the filter lets through: an object that
-// begins to match is added, one that ceases to match is deleted (then `object` is its last matching
-// state with the version of this event). Unset if it is nothing to the watcher.
+// The event as a watcher with this filter sees it: an object that begins to match is added, one
+// that stops matching is deleted (then `object` is its last matching state with the version of this
+// event). Unset if the watcher does not see it.
 [[nodiscard]] std::optional<WatchEvent> seen_through(const Filter& filter, const WatchEvent& event);
 
-// A copy that differs in nothing but metadata.resourceVersion.
+// A copy that differs only in metadata.resourceVersion.
 [[nodiscard]] ObjectPtr with_version(const StoredObject& object, std::uint64_t version);
 
 struct ListQuery {
   Filter filter;
   std::size_t limit = 0;            // 0: all
-  std::optional<ObjectName> after;  // the page begins behind this one
-  std::uint64_t at_version = 0;     // 0: now; else the exact state of then, if history reaches back
+  std::optional<ObjectName> after;  // the page begins after this one
+  std::uint64_t at_version = 0;     // 0: now; else exactly that state, if history reaches back
 };
 
 struct ListPage {
   std::uint64_t version = 0;
   std::vector<ObjectPtr> items;  // by namespace, then name
-  bool more = false;             // the next page begins behind items.back()
+  bool more = false;             // the next page begins after items.back()
   std::size_t remaining = 0;     // how many are left; only counted for an empty filter
 };
 
@@ -109,7 +109,7 @@ struct StoreOptions {
 
 class Store;
 
-// A registration that ends with the handle.
+// A registration that ends when the handle is destroyed.
 class Watch {
  public:
   Watch() = default;
@@ -120,7 +120,7 @@ class Watch {
   [[nodiscard]] bool active() const { return store_ != nullptr; }
   // All events up to this version have been given to the watcher.
   [[nodiscard]] std::uint64_t delivered() const;
-  // A watcher that said pause is given events again from the next deliver() on.
+  // A watcher that returned pause gets events again from the next deliver() on.
   void resume();
 
  private:
@@ -144,36 +144,36 @@ class Store {
 
   [[nodiscard]] ObjectPtr get(Kind kind, const ObjectName& name) const;  // null if absent
   [[nodiscard]] ApiResult<ListPage> list(Kind kind, const ListQuery& query = {}) const;
-  // Every object of the kind (of the namespace, unless it is ""), in order, without a copy.
+  // Every object of the kind (and of the namespace, unless it is ""), in order, without a copy.
   void visit(Kind kind, std::string_view ns,
              const std::function<void(const ObjectPtr&)>& visitor) const;
 
-  // Writes. apiVersion, kind, metadata.name, .namespace, .uid, .creationTimestamp and
-  // .resourceVersion are put in (a uid that stands there is kept). AlreadyExists.
+  // Sets apiVersion, kind, metadata.name, .namespace, .uid, .creationTimestamp and
+  // .resourceVersion; keeps a uid that is set. Error: AlreadyExists.
   ApiResult<ObjectPtr> create(Kind kind, const ObjectName& name, json::object object);
-  // Replaces what is there. NotFound. A change of nothing makes no new version. `expected`: the
-  // version that must be the current one, unless 0: Conflict.
+  // Replaces the object. A write without a change makes no new version. `expected`, unless 0, must
+  // be the current version. Errors: NotFound, Conflict.
   ApiResult<ObjectPtr> update(Kind kind, const ObjectName& name, const json::object& object,
                               std::uint64_t expected = 0);
-  // Removes it at once, whatever finalizers say. NotFound. Returns the last state.
+  // Removes it at once, despite finalizers, and returns the last state. Error: NotFound.
   ApiResult<ObjectPtr> remove(Kind kind, const ObjectName& name);
   // The object that create() or update() would store, for dry runs.
   [[nodiscard]] ObjectPtr preview(Kind kind, const ObjectName& name,
                                   const json::object& object) const;
 
-  // Events. Nothing is called from inside a write: it only queues. deliver() passes on what
-  // is queued, in order, and also what the callbacks write meanwhile. on_pending is called once
-  // per silence, when something is queued; a program posts deliver() to its loop there.
+  // Events. A write only queues: it makes no callbacks. deliver() passes on the queued events in
+  // order, including those that callbacks cause. on_pending is called when the queue becomes
+  // non-empty; a program posts deliver() to its loop there.
   enum class Flow : std::uint8_t { more, pause };
   using OnEvent = std::function<Flow(const WatchEvent&)>;
-  using OnLost = std::function<void()>;   // paused for so long that history is gone: relist
-  using OnBatch = std::function<void()>;  // the events of this deliver() have all been given
-  // Events of versions above `since`. Expired if history does not reach back that far or `since`
-  // lies in the future.
+  using OnLost = std::function<void()>;   // paused too long, history is gone: list again
+  using OnBatch = std::function<void()>;  // all events of this deliver() have been passed on
+  // Events of versions above `since`. Error: Expired, if history does not reach back that far or
+  // `since` is in the future.
   [[nodiscard]] ApiResult<Watch> watch(Kind kind, Filter filter, std::uint64_t since,
                                        OnEvent on_event, OnLost on_lost = {},
                                        OnBatch on_batch = {});
-  // With a limit it stops after about so many events; on_pending is called again for the rest.
+  // With a limit it stops after about that many events; on_pending is called again for the rest.
   void deliver(std::size_t events_max = std::numeric_limits<std::size_t>::max());
   void on_pending(std::function<void()> wake);
 

@@ -28,7 +28,7 @@ std::string names(const ListPage& page) {
   return all;
 }
 
-// What a watcher has seen, in short: "+a ~a -a ".
+// What a watcher has seen, abbreviated: "+a ~a -a ".
 struct Seen {
   std::string text;
   Store::Flow flow = Store::Flow::more;
@@ -68,7 +68,7 @@ TEST(Store, EveryWriteHasANewVersionAndAnEmptyOneHasNone) {
   const auto first = *store.create(Kind::pod, at("a"), with_label("x"));
   const auto same = *store.update(Kind::pod, at("a"), first->tree());
   EXPECT_EQ(same->version, first->version);
-  // The order of members is no change.
+  // A different order of members is not a change.
   json::object turned = parsed(R"({"metadata":{},"kind":"Pod"})");
   turned["metadata"].get_object()["creationTimestamp"] = "2026-01-02T03:04:05Z";
   turned["metadata"].get_object()["uid"] = first->uid;
@@ -130,7 +130,7 @@ TEST(Store, ALaterPageShowsTheStateOfTheFirst) {
   EXPECT_TRUE(rest.items.back()->labels.empty());
 }
 
-// Any past state that history reaches is what a copy made then says.
+// Every past state that history reaches equals a copy made at that time.
 RC_GTEST_PROP(Store, ExactListsEqualCopiesOfThen, ()) {
   Store store(still());
   std::vector<std::pair<std::uint64_t, std::string>> copies;
@@ -198,7 +198,7 @@ TEST(Store, ObjectsEnterAndLeaveTheViewOfASelector) {
   ASSERT_TRUE(store.remove(Kind::pod, at("a")));
   store.deliver();
   EXPECT_EQ(seen.text, "+a ~a -a +a -a ");
-  // It leaves in its last state that matched, with the version of the write that took it out.
+  // It is deleted in its last matching state, with the version of the write that ended the match.
   ASSERT_EQ(events.size(), 5U);
   EXPECT_EQ(events[2].version(), left);
   EXPECT_EQ(events[2].object->labels.size(), 2U);

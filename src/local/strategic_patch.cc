@@ -23,7 +23,7 @@ bool is_directive(std::string_view key) {
          key.starts_with(kOrder);
 }
 
-// The directives themselves are never stored.
+// The value without directives: those are never stored.
 json::value without_directives(const json::value& value) {
   if (const json::object* object = value.if_object()) {
     json::object clean;
@@ -49,7 +49,7 @@ ApiError bad_patch(std::string why) {
   return bad_request("strategic merge patch: " + std::move(why));
 }
 
-// The value of an element under its merge key; null if it has none.
+// The element's value of the merge key; null if it has none.
 const json::value* key_of(const json::value& element, std::string_view key) {
   const json::object* object = element.if_object();
   return object == nullptr ? nullptr : object->if_contains(key);
@@ -63,7 +63,7 @@ json::array::iterator find_keyed(json::array& list, std::string_view key,
   });
 }
 
-// Elements named in `order` come in that order; the others stay behind the one they followed.
+// Elements named in `order` come in that order; each other element stays after its predecessor.
 void sort_as(json::array& list, std::string_view key, const json::array& order) {
   const auto identity = [&](const json::value& element) -> const json::value* {
     return key == "*" ? &element : key_of(element, key);

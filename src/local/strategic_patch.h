@@ -1,6 +1,6 @@
-// Strategic merge patches: like a merge patch, but lists that the schema knows by a key are merged
-// element by element. The directives $patch (delete, replace, merge), $deleteFromPrimitiveList/...,
-// $setElementOrder/... and $retainKeys are understood. Pure.
+// Strategic merge patches: like a merge patch, but lists with a merge key in the schema are merged
+// element by element. Supports the directives $patch (delete, replace, merge),
+// $deleteFromPrimitiveList/..., $setElementOrder/... and $retainKeys. Pure.
 #pragma once
 
 #include "local/api_error.h"
@@ -9,7 +9,7 @@
 
 namespace stowage::local {
 
-// After an error the target is not to be used.
+// After an error the target is in an unspecified state.
 [[nodiscard]] ApiResult<void> strategic_patch(json::object& target, const json::object& patch,
                                               const Message& message);
 

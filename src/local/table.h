@@ -31,7 +31,7 @@ void append_row(std::string& out, const StoredObject& object, RowObject with, Wa
 // Appends "columnDefinitions":[..].
 void append_columns(std::string& out, Kind kind);
 
-// Parts: the cells of the kinds that take more than a line.
+// The cells of the kinds that need more code.
 [[nodiscard]] json::array pod_cells(const json::object& pod, WallTime now);
 [[nodiscard]] json::array node_cells(const json::object& node, WallTime now);
 [[nodiscard]] json::array event_cells(const json::object& event, WallTime now);
@@ -41,7 +41,7 @@ void append_columns(std::string& out, Kind kind);
 // The time since then, or "<unknown>".
 [[nodiscard]] std::string age_since(const json::object& object, std::string_view path,
                                     WallTime now);
-// The names and the images of a pod template's containers, each with commas between.
+// The names and images of a pod template's containers, each separated by commas.
 struct ContainerCells {
   std::string names;
   std::string images;

@@ -21,7 +21,7 @@ bool is_true(const json::object& object, std::string_view type) {
   return condition != nullptr && text_at(*condition, "status") == "True";
 }
 
-// What READY, STATUS and RESTARTS of a pod say.
+// READY, STATUS and RESTARTS of a pod.
 struct PodState {
   std::size_t ready = 0;
   std::size_t total = 0;
@@ -44,7 +44,7 @@ bool is_sidecar(const json::object& pod, std::string_view container) {
   return false;
 }
 
-// Goes through the init containers; true if one of them is not done.
+// Reads the init containers; true if one of them has not completed.
 bool read_init_containers(const json::object& pod, PodState& state) {
   const auto statuses = objects_at(pod, "status.initContainerStatuses");
   for (std::size_t i = 0; i < statuses.size(); ++i) {

@@ -1,4 +1,4 @@
-// For tests: an API with a clock that stands still until it is moved, and objects in few words.
+// For tests: an API with a manual clock, and short helpers to create objects.
 #pragma once
 
 #include <chrono>

@@ -32,7 +32,7 @@ void check_annotations(const json::object& object, Problems& problems) {
   std::size_t bytes = 0;
   for (const auto& member : *annotations) {
     bytes += member.key().size() + text_of(member.value()).size();
-    // Upper case is tolerated in the prefix of annotations.
+    // Upper case is accepted in the prefix of annotations.
     if (auto why = label_key_problem(base::ascii_lower(member.key()))) {
       problems.invalid("metadata.annotations", quoted(member.key()), *why);
     }
@@ -64,7 +64,7 @@ void check_owners(const json::object& object, Problems& problems) {
   }
 }
 
-// "25%" or a whole number, none below zero.
+// "25%" or a whole number, not negative.
 void check_int_or_percent(const json::object& spec, std::string_view key, Problems& problems) {
   const json::value* value = spec.if_contains(key);
   if (value == nullptr) return;

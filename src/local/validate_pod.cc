@@ -170,7 +170,7 @@ void check_gates(const json::object& spec, const std::string& path, Problems& pr
   }
 }
 
-// Takes the fields out that may change, so that the rest can be compared.
+// Removes the fields that may change, so that the rest can be compared.
 json::object fixed_part(const json::object& spec, bool gated) {
   json::object fixed = spec;
   for (const std::string_view list : {"containers", "initContainers"}) {
@@ -190,7 +190,7 @@ json::object fixed_part(const json::object& spec, bool gated) {
   return fixed;
 }
 
-// Every element of `part` stands in `whole`.
+// True if every element of `part` is in `whole`.
 bool contained(const json::array* part, const json::array* whole) {
   if (part == nullptr || part->empty()) return true;
   if (whole == nullptr) return false;

@@ -10,7 +10,7 @@ namespace {
 struct Row {
   Kind kind;
   const char* text;
-  const char* message;  // a part of what the API says; "" if it is fine
+  const char* message;  // a part of the API's message; "" if valid
 };
 
 constexpr const char* kTemplate =

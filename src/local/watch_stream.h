@@ -1,6 +1,6 @@
-// One watch of one client: the objects as they are, if it wants them, then what changes, until it
-// goes away, its time is up, or it has been so slow that history no longer reaches back to it.
-// Never holds more than a few megabytes that the client has not taken: it falls behind instead.
+// One watch of one client: the existing objects, if requested, then every change. It ends when the
+// client goes, its time is up, or it is so slow that history no longer reaches back. Buffers at
+// most a few megabytes that the client has not taken; then it falls behind.
 #pragma once
 
 #include <chrono>
@@ -23,10 +23,10 @@ struct WatchRequest {
   Filter filter;
   Shape shape;
   std::uint64_t since = 0;
-  bool initial_events = false;  // begin with the objects as they are
-  bool initial_end = false;     // and say when that is over
+  bool initial_events = false;  // begin with the existing objects
+  bool initial_end = false;     // and mark their end
   bool bookmarks = false;
-  std::chrono::seconds timeout{0};  // 0: the server's own
+  std::chrono::seconds timeout{0};  // 0: the server's default
 };
 [[nodiscard]] ApiResult<WatchRequest> watch_request(const Call& call);
 
@@ -41,10 +41,9 @@ class WatchStream {
   WatchStream(Store& store, WatchRequest request, std::shared_ptr<net::Responder> responder,
               WatchLimits limits, SteadyTime now);
 
-  // Sends the head and what there is. Afterwards done() may be true already.
+  // Sends the head and what is available. Afterwards done() may already be true.
   void start();
-  // To be called now and then: sends what was held back, bookmarks, and ends what has lasted long
-  // enough.
+  // Call periodically: sends delayed events and bookmarks, and ends the watch after its timeout.
   void tick(SteadyTime now);
   void close() { done_ = true; }  // the client has gone
 

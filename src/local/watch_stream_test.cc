@@ -7,7 +7,7 @@
 namespace stowage::local {
 namespace {
 
-// A client that takes what is written when the test says so.
+// A client that reads only when the test tells it to.
 class FakeClient : public net::Responder {
  public:
   void send(net::HttpResponse) override { FAIL() << "a watch is a stream"; }

@@ -239,7 +239,7 @@ TEST_F(CertificateManagerTest, LeavesServicesOfOthersAlone) {
   EXPECT_TRUE(cluster.api.seen("PATCH", kService).empty());
 }
 
-TEST_F(CertificateManagerTest, PutsBackWhatSomebodyHasRemoved) {
+TEST_F(CertificateManagerTest, RestoresWhatWasRemoved) {
   const auto mine = replica();
   ASSERT_TRUE(soon([&] { return cluster.map.has_value(); }));
   cluster.map.reset();
@@ -256,7 +256,7 @@ TEST_F(CertificateManagerTest, PutsBackWhatSomebodyHasRemoved) {
   EXPECT_NE(lines.find("the secret no longer had them"), std::string::npos) << lines;
 }
 
-TEST_F(CertificateManagerTest, AnAuthorityThatIsTakenOutIsMadeAnew) {
+TEST_F(CertificateManagerTest, AnAuthorityThatIsRemovedIsMadeAgain) {
   const auto mine = replica();
   ASSERT_TRUE(soon([&] { return cluster.map.has_value(); }));
   const KeptCertificates before = cluster.kept();

@@ -45,7 +45,7 @@ TEST(Certificates, AreMadeWhereThereAreNone) {
   EXPECT_FALSE(plan_certificates({}, {}, kStart)) << "for no host";
 }
 
-TEST(Certificates, WhatIsMadeAnewAndWhatStays) {
+TEST(Certificates, WhatIsMadeAgainAndWhatStays) {
   const KeptCertificates good = plan({}, kStart).kept;
   const KeptCertificates other = plan({}, kStart).kept;
   CertificateRules more_hosts = kRules;
@@ -141,7 +141,7 @@ TEST(Certificates, WhoWasAwayForLongCatchesUp) {
   expect_good(promoted, kStart + 95 * kDay);
 }
 
-TEST(Certificates, ANextAuthorityThatCannotBeUsedIsMadeAnew) {
+TEST(Certificates, ANextAuthorityThatCannotBeUsedIsMadeAgain) {
   KeptCertificates kept = plan({}, kStart).kept;
   const std::int64_t now = kStart + 61 * kDay;
   kept = plan(kept, now).kept;

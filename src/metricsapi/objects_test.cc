@@ -81,7 +81,7 @@ TEST(Objects, KubernetesIsToldMore) {
       << json;
 }
 
-TEST(Objects, NothingIsWrittenForWhatNobodySays) {
+TEST(Objects, NothingIsWrittenForUnknownValues) {
   Desk desk;
   desk.update("n1");
   EXPECT_EQ(json_of(gpu_info(*desk.report_cache.node_report("n1"), desk.now)),

@@ -141,7 +141,7 @@ TEST_F(ScheduleTest, TheOriginalsTable) {
   }
 }
 
-TEST_F(ScheduleTest, NodesOfWhichNobodyTellsAreDroppedWithAReason) {
+TEST_F(ScheduleTest, NodesWithoutReportsAreDroppedWithAReason) {
   const auto answer = ask(ScheduleVerb::filter, question("Tesla T4", kAll));
   EXPECT_EQ(answer.body, R"({"Nodes":null,"NodeNames":["n1","n2"],"FailedNodes":{"n3":"full"},)"
                          R"("FailedAndUnresolvableNodes":{)"
@@ -162,7 +162,7 @@ TEST_F(ScheduleTest, PodsThatNameNoModelArePassedOnAsTheyAre) {
   EXPECT_EQ(asked[0], blank);
 }
 
-TEST_F(ScheduleTest, WhereNoneIsLeftNobodyIsAsked) {
+TEST_F(ScheduleTest, WithoutNodesTheExtenderIsNotAsked) {
   EXPECT_EQ(ask(ScheduleVerb::filter, question("Tesla T4", R"(["n5"])")).body,
             R"({"Nodes":null,"NodeNames":[],"FailedNodes":{},"FailedAndUnresolvableNodes":{)"
             R"("n5":"no agent has reported the cards of the node"},"Error":""})");
@@ -200,7 +200,7 @@ TEST_F(ScheduleTest, WholeNodesAreDroppedToo) {
       << answer.body;
 }
 
-TEST_F(ScheduleTest, NobodyIsEvictedWhereNobodyTells) {
+TEST_F(ScheduleTest, NoPodIsEvictedFromNodesWithoutReports) {
   const std::string victims = R"("NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"a"}]},)"
                               R"("n4":{"Pods":[{"UID":"b"}]}}})";
   EXPECT_EQ(

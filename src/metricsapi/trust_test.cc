@@ -128,7 +128,7 @@ TEST_F(TrustSourceTest, WhatCannotBeReadLeavesWhatWas) {
   EXPECT_EQ(lines.find("client-ca-file: "), lines.rfind("client-ca-file: ")) << "told once";
 }
 
-TEST_F(TrustSourceTest, WithoutOneNobodyIsBelieved) {
+TEST_F(TrustSourceTest, WithoutOneNoUserIsTrusted) {
   script("", {});
   start();
   ASSERT_TRUE(soon([&] { return source->trouble() == "the API server has no such ConfigMap"; }));

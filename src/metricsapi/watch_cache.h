@@ -32,8 +32,8 @@
 namespace stowage::metricsapi {
 
 struct WatchCacheOptions {
-  // A node of which only the load has changed takes a new version at most this often: load changes
-  // all the time, and watchers want other changes at once.
+  // A node whose load alone has changed gets a new version at most this often: load changes all the
+  // time, and watchers want other changes at once.
   net::Duration load_every = std::chrono::seconds{10};
   std::size_t gone_max = 16'384;  // remembered deletions, per resource
 };
@@ -73,7 +73,7 @@ class WatchCache {
   [[nodiscard]] std::uint64_t version() const { return version_; }
   // A reader that has seen less may have missed a deletion.
   [[nodiscard]] std::uint64_t lost(Resource resource) const { return side(resource).lost; }
-  // The first change after that version, perhaps a deletion; null if there is none.
+  // The first change after that version, perhaps a deletion; null if none exists.
   [[nodiscard]] const Entry* next(Resource resource, std::uint64_t after) const;
   [[nodiscard]] const Entry* find(Resource resource, std::string_view name) const;  // null: none
   // By name; without deleted ones.

@@ -76,7 +76,7 @@ TEST_F(WatchCacheTest, VersionsBeginWithTheTime) {
   EXPECT_GT(watch_cache->lost(kGpus), last) << "who comes with an older one must begin anew";
 }
 
-TEST_F(WatchCacheTest, WhoLeadsAgainBeginsAnew) {
+TEST_F(WatchCacheTest, AReplicaThatLeadsAgainStartsOver) {
   make();
   desk.update("n1");
   const std::uint64_t mine = watch_cache->version();

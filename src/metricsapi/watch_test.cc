@@ -267,7 +267,7 @@ TEST_F(WatchTest, EndsWhenItsTimeIsUp) {
   ASSERT_TRUE(soon([&] { return asked->ends == 1; }));
 }
 
-TEST_F(WatchTest, ThereIsRoomForSoMany) {
+TEST_F(WatchTest, TheNumberOfWatchesIsLimited) {
   make({.watchers_max = 2}, {});
   auto first = watch(std::string(kPods) + "?watch=true");
   const auto second = watch(std::string(kPods) + "?watch=true");

@@ -63,7 +63,7 @@ bool is_any_address(std::string_view host) {
 }
 
 bool is_loopback(std::string_view host) {
-  // "127.0.0.1.example" is a name like any other.
+  // "127.0.0.1.example" is an ordinary name.
   in_addr four{};
   const bool is_four = inet_pton(AF_INET, std::string(host).c_str(), &four) == 1;
   return (is_four && host.starts_with("127.")) || host == "::1" || host == "localhost";
@@ -74,7 +74,7 @@ std::string host_and_port(const std::string& host, std::uint16_t port) {
   return fmt::format("{}{}{}:{}", six ? "[" : "", host, six ? "]" : "", port);
 }
 
-// A datagram socket that is connected has an address of its own, and nothing was sent.
+// A connected datagram socket has a local address, and connecting it sends nothing.
 std::string local_address_towards(const std::string& host, std::uint16_t port) {
   if (host.empty() || is_socket_path(host)) return {};
   addrinfo wanted{};
@@ -87,7 +87,7 @@ std::string local_address_towards(const std::string& host, std::uint16_t port) {
     if (socket_number < 0) continue;
     sockaddr_storage own{};
     socklen_t size = sizeof(own);
-    auto* const own_address = reinterpret_cast<sockaddr*>(&own);  // as the call wants it
+    auto* const own_address = reinterpret_cast<sockaddr*>(&own);  // the type that the call takes
     const bool known = connect(socket_number, each->ai_addr, each->ai_addrlen) == 0 &&
                        getsockname(socket_number, own_address, &size) == 0;
     close(socket_number);

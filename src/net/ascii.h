@@ -1,4 +1,4 @@
-// Characters and case as HTTP means them: ASCII, whatever the locale.
+// Characters and case as HTTP defines them: ASCII, in any locale.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace stowage::net {
 
 using base::equals_ignoring_case;
 
-// A character of a method or of a header's name (RFC 9110, token).
+// A character of a method or of a header name (RFC 9110, token).
 [[nodiscard]] constexpr bool is_token_char(char c) {
   return is_ascii_alnum(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }

@@ -1,5 +1,5 @@
-// How many bytes of request bodies a server holds over all its connections, and the part of one
-// request in it. On the loop's thread. For src/net alone.
+// The bytes of request bodies that a server buffers over all connections, and the part of one
+// request. Used on the loop's thread. For src/net only.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct BodyBudget {
   std::size_t held = 0;
 };
 
-// Gives its bytes back when it goes. One without a budget is never refused.
+// Returns its bytes on destruction. Without a budget it is never refused.
 class BodyCharge {
  public:
   BodyCharge() = default;
@@ -29,7 +29,7 @@ class BodyCharge {
     return *this;
   }
 
-  // Raises the charge to `bytes`. False, and nothing changes, if all would be too much together.
+  // Raises the charge to `bytes`. False, and nothing changes, if the total would exceed the budget.
   [[nodiscard]] bool raise(std::size_t bytes) {
     if (budget_ == nullptr || bytes <= bytes_) return true;
     const std::size_t others = budget_->held - bytes_;

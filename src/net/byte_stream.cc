@@ -22,7 +22,7 @@ using boost::asio::local::stream_protocol;
 using ErrorCode = boost::system::error_code;
 using AnySocket = boost::asio::generic::stream_protocol::socket;
 
-// When the system has no more files or memory for connections: time for some to end.
+// When the system is out of files or memory for connections: time for some to end.
 constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
 
 std::string name_of(const std::string& path) { return "unix:" + path; }
@@ -79,7 +79,7 @@ class StreamCore final : public Channel::Owner, public std::enable_shared_from_t
   void on_open() override {
     const auto self = shared_from_this();
     if (handler_.open) handler_.open();
-    if (!over_) channel_->flush_soon();  // what was written before
+    if (!over_) channel_->flush_soon();  // writes made before start()
   }
 
   void on_input() override {
@@ -131,7 +131,7 @@ class Stream final : public ByteStream {
   std::shared_ptr<StreamCore> core_;
 };
 
-// Which file a path names.
+// The identity of the file at a path.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
@@ -166,7 +166,7 @@ class ListenerCore final : public std::enable_shared_from_this<ListenerCore> {
     if (!error) acceptor_.bind(stream_protocol::endpoint(path), error);
     if (error) return refuse(error_text(error));
     own_ = file_at(path);
-    // Nobody can connect before listen().
+    // No client can connect before listen().
     if (::chmod(path.c_str(), options_.mode) != 0) {
       error.assign(errno, boost::system::system_category());
     } else {

@@ -22,7 +22,7 @@ using testing::run_until;
 
 class ByteStreamTest : public ::testing::Test {
  protected:
-  // A listener that keeps what it accepts, and writes down what comes.
+  // A listener that keeps the streams it accepts, and records what they receive.
   [[nodiscard]] std::unique_ptr<UnixListener> listen() {
     auto made = UnixListener::listen(loop_, {.path = path_}, [this](auto stream) {
       accepted_.push_back(std::move(stream));
@@ -129,7 +129,7 @@ TEST_F(ByteStreamTest, ErrorsNameTheSocket) {
     auto stream = ByteStream::connect(loop_, path, {});
     std::optional<std::string> why;
     stream->start({.end = [&](const std::string& text) { why = text; }});
-    EXPECT_FALSE(why);  // never from inside
+    EXPECT_FALSE(why);  // not called synchronously
     EXPECT_TRUE(run_until(loop_, [&] { return why.has_value(); }));
     EXPECT_EQ(why, expected);
   }
@@ -147,7 +147,7 @@ TEST_F(ByteStreamTest, TheSocketIsForItsOwnerAloneAndGoesWithTheListener) {
 TEST_F(ByteStreamTest, AnOldSocketIsReplacedAndTheNewOneLeftAlone) {
   auto old = listen();
   const auto fresh = listen();
-  old.reset();  // must not remove what is not its own
+  old.reset();  // must not remove the socket of another listener
   EXPECT_TRUE(std::filesystem::exists(path_));
   auto stream = ByteStream::connect(loop_, path_, {});
   stream->start({});

@@ -24,7 +24,7 @@ constexpr std::size_t kReadSizeMin = std::size_t{16} << 10U;
 constexpr std::size_t kRecordMax = std::size_t{16} << 10U;  // of TLS
 constexpr std::size_t kEncryptMax = std::size_t{64} << 10U;
 constexpr std::size_t kPiecesMax = 64;
-constexpr int kWritesPerTurn = 16;  // then others get their turn
+constexpr int kWritesPerTurn = 16;  // then other work runs
 constexpr Duration kBrokenWriteWait = std::chrono::seconds{1};
 
 }  // namespace
@@ -113,7 +113,7 @@ void Channel::take_plain_text() {
     step = tls_->read(input_.prepare(kRecordMax), count);
     input_.commit(count);
   }
-  flush();  // answers of the protocol itself
+  flush();  // replies of the TLS protocol itself
   deliver();
   if (step == TlsSession::Step::more || state_ == State::closed) return;
   if (state_ == State::finishing) {
@@ -133,7 +133,7 @@ void Channel::end_input() {
 
 bool Channel::drained() const { return output_.empty() && (!tls_ || tls_->output().empty()); }
 
-// Moves output into the TLS session, in records as large as they come.
+// Moves output into the TLS session, in records of up to the maximum size.
 bool Channel::encrypt() {
   std::array<std::string_view, kPiecesMax> pieces;
   std::array<char, kRecordMax> joined;       // NOLINT(cppcoreguidelines-pro-type-member-init)
@@ -238,7 +238,7 @@ void Channel::after_flush() {
   if (drained()) owner_->on_drained();
 }
 
-// The peer takes nothing more, but it may have answered before: what it sent is read first.
+// The peer takes no more bytes, but it may have answered before: its bytes are read first.
 void Channel::write_failed(const std::string& why) {
   write_broken_ = true;
   output_.clear();
@@ -282,8 +282,8 @@ void Channel::end_soon(Duration delay) {
   timer_.start(delay, [this] { end(ChannelEnd::Kind::eof, {}); });
 }
 
-// Everything has been sent: says so to the peer, and waits for it to end too. Closing at once
-// could make the peer lose what it has not read yet.
+// Everything has been sent: ends the output, and waits for the peer to end too. If we closed at
+// once, the peer could lose bytes that it has not read yet.
 void Channel::end_output() {
   if (!output_ended_) {
     output_ended_ = true;

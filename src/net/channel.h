@@ -1,11 +1,11 @@
-// A stream of bytes over one connection (TCP, plain or TLS, or a Unix socket), to one owner. For
-// src/net alone.
+// A byte stream over one connection (TCP, plain or TLS, or a Unix socket), with one owner. For
+// src/net only.
 //
 //   connecting or accepted -> handshake -> open -> (finishing ->) closed
 //
 // A channel never calls its owner from inside a function that the owner called, and never after
-// close() or on_end(). It keeps itself alive while an operation of the system is under way; an
-// owner that goes away has to close() it first.
+// close() or on_end(). It keeps itself alive while a system operation is in progress; an owner must
+// close() it before its own destruction.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ namespace stowage::net {
 
 struct ChannelEnd {
   enum class Kind {
-    eof,        // the peer has ended the stream, in order
-    broken,     // reset, or a TLS stream cut off
+    eof,        // the peer has ended the stream properly
+    broken,     // reset, or a truncated TLS stream
     timed_out,  // of connecting, of the handshake, or of a write without progress
     refused     // no connection: not resolved, not reachable, or no handshake
   };
@@ -38,8 +38,8 @@ struct ChannelEnd {
 
 struct ChannelOptions {
   std::string peer;                                // for messages: "host:port"
-  std::size_t input_max = 0;                       // reading pauses while so much is not consumed
-  std::size_t read_max = std::size_t{256} << 10U;  // taken in one turn of the loop
+  std::size_t input_max = 0;                       // reading pauses while this much is not consumed
+  std::size_t read_max = std::size_t{256} << 10U;  // read in one turn of the loop
   Duration open_timeout{};                         // until on_open()
   Duration write_timeout{};                        // without progress; 0: none
   std::shared_ptr<TlsContext> tls;
@@ -54,7 +54,7 @@ class Channel final : public std::enable_shared_from_this<Channel> {
     virtual void on_open() = 0;
     virtual void on_input() = 0;    // input() has grown
     virtual void on_drained() = 0;  // a flush that could not finish at once has finished
-    // Nothing more comes in. After eof the owner may still write, and has to close() or finish().
+    // No more input. After eof the owner may still write, and must call close() or finish().
     virtual void on_end(const ChannelEnd& end) = 0;
 
    protected:
@@ -66,7 +66,7 @@ class Channel final : public std::enable_shared_from_this<Channel> {
 
   Channel(EventLoop& loop, Owner& owner, ChannelOptions options);
 
-  // Either of them once. The first resolves the name and tries every address; a host that begins
+  // Call one of them, once. connect() resolves the name and tries every address; a host that begins
   // with a slash is the path of a Unix socket.
   void connect(const std::string& host, std::uint16_t port);
   void accept(boost::asio::generic::stream_protocol::socket socket);
@@ -74,28 +74,28 @@ class Channel final : public std::enable_shared_from_this<Channel> {
   [[nodiscard]] std::string_view input() const { return input_.view(); }
   void consume(std::size_t count);
 
-  // Queued only: flush() sends at once what the system takes, flush_soon() after the callback that
-  // runs now, together with what others queue until then.
+  // Only queues: flush() sends at once what the system takes; flush_soon() sends after the running
+  // callback, together with what is queued until then.
   [[nodiscard]] OutputQueue& output() { return output_; }
   void flush();
   void flush_soon();
   [[nodiscard]] bool drained() const;
-  // Bytes of the payload queued that the system has not taken.
+  // Bytes of queued payload that the system has not taken.
   [[nodiscard]] std::size_t payload_left() const { return output_.payload() + payload_encrypted_; }
-  // True once a byte of what the owner queued went out since the last clear_sent().
+  // True once a byte from the owner has been sent since the last clear_sent().
   [[nodiscard]] bool sent() const { return sent_; }
   void clear_sent() { sent_ = false; }
 
-  // What is queued has so much time to arrive at the machine of the peer; else the connection is
-  // reset, by the system itself should this process stand still. And from now on nothing that was
-  // queued is sent after close(), or after the end of the process. TCP only.
+  // What is queued must arrive at the peer's machine within this time; otherwise the connection is
+  // reset, by the kernel if this process is stopped. From now on nothing queued is sent after
+  // close(), or after the process ends. TCP only.
   void limit_delivery(Duration limit);
 
-  // Ends after what is queued has been sent, waiting `linger` at most for the peer to end too. The
-  // owner hears of on_end() only, with eof.
+  // Ends after everything queued has been sent, and waits at most `linger` for the peer to end too.
+  // The only later callback is on_end(), with eof.
   void finish(Duration linger);
-  void finish_alone(Duration linger);  // the owner hears nothing more: it may go away at once
-  void close();                        // now. No more calls to the owner
+  void finish_alone(Duration linger);  // no later callbacks: the owner may be destroyed at once
+  void close();                        // at once. No later callbacks
 
   void release_memory();  // of a channel that will be idle
   [[nodiscard]] PeerIdentity identity() const;
@@ -138,14 +138,14 @@ class Channel final : public std::enable_shared_from_this<Channel> {
   Owner* owner_;
   ChannelOptions options_;
   Socket socket_;
-  Timer timer_;  // of the step under way: connecting, handshake, blocked write, lingering
+  Timer timer_;  // of the current step: connecting, handshake, blocked write, lingering
   State state_ = State::fresh;
   std::unique_ptr<TlsSession> tls_;
   std::string host_;
 
   std::vector<Endpoint> endpoints_;
-  std::size_t endpoint_ = 0;   // the one tried now
-  std::uint64_t attempt_ = 0;  // of connecting; answers to earlier ones are ignored
+  std::size_t endpoint_ = 0;   // the current one
+  std::uint64_t attempt_ = 0;  // of connecting; replies to earlier ones are ignored
   Moment open_by_;
 
   InputBuffer input_;
@@ -157,7 +157,7 @@ class Channel final : public std::enable_shared_from_this<Channel> {
 
   OutputQueue output_;
   std::size_t payload_encrypted_ = 0;  // payload in the TLS output that is not yet sent
-  bool writing_ = false;               // waits for the system to take more
+  bool writing_ = false;               // waits until the system takes more
   bool flush_posted_ = false;
   bool sent_ = false;
   bool write_broken_ = false;

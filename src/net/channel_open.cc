@@ -1,4 +1,4 @@
-// How a channel comes to be open: name, addresses, connection, TLS handshake.
+// Opens a channel: name, addresses, connection, TLS handshake.
 #include <algorithm>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -20,8 +20,7 @@ namespace {
 
 using boost::asio::ip::tcp;
 
-// A peer that has vanished without a word is noticed after a minute, also on a stream on which
-// nothing is written.
+// A peer that has vanished silently is noticed after a minute, even if nothing is written.
 constexpr int kKeepIdleSeconds = 30;
 constexpr int kKeepIntervalSeconds = 10;
 constexpr int kKeepCount = 3;
@@ -39,7 +38,7 @@ void set_options(Stream::socket& socket) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepCount, sizeof(kKeepCount));
 }
 
-// A connection from a port of the ephemeral range to itself: possible where nobody listens.
+// A connection from an ephemeral port to itself: possible if the port has no listener.
 bool is_own_echo(const Stream::socket& socket) {
   boost::system::error_code error;
   const auto local = socket.local_endpoint(error);
@@ -157,7 +156,7 @@ void Channel::begin_session() {
 
 void Channel::handshake() {
   const TlsSession::Step step = tls_->handshake();
-  flush();  // also the alert that says why it failed
+  flush();  // includes the alert that says why it failed
   if (step == TlsSession::Step::more) return;
   if (step == TlsSession::Step::done) {
     become_open();

@@ -1,4 +1,4 @@
-// One connection of a client's pool: carries one call at a time. For src/net alone.
+// One connection of a client's pool: carries one call at a time. For src/net only.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace stowage::net {
 
-// A call from send() to its reply. Keeps the request, which may have to be sent once more.
+// A call from send() to its reply. Keeps the request, which may have to be sent again.
 struct ClientCall {
   std::shared_ptr<const std::string> head;
   std::shared_ptr<const std::string> body;
@@ -22,7 +22,7 @@ struct ClientCall {
   std::uint64_t number = 0;  // in the order of send()
   Moment deadline;
   Duration allowed{};
-  bool sent = false;     // a byte of it went out, on any connection
+  bool sent = false;     // a byte of it was sent, on any connection
   bool retried = false;  // after a kept connection turned out to be closed
   class ClientLink* link = nullptr;
 
@@ -34,13 +34,13 @@ class ClientLink final : public Channel::Owner, public std::enable_shared_from_t
   struct Failure {
     std::string message;
     bool was_open = false;
-    bool answer_begun = false;  // a byte of the response came
+    bool answer_begun = false;  // a byte of the response has arrived
     bool timed_out = false;
   };
   class Pool {
    public:
     virtual void link_opened(ClientLink& link) = 0;
-    // The call is done. If not reusable the link is to be dropped.
+    // The call is done. If not reusable, the link must be dropped.
     virtual void link_answered(ClientLink& link, HttpResponse response, bool reusable) = 0;
     virtual void link_failed(ClientLink& link, const Failure& failure) = 0;
 
@@ -56,14 +56,14 @@ class ClientLink final : public Channel::Owner, public std::enable_shared_from_t
   void connect(const HttpClientOptions& options, std::shared_ptr<TlsContext> tls);
   void start(const std::shared_ptr<ClientCall>& call);
   void become_idle(Duration limit);
-  void close();  // no more calls to the pool
+  void close();  // no later calls to the pool
 
   [[nodiscard]] bool is_open() const { return open_; }
   [[nodiscard]] bool sent() const { return channel_->sent(); }
   [[nodiscard]] std::uint64_t served() const { return served_; }
 
-  std::shared_ptr<ClientCall> call;  // on it now, or kept for it until it is open
-  std::uint64_t born = 0;            // number of the next call when it was made
+  std::shared_ptr<ClientCall> call;  // in progress, or reserved for it until the link is open
+  std::uint64_t born = 0;            // number of the next call when the link was created
   std::uint64_t tls_generation = 0;
 
  private:

@@ -12,10 +12,11 @@
 namespace stowage::net {
 namespace {
 
-// After a pause of the machine much waits: it is taken in pieces, so that others have their turn.
+// After the machine was suspended, much input may wait: it is read in pieces, so that other work
+// runs in between.
 constexpr std::size_t kReadMax = std::size_t{32} << 10U;
 constexpr std::size_t kInputSlack = std::size_t{1} << 20U;
-// Of a stream that writes: a peer that takes nothing is as good as gone.
+// For a stream that writes: a peer that reads nothing counts as gone.
 constexpr Duration kWriteTimeout = std::chrono::seconds{10};
 
 // Outlives its handle while one of its callbacks runs.
@@ -62,7 +63,7 @@ class StreamCore final : public Channel::Owner, public std::enable_shared_from_t
   std::shared_ptr<Channel> channel_;
   bool head_shown_ = false;
   bool upgrades_ = false;  // the request asks for another protocol
-  bool upgraded_ = false;  // what comes is data, of whatever protocol
+  bool upgraded_ = false;  // input is data of the other protocol
   bool over_ = false;      // cancelled or ended: no more callbacks
 };
 

@@ -1,4 +1,4 @@
-// A response that goes on, on a connection of its own. For src/net alone.
+// A streamed response on its own connection. For src/net only.
 #pragma once
 
 #include <memory>

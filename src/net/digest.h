@@ -1,4 +1,4 @@
-// SHA-256, for keys of caches whose texts come from outside: they are long, or secret.
+// SHA-256, for cache keys made from untrusted texts, which are long or secret.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace stowage::net {
 
-// 32 bytes. Texts that differ have digests that differ, for all that anybody can do.
+// 32 bytes. It is infeasible to find two texts with the same digest.
 [[nodiscard]] std::string sha256(std::string_view text);
 
 }  // namespace stowage::net

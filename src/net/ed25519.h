@@ -1,4 +1,4 @@
-// Ed25519 signatures (RFC 8032): keys, and signing and verifying with them. Any thread.
+// Ed25519 signatures (RFC 8032): keys, signing and verifying. Any thread.
 #pragma once
 
 #include <memory>

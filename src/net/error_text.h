@@ -1,4 +1,4 @@
-// Errors of the system and durations, in the words of our messages. For src/net alone.
+// Errors of the system and durations as text for messages. For src/net only.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@
 namespace stowage::net {
 namespace {
 
-// Waits for the next signal of the set, again and again.
+// Waits for signals of the set, repeatedly.
 void await_signal(boost::asio::signal_set& set,
                   const std::shared_ptr<std::function<void(int)>>& handler) {
   set.async_wait([&set, handler](const boost::system::error_code& error, int signal) {
@@ -82,9 +82,8 @@ void EventLoop::on_signals(const std::vector<int>& signals, std::function<void(i
   io_->signals.push_back(std::move(set));
 }
 
-// Starting and cancelling are cheap, because most timers of a network are started anew again and
-// again and never fire: a wait that runs already is left alone if it ends early enough, and decides
-// at its end what is due.
+// Starting and cancelling are cheap, because most network timers are restarted often and never
+// fire: a running wait is left alone if it ends early enough, and decides at its end what is due.
 struct Timer::Impl {
   explicit Impl(EventLoop& owner) : loop(owner) {
     if (loop.schedule() == nullptr) timer.emplace(loop.io().context);
@@ -98,8 +97,8 @@ struct Timer::Impl {
       if (self && self->generation == generation) woken(self);
     };
     if (!body->timer) return body->loop.schedule()->at(body->due, wake);
-    // The library's clock stands still while the machine sleeps, so it is told how long, not when:
-    // a timer may fire late after that, and never early.
+    // The library's clock stops while the machine sleeps, so it gets a duration, not a time: a
+    // timer may fire late after a sleep, but never early.
     body->timer->expires_after(body->due - body->loop.now());
     body->timer->async_wait([wake](const boost::system::error_code&) { wake(); });
   }
@@ -113,10 +112,10 @@ struct Timer::Impl {
   }
 
   EventLoop& loop;
-  std::optional<boost::asio::steady_timer> timer;  // unset if the loop runs by a schedule
+  std::optional<boost::asio::steady_timer> timer;  // unset if the loop uses a schedule
   Moment due;
   Moment wakes;
-  std::uint64_t generation = 0;  // of the wait that counts; those before it are ignored
+  std::uint64_t generation = 0;  // of the current wait; earlier ones are ignored
   bool waiting = false;
   std::function<void()> fire;
 };
@@ -126,7 +125,7 @@ Timer::~Timer() = default;
 Timer::Timer(Timer&&) noexcept = default;
 Timer& Timer::operator=(Timer&&) noexcept = default;
 
-// A callback that is replaced goes last: it may hold what holds the timer.
+// A replaced callback is destroyed last: it may own what owns the timer.
 void Timer::start(Duration delay, std::function<void()> fire) {
   impl_->due = after(impl_->loop, delay);
   const std::function<void()> replaced = std::exchange(impl_->fire, std::move(fire));

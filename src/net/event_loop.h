@@ -1,6 +1,6 @@
-// One thread that runs sockets, timers and signals. Everything made on a loop lives on its thread:
-// callbacks are called there, one at a time, and objects are used and destroyed there, unless a
-// function says otherwise.
+// One thread that runs sockets, timers and signals. Everything created on a loop lives on its
+// thread: callbacks are called there, one at a time, and objects are used and destroyed there,
+// unless a function says otherwise.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,12 @@ namespace stowage::net {
 using Duration = std::chrono::nanoseconds;
 using Moment = std::chrono::steady_clock::time_point;
 
-// Of all moments here. Never goes back, and goes on while the machine sleeps: what was due before
-// it slept is overdue when it wakes, as it is for everybody else. Any thread.
+// The clock of all times here. It never goes back, and continues while the machine sleeps: what
+// became due during the sleep is overdue afterwards. Any thread.
 [[nodiscard]] Moment clock_now();
 
-// Time and turns from elsewhere, for simulations: work is done one piece after the other, by time
-// and then as the schedule likes, and nothing happens in between. There are no sockets then.
+// External time and scheduling, for simulations: work runs one piece at a time, ordered by time and
+// then as the schedule decides. Sockets are not available then.
 class Schedule {
  public:
   virtual ~Schedule() = default;
@@ -29,27 +29,26 @@ class Schedule {
 class EventLoop {
  public:
   EventLoop();
-  // Runs by that schedule, which outlives the loop; run(), stop() and signals are not for it.
+  // Uses that schedule, which outlives the loop; run(), stop() and signals must not be used.
   explicit EventLoop(Schedule& schedule);
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Runs callbacks on the calling thread until stop(). May be run again after that.
+  // Runs callbacks on the calling thread until stop(). May be called again after that.
   void run();
-  // Any thread. Callbacks that wait are not run. If the loop does not run, its next run ends at
-  // once.
+  // Any thread. Queued callbacks are not run. If the loop does not run, its next run ends at once.
   void stop();
   // Any thread: `work` is called on the loop's thread, in the order of the calls.
   void post(std::function<void()> work);
-  // `handler` is called on the loop's thread with the number of each such signal.
+  // `handler` is called on the loop's thread with the number of each signal.
   void on_signals(const std::vector<int>& signals, std::function<void(int)> handler);
 
-  // Any thread. Everything on the loop reads the clock here.
+  // Any thread. Everything on the loop uses this clock.
   [[nodiscard]] Moment now() const { return schedule_ != nullptr ? schedule_->now() : clock_now(); }
   [[nodiscard]] Schedule* schedule() { return schedule_; }  // null in real time
 
-  struct Io;  // the event loop of the library underneath, for src/net alone
+  struct Io;  // the library's event loop, for src/net only
   [[nodiscard]] Io& io() { return *io_; }
 
  private:
@@ -57,7 +56,7 @@ class EventLoop {
   Schedule* schedule_ = nullptr;
 };
 
-// A moment from now, for any duration: one too long to be added to the clock never comes.
+// That long from now. A duration too long for the clock gives a time that never comes.
 [[nodiscard]] Moment after(const EventLoop& loop, Duration delay);
 
 // A timer that fires once per start. Its callback is never called after cancel() or destruction.
@@ -68,7 +67,7 @@ class Timer {
   Timer(Timer&&) noexcept;
   Timer& operator=(Timer&&) noexcept;
 
-  void start(Duration delay, std::function<void()> fire);  // replaces a start before it
+  void start(Duration delay, std::function<void()> fire);  // replaces an earlier start
   void cancel();
 
  private:

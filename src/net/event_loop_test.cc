@@ -140,12 +140,12 @@ TEST(Timer, AnEndlessDelayNeverFires) {
   EXPECT_FALSE(fired);
 }
 
-// Runs `look` in a process for which the clock that counts sleep is 1000 s ahead of the one that
-// does not; its result, or none if the system does not let us.
+// Runs `look` in a process whose clock that counts sleep is 1000 s ahead of the one that does not.
+// Returns its result, or nothing if the system does not allow this.
 std::optional<int> after_sleep(int (*look)()) {
   const pid_t outer = ::fork();
   if (outer == 0) {
-    constexpr int kNewTime = 0x80;  // CLONE_NEWTIME, which not all headers have
+    constexpr int kNewTime = 0x80;  // CLONE_NEWTIME, which some headers lack
     if (::unshare(kNewTime) != 0) ::_exit(77);
     {
       std::ofstream offsets("/proc/self/timens_offsets");
@@ -168,7 +168,7 @@ TEST(EventLoop, TheClockCountsWhatTheMachineSlept) {
     EventLoop loop;
     const auto ahead = loop.now() - std::chrono::steady_clock::now();
     if (ahead < std::chrono::seconds{999} || ahead > std::chrono::seconds{1001}) return 2;
-    // Timers run all the same.
+    // Timers still run.
     const Moment before = loop.now();
     Timer timer(loop);
     timer.start(milliseconds{20}, [&] { loop.stop(); });

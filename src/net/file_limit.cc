@@ -15,7 +15,7 @@ void raise_file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kEnough) return;
   limit.rlim_cur = std::min(limit.rlim_max, kEnough);
-  (void)setrlimit(RLIMIT_NOFILE, &limit);  // else it stays as it is
+  (void)setrlimit(RLIMIT_NOFILE, &limit);  // otherwise unchanged
 }
 
 std::size_t file_limit() {

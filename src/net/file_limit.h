@@ -1,12 +1,11 @@
-// How many files, sockets among them, the process may have open.
+// How many files, including sockets, the process may have open.
 #pragma once
 
 #include <cstddef>
 
 namespace stowage::net {
 
-// As many as the system lets the process have without asking anybody, up to a sane number. To be
-// called once, by a program that serves.
+// Raises the soft limit to the hard limit, up to a sane number. A server calls it once.
 void raise_file_limit();
 [[nodiscard]] std::size_t file_limit();
 

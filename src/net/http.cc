@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kShownMax = 200;
 constexpr std::size_t kHostMax = 253;
 
-// Text from outside as it may stand in an error: short, and without control characters.
+// Untrusted text for an error message: short, and without control characters.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text.substr(0, kShownMax)) {
@@ -101,7 +101,7 @@ Result<bool> take_scheme(std::string_view url, std::string_view& rest) {
   return tls;
 }
 
-// Bytes that may stand in a request line: visible ones. Others would end the line early.
+// Only visible bytes are valid in a request line: others could end the line early.
 bool is_visible(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7F'; });

@@ -1,4 +1,4 @@
-// HTTP/1.1 messages as plain data, for client and server alike.
+// HTTP/1.1 messages as plain data, for client and server.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace stowage::net {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// The first value of the header, without regard to the case of its name; empty if there is none.
+// The first value of the header; the case of the name does not matter; empty if missing.
 [[nodiscard]] std::string_view find_header(const Headers& headers, std::string_view name);
 
 struct HttpRequest {
   std::string method = "GET";
   std::string target = "/";  // path and query, encoded
-  Headers headers;           // without Host, Content-Length and Connection: those are made
+  Headers headers;           // without Host, Content-Length and Connection: those are generated
   std::string body;
 };
 
@@ -29,16 +29,16 @@ struct HttpResponse {
   std::string body;
 };
 
-// "http://127.0.0.1:8001/prefix" taken apart. An IPv6 host has no brackets here.
+// The parts of "http://127.0.0.1:8001/prefix". An IPv6 host has no brackets here.
 struct Url {
   bool tls = false;
   std::string host;
   std::uint16_t port = 0;
-  std::string path;  // without the final slash; "" if there is none
+  std::string path;  // without the final slash; "" if none exists
 };
 [[nodiscard]] Result<Url> parse_url(std::string_view text);
 
-// Target split into its path and decoded query parameters, in their order. Malformed percent
+// A target split into its path and its decoded query parameters, in order. Malformed percent
 // escapes are an error.
 struct Target {
   std::string path;  // still encoded: decode segments after splitting at '/'
@@ -48,6 +48,6 @@ struct Target {
 };
 [[nodiscard]] Result<Target> parse_target(std::string_view target);
 [[nodiscard]] Result<std::string> percent_decode(std::string_view text);
-[[nodiscard]] std::string percent_encode(std::string_view text);  // all but unreserved characters
+[[nodiscard]] std::string percent_encode(std::string_view text);  // except unreserved characters
 
 }  // namespace stowage::net

@@ -1,4 +1,4 @@
-// What all requests of a server may hold together.
+// The limit on the buffered bodies of all requests of a server.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(HttpBuffer, ARequestThatGoesBeyondIsRefusedAndOthersAreNotDisturbed) {
   server.on([&] { EXPECT_EQ(server.handled, 3); });
 }
 
-TEST(HttpBuffer, WhatHasArrivedCountsAndWhatIsPromisedDoesNot) {
+TEST(HttpBuffer, WhatHasArrivedCountsAndWhatIsAnnouncedDoesNot) {
   HeldServer server(HttpServerOptions{.buffered_bytes_max = kMax});
   RawSocket promised[3] = {server.connect(), server.connect(), server.connect()};
   for (RawSocket& socket : promised) socket.send(head("/echo", 90'000));
@@ -95,7 +95,7 @@ TEST(HttpBuffer, ChunksCount) {
   EXPECT_TRUE(holds(server, 0));
 }
 
-TEST(HttpBuffer, ARequestWhosePeerHasGoneCountsUntilNobodyAnswersIt) {
+TEST(HttpBuffer, ARequestWhosePeerHasGoneCountsUntilItsResponderIsDropped) {
   HeldServer server(HttpServerOptions{.buffered_bytes_max = kMax});
   {
     RawSocket half = server.connect();

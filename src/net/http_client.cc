@@ -20,7 +20,7 @@ namespace {
 using CallPtr = std::shared_ptr<ClientCall>;
 using LinkPtr = std::shared_ptr<ClientLink>;
 
-// After a failed attempt, while other connections serve: so long no new one is tried.
+// After a failed attempt, while other connections serve calls, no new one is tried for this long.
 constexpr Duration kConnectPause = std::chrono::milliseconds{100};
 
 bool is_idempotent(const std::string& method) {
@@ -40,9 +40,9 @@ struct Failed {
 
 }  // namespace
 
-// Calls wait for any connection, not for a certain one: the first that is free takes the oldest
-// call. Connections are opened as long as calls wait that no connection under way is for. Large
-// because links and calls are matched here, and each of them needs its indexes and counts.
+// Calls wait for any connection: the first free one takes the oldest call. Connections are opened
+// while more calls wait than connections are being opened. Large because links and calls are
+// matched here, and each of them needs its indexes and counts.
 struct HttpClient::Impl final : public ClientLink::Pool,
                                 public std::enable_shared_from_this<HttpClient::Impl> {
   Impl(EventLoop& event_loop, HttpClientOptions client_options)
@@ -83,11 +83,11 @@ struct HttpClient::Impl final : public ClientLink::Pool,
 
   std::unordered_map<ClientLink*, LinkPtr> links;
   std::vector<LinkPtr> idle;            // the last used is used first
-  std::set<CallPtr, ByDeadline> calls;  // all that have no reply yet
+  std::set<CallPtr, ByDeadline> calls;  // all without a reply yet
   std::map<std::uint64_t, CallPtr> waiting;
   std::uint64_t next_number = 1;
   std::uint64_t tls_generation = 0;
-  std::size_t connecting = 0;  // links not open yet that are for any call
+  std::size_t connecting = 0;  // links that are not open yet and not reserved for one call
   std::size_t opened = 0;      // links that are open
   std::size_t in_flight = 0;
   bool connects_paused = false;
@@ -128,7 +128,7 @@ void HttpClient::Impl::send(HttpRequest request, Duration deadline, Reply reply)
   pump();
 }
 
-// Later, so that nobody is called back from inside of send().
+// Posted, so that the callback does not run inside send().
 void HttpClient::Impl::refuse(Reply reply, std::string why) {
   loop.post([weak = weak_from_this(), reply = std::move(reply), why = std::move(why)] {
     const auto body = weak.lock();
@@ -137,7 +137,7 @@ void HttpClient::Impl::refuse(Reply reply, std::string why) {
 }
 
 void HttpClient::Impl::pump() {
-  // Whoever was asleep for long finds connections and deadlines at the same time.
+  // After the machine was suspended, connections and deadlines become due together.
   if (!calls.empty() && (*calls.begin())->deadline <= loop.now()) return;  // expire() is due
   while (!waiting.empty() && !idle.empty()) {
     const LinkPtr link = std::move(idle.back());
@@ -225,7 +225,7 @@ void HttpClient::Impl::expire() {
   fail_all(std::move(failed));
 }
 
-// The last thing that a function does: a reply may destroy the client.
+// Must be the last step of its caller: a reply may destroy the client.
 void HttpClient::Impl::fail_all(std::vector<Failed> failed) {
   const auto self = shared_from_this();
   for (Failed& one : failed) {
@@ -283,8 +283,8 @@ void HttpClient::Impl::link_failed(ClientLink& link, const ClientLink::Failure& 
       {{call, {.message = failure.message, .sent = call->sent, .timed_out = failure.timed_out}}});
 }
 
-// The server cannot be reached: that holds for all calls that waited when the attempt began, unless
-// other connections serve them.
+// The server is unreachable. This fails all calls that waited when the attempt began, unless other
+// connections serve them.
 void HttpClient::Impl::connect_failed(const LinkPtr& link, const ClientLink::Failure& failure) {
   std::vector<Failed> failed;
   const auto give_up = [&](const CallPtr& call) {

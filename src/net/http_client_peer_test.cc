@@ -1,4 +1,4 @@
-// The client against servers that break the rules.
+// The client with servers that violate the protocol.
 #include <future>
 #include <optional>
 #include <string>
@@ -144,7 +144,7 @@ TEST(HttpClientPeer, AnAnswerBeforeTheWholeRequestIsTaken) {
   EXPECT_EQ(got->body, "big");
 }
 
-// The first connection answers once, and closes when it sees a second request.
+// The first connection answers once, and closes when it receives a second request.
 void answer_once(RawSocket& socket) {
   static_cast<void>(socket.read_until("\r\n\r\n"));
   socket.send(kOk);
@@ -239,7 +239,7 @@ TEST(HttpClientPeer, ServerGoneForGoodFailsTheRetryToo) {
   EXPECT_TRUE(got->error().message.find(where) != std::string::npos) << got->error().message;
 }
 
-// A server that reads nothing for a while: the request waits in the send buffer of this machine.
+// A server that reads nothing for a while: the request stays in the send buffer of this machine.
 struct SlowReader {
   SlowReader()
       : server(
@@ -251,7 +251,7 @@ struct SlowReader {
   static HttpRequest request() {
     return {.method = "POST", .target = "/x", .body = std::string(40'000, 'b') + "the end"};
   }
-  // What the server finds when it reads at last.
+  // What the server receives when it finally reads.
   bool read_whole() {
     go_on.set_value();
     return got.get_future().get().ends_with("the end");
@@ -286,7 +286,7 @@ TEST(HttpClientPeer, ARequestOfAClientThatGoesAwayIsNotDeliveredLater) {
   EXPECT_FALSE(slow.read_whole());
 }
 
-// As if the process were stopped: nobody is there who could give it up.
+// Simulates a stopped process: only the kernel can drop the request.
 TEST(HttpClientPeer, ARequestOfAProcessThatStandsStillIsNotDeliveredAfterItsTime) {
   SlowReader slow;
   EventLoop loop;

@@ -24,8 +24,8 @@ using Answer = tl::expected<HttpResponse, CallError>;
 
 constexpr Duration kLong = seconds{60};
 
-// A client and, unless a test brings another peer, a server on one loop. The server echoes; what is
-// sent to /hold is held.
+// A client and, unless a test uses another peer, a server on one loop. The server echoes; requests
+// to /hold are held.
 class HttpClientTest : public ::testing::Test {
  protected:
   void listen(HttpServerOptions options = {}) {
@@ -168,7 +168,7 @@ TEST_F(HttpClientTest, ACallThatIsNotAnsweredEndsAtItsDeadline) {
   EXPECT_EQ(peers_.size(), 2U);
 }
 
-TEST_F(HttpClientTest, NobodyListens) {
+TEST_F(HttpClientTest, NoServerListens) {
   const std::uint16_t port = testing::unused_port();
   connect(port);
   const Answer got = call({});
@@ -181,7 +181,7 @@ TEST_F(HttpClientTest, NobodyListens) {
   EXPECT_TRUE(run_until(loop_, [&] { return answers_.size() == 301; }));
 }
 
-TEST_F(HttpClientTest, NobodyAnswersTheConnection) {
+TEST_F(HttpClientTest, NoServerAcceptsTheConnection) {
   testing::FullListener listener;
   connect(listener.port(), {.connect_timeout = milliseconds{100}});
   const Answer got = call({});

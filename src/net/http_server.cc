@@ -28,7 +28,7 @@ namespace {
 using boost::asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-// When the system has no more files or memory for connections: time for some to end.
+// When the system is out of files or memory for connections: time for some to end.
 constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
 
 std::string text_of(const tcp::endpoint& endpoint) {
@@ -84,14 +84,15 @@ class ServerCore final : public ServerConnection::Host,
   Timer pause_;
   Timer grace_;
   std::uint16_t port_ = 0;
-  // Those that began to wait for a request first stand in front; who answers stays where it was.
+  // The connection that has waited longest for a request is first; one that answers keeps its
+  // place.
   using Order = std::list<std::shared_ptr<ServerConnection>>;
   Order order_;
   std::unordered_map<ServerConnection*, Order::iterator> connections_;
   std::vector<std::function<void()>> done_;
 };
 
-// A duplicate of the socket has the same queue of connections that wait to be accepted.
+// A duplicate of the socket shares its accept queue.
 void ServerCore::share(const tcp::endpoint& endpoint, ErrorCode& error) {
   const int own = fcntl(options_.beside->listener(), F_DUPFD_CLOEXEC, 0);
   if (own < 0) {
@@ -102,7 +103,7 @@ void ServerCore::share(const tcp::endpoint& endpoint, ErrorCode& error) {
   if (error) ::close(own);
 }
 
-// Not just closed: while another duplicate is open, the poller would go on telling of this one.
+// Closing is not enough: while another duplicate is open, the poller would still report this one.
 void ServerCore::stop_listening() {
   if (!acceptor_.is_open()) return;
   ErrorCode error;
@@ -160,7 +161,7 @@ void ServerCore::accepted(tcp::socket socket) {
   connection->open(std::move(socket));
 }
 
-// A peer that holds connections without using them must not keep others out, health probes least.
+// A peer that holds idle connections must not keep others out, especially health probes.
 bool ServerCore::make_room() {
   if (connections_.size() < options_.connections_max) return true;
   const auto idle = std::find_if(order_.begin(), order_.end(),

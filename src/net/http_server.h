@@ -1,5 +1,5 @@
-// An HTTP/1.1 server, plain or TLS, with limits on everything a peer may send or withhold.
-// Pipelined requests are answered one after the other.
+// An HTTP/1.1 server, plain or TLS, with limits on everything that a peer may send or delay.
+// Pipelined requests are answered one at a time.
 #pragma once
 
 #include <chrono>
@@ -24,18 +24,18 @@ struct HttpServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
   std::shared_ptr<TlsContext> tls;
-  // Listens together with this one, whose address it then has: a connection that comes is taken by
-  // one or the other, and none is lost when either shuts down. Used by listen() only.
+  // Shares the socket of this server, and so its address: each new connection is taken by one of
+  // the two, and none is lost when either shuts down. Used only by listen().
   const HttpServer* beside = nullptr;
   bool accepts = true;  // false: connections wait until accept() is called
-  // Beyond, the one that has kept us waiting longest for a request gives way to a new one, and only
-  // if all are being answered the new one is closed. Never more than half of the files that the
-  // process may have: the other half is for calls of its own.
+  // Above this limit, a new connection replaces the one that has waited longest for a request; if
+  // all are being answered, the new one is closed. Never more than half of the process's file
+  // limit: the other half is for its own calls.
   std::size_t connections_max = 4096;
   std::size_t header_bytes_max = std::size_t{64} << 10U;
-  std::size_t body_bytes_max = std::size_t{16} << 20U;  // beyond: 413
-  // Of the bodies of all requests that are coming in or being answered, together. The request that
-  // goes beyond gets 503 and its connection ends; the others go on.
+  std::size_t body_bytes_max = std::size_t{16} << 20U;  // more: 413
+  // Limit for the bodies of all requests that are being received or answered, together. The request
+  // that exceeds it gets 503 and its connection ends; the others continue.
   std::size_t buffered_bytes_max = std::size_t{256} << 20U;
   Duration handshake_timeout = std::chrono::seconds{10};
   Duration request_timeout = std::chrono::seconds{30};  // from its first byte to its last
@@ -48,59 +48,60 @@ struct ServerRequest {
   std::string peer;            // address and port
   std::string client_subject;  // common name of a verified client certificate; "" if none
   std::vector<std::string> client_groups;  // its organisations
-  // Which of ServerTls::client_authorities vouch for it, in their order.
+  // The names from ServerTls::client_authorities whose certificates verify it, in their order.
   std::vector<std::string> client_authorities;
 };
 
-// The way to answer one request: once with send(), or with begin() or upgrade(), then write()...
-// and end(). Kept as long as wanted, used on the loop's thread; after the peer has gone its
-// functions do nothing, and none of them calls back. Destroyed without an answer it sends a 500,
-// destroyed before end() it cuts the connection.
+// Answers one request: once with send(), or with begin() or upgrade(), then write()... and end().
+// May be kept for any time, and is used on the loop's thread. After the peer has gone its functions
+// do nothing; none of them makes callbacks. Destroyed without an answer it sends a 500; destroyed
+// before end() it cuts the connection.
 class Responder {
  public:
   virtual ~Responder() = default;
   virtual void send(HttpResponse response) = 0;
 
   virtual void begin(HttpResponse head) = 0;  // chunked; the head's body is not sent
-  // Answers 101: the connection belongs to this protocol from now on. `data` is called with what
-  // the peer sends, any cut of the bytes, in order; write() sends bytes as they are, end() closes
-  // after them. Requires: the request asked for it (see asks_for()).
+  // Answers 101: the connection now belongs to this protocol. `data` is called with what the peer
+  // sends, in order, split anywhere; write() sends bytes unchanged, end() closes after them.
+  // Requires: the request asked for it (see asks_for()).
   virtual void upgrade(std::string protocol, std::function<void(std::string_view)> data) = 0;
   virtual void write(std::shared_ptr<const std::string> chunk) = 0;  // not copied
   virtual void end() = 0;
-  // Bytes of write() that the peer has not taken yet. The writer decides what is too much.
+  // Bytes of write() that the peer has not taken yet. The writer decides how much is too much.
   [[nodiscard]] virtual std::size_t backlog() const = 0;
-  // Closes the connection now, in the middle of whatever is being sent.
+  // Closes the connection at once, even in the middle of an answer.
   virtual void abort() = 0;
-  // Called once when the connection ends before the answer was complete, also by abort().
+  // Called once if the connection ends before the answer was complete, also by abort().
   virtual void on_closed(std::function<void()> closed) = 0;
 };
 
-// Does the request ask for a change to this protocol?
+// True if the request asks for a change to this protocol.
 [[nodiscard]] bool asks_for(const HttpRequest& request, std::string_view protocol);
 
 class HttpServer {
  public:
   using Handler = std::function<void(ServerRequest, std::shared_ptr<Responder>)>;
-  // Listens at once. An error says which address and why.
+  // Listens at once. The error names the address and the reason.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(EventLoop& loop,
                                                                   HttpServerOptions options,
                                                                   Handler handler);
   virtual ~HttpServer() = default;  // closes all connections
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  // Only if the options said that it does not accept yet.
+  // Only if HttpServerOptions::accepts is false.
   virtual void accept() = 0;
-  // Connections accepted from now on use these certificates.
+  // New connections use these certificates.
   virtual void set_tls(std::shared_ptr<TlsContext> tls) = 0;
-  // Connections that there are end, each after the request in progress; streams go on to their end.
-  // Peers that want more come again, and show the certificates that they are asked for then.
+  // Existing connections end, each after the request in progress; streams continue to their end.
+  // Clients then reconnect and present the certificates that are requested now.
   virtual void retire() = 0;
-  // Stops listening, lets requests in progress end, closes streams after `grace`; then `done`.
+  // Stops listening, lets requests in progress end, and closes streams after `grace`; then calls
+  // `done`.
   virtual void shutdown(Duration grace, std::function<void()> done) = 0;
-  [[nodiscard]] virtual const HttpServerOptions& options() const = 0;  // in force
+  [[nodiscard]] virtual const HttpServerOptions& options() const = 0;  // as in effect
   [[nodiscard]] virtual std::size_t connections() const = 0;
-  // What counts against buffered_bytes_max now. A request counts until its answer has been sent or,
-  // if the peer goes before that, until its responder is dropped.
+  // The bytes that count against buffered_bytes_max. A request counts until its answer has been
+  // sent or, if the peer goes before that, until its responder is destroyed.
   [[nodiscard]] virtual std::size_t buffered_bytes() const = 0;
 
  protected:

@@ -170,7 +170,7 @@ TEST(HttpServer, SlowRequestsEnd) {
   RawSocket half = server.connect();
   half.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na");
   EXPECT_EQ(half.read_all().substr(0, 13), "HTTP/1.1 408 ");
-  // A byte now and then does not help.
+  // Sending a byte at a time does not avoid the timeout.
   RawSocket dripping = server.connect();
   dripping.send("GET /echo HTTP/1.1\r\nHost: x\r\n");
   std::atomic<bool> ended = false;
@@ -222,7 +222,7 @@ TEST(HttpServer, BeyondTheLimitTheConnectionThatWaitsLongestGivesWay) {
   EXPECT_EQ(answered.read_until("\r\n"), "HTTP/1.1 204 No Content\r\n");
 }
 
-TEST(HttpServer, ThousandsOfSilentConnectionsKeepNobodyOut) {
+TEST(HttpServer, ThousandsOfSilentConnectionsKeepNoClientOut) {
   HeldServer server(HttpServerOptions{.connections_max = 64});
   std::deque<RawSocket> silent;
   for (int i = 0; i < 2000; ++i) {
@@ -349,7 +349,7 @@ TEST(HttpServer, ARequestThatComesAsItStopsIsAnswered) {
   EXPECT_TRUE(server.wait_for([&] { return done; }));
 }
 
-// One takes the place of another, and no connection is refused or lost.
+// One server replaces the other, and no connection is refused or lost.
 TEST(HttpServer, TwoShareASocketUntilTheFirstShutsDown) {
   testing::LoopThread thread;
   std::unique_ptr<HttpServer> first;
@@ -375,7 +375,7 @@ TEST(HttpServer, TwoShareASocketUntilTheFirstShutsDown) {
   const std::uint16_t port = second->port();
   EXPECT_EQ(ask(RawSocket::connect(port)), "first");
   thread.on([&] { first->shutdown(milliseconds{100}, nullptr); });
-  RawSocket between = RawSocket::connect(port);  // waits in the queue of the socket
+  RawSocket between = RawSocket::connect(port);  // in the accept queue
   thread.on([&] { second->accept(); });
   EXPECT_EQ(ask(std::move(between)), "second");
   thread.on([&] {
@@ -388,7 +388,7 @@ TEST(HttpServer, TwoShareASocketUntilTheFirstShutsDown) {
   thread.on([&] { second.reset(); });
 }
 
-// The poller must forget a duplicate of a socket that is closed while another one is open.
+// The poller must forget a duplicate that is closed while another duplicate is open.
 TEST(HttpServer, ASocketGoesFromOneToTheNextManyTimes) {
   testing::LoopThread thread;
   std::unique_ptr<HttpServer> server;

@@ -22,7 +22,7 @@ std::shared_ptr<const std::string> text(std::string value) {
   return std::make_shared<const std::string>(std::move(value));
 }
 
-// What a stream has told so far.
+// What a stream has reported so far.
 struct Seen {
   int heads = 0;
   int ends = 0;

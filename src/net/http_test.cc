@@ -149,7 +149,7 @@ RC_GTEST_PROP(Target, AnEncodedQueryComesBack, (const std::string& key, const st
   RC_ASSERT(target->query[0].second == value);
 }
 
-// Text made of the pieces that matter, so that some of it is nearly right.
+// Text made of significant pieces, so that some of it is nearly valid.
 rc::Gen<std::string> nearly_text() {
   return rc::gen::map(
       rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(

@@ -174,7 +174,7 @@ TEST_F(HttpsTest, WhoVouchesForAClientIsTold) {
   const KeyPair proxies = authority("one");
   const KeyPair people = authority("two");
   const KeyPair both = authority("three");
-  // The authorities of proxies and people have the same name: only signatures tell them apart.
+  // The authorities of proxies and users have the same name: only signatures distinguish them.
   const KeyPair namesake = authority("one");
   const std::vector<ClientAuthority> authorities = {
       {"proxies", proxies.certificate_pem + both.certificate_pem},
@@ -254,7 +254,7 @@ TEST_F(HttpsTest, CertificatesAreRotated) {
   EXPECT_FALSE(call()) << "the idle connection was closed";
 }
 
-// A peer that was not asked for its certificate, and keeps its connection, would never show one.
+// A client that was not asked for a certificate, and keeps its connection, would never present one.
 TEST_F(HttpsTest, ConnectionsAreRetiredAndStreamsGoOn) {
   const KeyPair pair = pair_for({"127.0.0.1"});
   const KeyPair admin = make_self_signed({.common_name = "admin"}).value();
@@ -314,7 +314,7 @@ TEST_F(HttpsTest, GarbageInsteadOfAHandshakeIsCutOff) {
   testing::HeldServer server(HttpServerOptions{.tls = server_tls(pair)});
   base::Rng rng(7);
   for (int round = 0; round < 50; ++round) {
-    // Sometimes the beginning of a record, so that more of it is looked at.
+    // Sometimes starts with a valid record header, so that more code is reached.
     std::string bytes = rng.below(2) == 0 ? std::string("\x16\x03\x01\x02\x00\x01", 6) : "";
     for (int i = 0; i < 600; ++i) bytes += static_cast<char>(rng.below(256));
     RawSocket socket = server.connect();

@@ -1,5 +1,4 @@
-// Bytes that have come in and are not used yet, in one piece. Grows when asked to, never shrinks by
-// itself.
+// Bytes that were received and not consumed, contiguous. Grows on request; shrinks only by trim().
 #pragma once
 
 #include <cstddef>
@@ -16,8 +15,8 @@ class InputBuffer {
   [[nodiscard]] std::string_view view() const { return {bytes_.get() + begin_, end_ - begin_}; }
   [[nodiscard]] std::size_t size() const { return end_ - begin_; }
 
-  // Room for at least `wanted` / 4 more bytes, and for `wanted` if memory has to be moved; to be
-  // followed by commit(). Until then only consume() may be called, and the room stays where it is.
+  // Space for at least `wanted` / 4 more bytes, and for `wanted` if memory has to be moved;
+  // followed by commit(). Until then only consume() may be called, and the space does not move.
   [[nodiscard]] std::span<char> prepare(std::size_t wanted) {
     if (begin_ == end_) begin_ = end_ = 0;
     if (capacity_ - end_ < wanted / 4) make_room(wanted);
@@ -27,7 +26,7 @@ class InputBuffer {
 
   void consume(std::size_t count) { begin_ += count; }
 
-  // Gives memory back if nothing is held and there is more of it than `keep`.
+  // Frees memory if the buffer is empty and its capacity exceeds `keep`.
   void trim(std::size_t keep) {
     if (size() != 0 || capacity_ <= keep) return;
     bytes_.reset();
@@ -37,7 +36,7 @@ class InputBuffer {
  private:
   void make_room(std::size_t room) {
     const std::size_t held = size();
-    // Moving is worth it if it frees half of the memory: then it is linear over all.
+    // Moving is worth it if it frees half of the memory: then the total cost is linear.
     if (begin_ >= held && capacity_ - held >= room) {
       if (held != 0) std::memmove(bytes_.get(), bytes_.get() + begin_, held);
     } else {

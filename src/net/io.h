@@ -1,4 +1,4 @@
-// The event loop of the library underneath. For src/net alone.
+// The library's event loop. For src/net only.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace stowage::net {
 
 struct EventLoop::Io {
-  boost::asio::io_context context{1};  // one thread runs it; any may post
+  boost::asio::io_context context{1};  // run by one thread; any thread may post
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> keep_running{
       context.get_executor()};
   std::vector<std::unique_ptr<boost::asio::signal_set>> signals;

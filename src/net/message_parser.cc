@@ -1,5 +1,5 @@
-// A state of the parser underneath asserts more bytes than a peer need send ("0\r\n" and one more);
-// without the assertion it handles them.
+// A state of the library's parser asserts more bytes than a peer has to send ("0\r
+// " and one more); without the assertion it handles them.
 #define BOOST_DISABLE_ASSERTS
 
 #include "net/message_parser.h"
@@ -20,15 +20,15 @@ namespace http = boost::beast::http;
 using boost::beast::error_code;
 using Text = boost::beast::string_view;
 
-// What a request may make us reserve by its Content-Length alone; a server that we chose to ask may
-// have all that its body may have.
+// How much a request may make us reserve by its Content-Length alone. Responses may reserve up to
+// the body limit, because we chose the server.
 constexpr std::size_t kRequestReserveMax = std::size_t{16} << 10U;
-// Behind a body of known length, for readers that take it in blocks.
+// Spare bytes after a body of known length, for parsers that read in blocks.
 constexpr std::size_t kRoomBehind = 64;
 
 std::string_view view(Text text) { return {text.data(), text.size()}; }
 
-// What both kinds of message have: headers and a body within limits.
+// What requests and responses share: headers and a body within limits.
 struct Content {
   MessageLimits limits;
   std::size_t reserve_max = 0;
@@ -38,13 +38,13 @@ struct Content {
   std::size_t length = 0;                           // of the body, as far as it is announced
   std::size_t header_bytes = 0;
   bool head_done = false;
-  int codings = 0;           // headers that say how the body is coded
-  bool plain_coding = true;  // all of them say `chunked`, and nothing else
+  int codings = 0;           // headers that define the coding of the body
+  bool plain_coding = true;  // all of them are `chunked` only
   int lengths = 0;           // headers with a length
   bool plain_length = true;  // none of them is a list
   bool expects_continue = false;
   int hosts = 0;
-  const char* problem = nullptr;  // in words, where the parser underneath has none
+  const char* problem = nullptr;  // if the library's parser has no error
 
   void count(std::size_t bytes, error_code& error) {
     header_bytes += bytes;
@@ -69,8 +69,8 @@ struct Content {
     }
   }
 
-  // The parser underneath takes "gzip, chunked" for chunks, and one length that stands twice for
-  // one: the first we could not read, and of the second others may think otherwise.
+  // The library's parser accepts "gzip, chunked" as chunks, and a repeated equal length as one. We
+  // could not read the first, and other implementations may read the second differently.
   [[nodiscard]] bool coding_known() const { return codings <= 1 && plain_coding; }
   [[nodiscard]] bool one_length() const { return lengths <= 1 && plain_length; }
 
@@ -84,13 +84,13 @@ struct Content {
     if (length != 0) body->reserve(std::min(length, reserve_max) + kRoomBehind);
   }
 
-  // Room for `more` bytes: twice what was there, but no more than a body of known length needs.
+  // Makes space for `more` bytes: doubles the capacity, but not beyond a known body length.
   void grow(std::size_t more) {
     const std::size_t needed = body->size() + more;
     if (needed <= body->capacity()) return;
     std::size_t room = std::max(needed, 2 * body->capacity());
     if (length != 0) room = std::min(room, std::max(needed, length + kRoomBehind));
-    std::string larger;  // a string that is asked to grow doubles at least
+    std::string larger;  // growing a string in place at least doubles it
     larger.reserve(room);
     larger.append(*body);
     body->swap(larger);
@@ -199,7 +199,7 @@ class RequestMachine final : public Machine<true> {
   }
 
   void on_header_impl(error_code& error) override {
-    // Where such a body ends is a matter of opinion: opinions that differ are an attack.
+    // Implementations disagree on where such a body ends, which allows request smuggling.
     if (content().codings > 0 && (!chunked() || http_1_0())) {
       error = http::error::bad_transfer_encoding;
     } else if (!content().one_length()) {
@@ -247,7 +247,7 @@ struct RequestParser::Core {
   std::optional<RequestMachine> machine;
 
   void reset() {
-    std::exchange(request, {});  // not assigned only: that would keep the memory of the body
+    std::exchange(request, {});  // assignment would keep the memory of the body
     content = {.limits = limits,
                .reserve_max = kRequestReserveMax,
                .headers = &request.headers,

@@ -1,5 +1,5 @@
-// Parsers of HTTP/1.1 messages that take bytes as they come. No I/O. What a peer sends is hostile:
-// limits hold for heads, chunk heads, trailers and bodies. For src/net alone.
+// Incremental parsers of HTTP/1.1 messages. No I/O. Input is untrusted: limits apply to heads,
+// chunk heads, trailers and bodies. For src/net only.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class RequestParser {
   RequestParser& operator=(const RequestParser&) = delete;
 
   void reset();  // for the next message
-  // How many bytes it took; the rest is to be shown again with more behind it. Takes nothing after
-  // the end of the message or a fault.
+  // Returns how many bytes it took; pass the rest again with more bytes after it. Takes nothing
+  // after the end of the message or a fault.
   std::size_t put(std::string_view bytes);
 
   [[nodiscard]] bool head_done() const;
@@ -63,7 +63,7 @@ class ResponseParser {
 
   void reset(Mode mode);
   std::size_t put(std::string_view bytes);
-  // The connection ended: true if the message was one that ends so.
+  // The connection ended: true if that is a valid end of the message.
   bool put_eof();
 
   [[nodiscard]] bool head_done() const;
@@ -71,7 +71,7 @@ class ResponseParser {
   [[nodiscard]] bool keep_alive() const;
   [[nodiscard]] const ParseFault& fault() const;
   [[nodiscard]] HttpResponse& response();
-  // Of a streamed body: what the last put() brought. Views into its argument.
+  // Of a streamed body: what the last put() received. Views into its argument.
   [[nodiscard]] const std::vector<std::string_view>& pieces() const;
 
  private:

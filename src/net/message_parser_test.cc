@@ -13,7 +13,7 @@ namespace {
 
 constexpr MessageLimits kSmall{.header_bytes_max = 512, .body_bytes_max = 100};
 
-// Feeds `text` in steps of `step` bytes, as a connection would: what is not taken is shown again.
+// Feeds `text` in steps of `step` bytes, as a connection would: bytes not taken are passed again.
 template <typename Parser>
 std::size_t feed(Parser& parser, std::string_view text, std::size_t step) {
   std::size_t taken = 0;
@@ -131,7 +131,7 @@ TEST(RequestParser, FaultsAreFoundHoweverTheBytesAreCut) {
   }
 }
 
-// Where such a body ends is a matter of opinion.
+// Implementations disagree on where such a body ends.
 TEST(RequestParser, LengthsAndCodingsThatAreNotPlainAreFaults) {
   using Kind = ParseFault::Kind;
   const std::string head = "POST / HTTP/1.1\r\nHost: x\r\n";
@@ -271,7 +271,7 @@ TEST(ResponseParser, AStreamHasNoLimitAndAnErrorHas) {
   EXPECT_EQ(parser.response().body, "body");
 }
 
-// Good messages with some bytes changed, doubled or left out, cut anywhere.
+// Valid messages with some bytes changed, doubled or left out, truncated anywhere.
 TEST(MessageParsers, SurviveBrokenMessages) {
   const std::string chunks = "5;e=\"q\\\"x\"\r\nhello\r\n1\r\n!\r\n0\r\nT: x\r\n\r\n";
   const std::string seeds[] = {
@@ -315,7 +315,7 @@ RC_GTEST_PROP(MessageParsers, SurviveAnyBytes, (const std::string& text)) {
   response.put_eof();
 }
 
-// How a message is cut must not change what it is.
+// The result must not depend on how a message is split.
 RC_GTEST_PROP(MessageParsers, CuttingChangesNothing, ()) {
   const auto body = *rc::gen::container<std::string>(rc::gen::arbitrary<char>());
   std::string text = "POST / HTTP/1.1\r\nHost: x\r\n";

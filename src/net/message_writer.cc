@@ -56,7 +56,7 @@ constexpr std::array<std::pair<int, std::string_view>, 40> kReasons{{
     {505, "HTTP Version Not Supported"},
 }};
 
-// Headers that say where a message ends: they are made here and nowhere else.
+// Headers that frame a message: only generated here.
 bool is_framing(std::string_view name) {
   return equals_ignoring_case(name, "content-length") || equals_ignoring_case(name, "connection") ||
          equals_ignoring_case(name, "transfer-encoding");

@@ -1,4 +1,4 @@
-// The heads of HTTP/1.1 messages as bytes. Pure functions. For src/net alone.
+// The heads of HTTP/1.1 messages as bytes. Pure functions. For src/net only.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace stowage::net {
 // "host:port" of a URL, with brackets around an IPv6 address: for messages and for Host.
 [[nodiscard]] std::string authority(const Url& url);
 
-// The request line and headers; Host and Content-Length are made here. An error if a part has
+// The request line and headers; generates Host and Content-Length. An error if a part contains
 // characters that would break the framing.
 [[nodiscard]] Result<std::string> request_head(const Url& server, const HttpRequest& request);
 
@@ -24,11 +24,13 @@ struct ResponseFraming {
   bool keep_alive = true;
   bool http_1_0 = false;
 };
-// Line breaks in headers become blanks: an answer is better than none.
+// Replaces line breaks in headers by blanks, so that there is always an answer.
 [[nodiscard]] std::string response_head(const HttpResponse& response,
                                         const ResponseFraming& framing);
 
-// "1f4\r\n": what stands before a chunk of this size; after it stands "\r\n".
+// "1f4\r
+// ": precedes a chunk of this size; "\r
+// " follows the chunk.
 [[nodiscard]] std::string chunk_head(std::size_t size);
 
 [[nodiscard]] std::string_view reason_phrase(int status);

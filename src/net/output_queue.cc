@@ -14,7 +14,7 @@ constexpr std::size_t kJoinMax = 1024;
 
 void OutputQueue::push(std::string bytes) {
   if (bytes.empty()) return;
-  // The framing of neighbouring chunks becomes one piece.
+  // The framing of adjacent chunks becomes one segment.
   if (!segments_.empty() && !segments_.back().shared &&
       segments_.back().owned.size() + bytes.size() <= kJoinMax) {
     segments_.back().owned += bytes;

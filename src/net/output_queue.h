@@ -1,5 +1,5 @@
-// Bytes that wait to go out: owned text, and chunks shared with other connections that are not
-// copied. Gathered into one system call as far as it takes them.
+// Bytes to send: owned text, and chunks shared with other connections without a copy. Gathered into
+// as few system calls as possible.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,7 @@ RC_GTEST_PROP(InputBuffer, HoldsWhatWasCommittedAndNotConsumed, ()) {
     const auto wanted = *rc::gen::inRange<std::size_t>(4, 64);
     const std::span<char> room = buffer.prepare(wanted);
     RC_ASSERT(room.size() >= wanted / 4);
-    // Consumed while a read is under way, as by a handler that answers late.
+    // Consumed during a read, as by a handler that answers late.
     const auto consumed = *rc::gen::inRange<std::size_t>(0, model.size() + 1);
     buffer.consume(consumed);
     model.erase(0, consumed);

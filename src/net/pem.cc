@@ -21,7 +21,7 @@ struct FreeNames {
 };
 using BioPtr = std::unique_ptr<BIO, FreeBio>;
 
-// In place of the library's own, which would ask at the terminal.
+// Replaces the library's default, which would ask at the terminal.
 int refuse_passphrase(char*, int, int, void* asked) {
   *static_cast<bool*>(asked) = true;
   return -1;

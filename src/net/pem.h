@@ -1,4 +1,4 @@
-// Certificates and keys out of PEM text. For src/net alone.
+// Parses certificates and keys from PEM text. For src/net only.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ using KeyPtr = std::unique_ptr<evp_pkey_st, FreeKey>;
 // At least one; errors begin with `what`.
 [[nodiscard]] Result<std::vector<CertificatePtr>> parse_certificates(const std::string& pem,
                                                                      std::string_view what);
-// One that needs no passphrase.
+// A key without a passphrase.
 [[nodiscard]] Result<KeyPtr> parse_key(const std::string& pem, std::string_view what);
 
 // The names and addresses that a certificate is for, in its order.

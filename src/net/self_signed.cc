@@ -61,7 +61,7 @@ Result<std::string> alternative_names(const std::vector<std::string>& hosts) {
   return names;
 }
 
-// What makes a certificate: who is certified, and by whom. Both are the same if it signs itself.
+// The subject and the issuer of a certificate; the same if it is self-signed.
 struct Signing {
   X509* certificate = nullptr;
   EVP_PKEY* key = nullptr;
@@ -104,7 +104,7 @@ bool set_subject(X509* certificate, const CertificateRequest& ask) {
   return organised && add("CN", ask.common_name);
 }
 
-// What a certificate may be used for.
+// The permitted uses of a certificate.
 struct Uses {
   const char* constraints;
   const char* key_usage;
@@ -115,7 +115,7 @@ constexpr Uses kEverything{"critical,CA:TRUE", "critical,digitalSignature,keyCer
 constexpr Uses kSigning{"critical,CA:TRUE,pathlen:0", "critical,keyCertSign,cRLSign", nullptr};
 constexpr Uses kServing{"critical,CA:FALSE", "critical,digitalSignature", "serverAuth,clientAuth"};
 
-// The identifier of the issuer's key can be written only after that of the certificate's own.
+// The issuer's key identifier can be written only after the certificate's own.
 bool add_extensions(const Signing& signing, const Uses& uses, const std::string& names) {
   return add_extension(signing, NID_basic_constraints, uses.constraints) &&
          add_extension(signing, NID_key_usage, uses.key_usage) &&
@@ -142,7 +142,7 @@ std::string text_of(BIO* bio) {
   return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
 }
 
-// Signed by the given issuer, or by itself if there is none.
+// Signed by the given issuer; self-signed without one.
 Result<KeyPair> make(const CertificateRequest& ask, const Uses& uses, X509* issuer, EVP_PKEY* by) {
   if (ask.common_name.empty() || ask.common_name.size() > 64) {
     return fail(fmt::format("common name \"{}\" of the certificate: expected 1 to 64 characters",

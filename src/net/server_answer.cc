@@ -15,7 +15,7 @@ ServerAnswer::~ServerAnswer() {
                      .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
                      .body = "the request was not answered\n"});
   } else if (step_ == Step::begun) {
-    connection.abort();  // the peer must not take half an answer for a whole one
+    connection.abort();  // the peer must not mistake half an answer for a complete one
   }
 }
 
@@ -61,7 +61,7 @@ void ServerAnswer::abort() {
   if (closed_) on_closed(std::exchange(closed_, nullptr));
 }
 
-// After the connection is gone, the callback comes later and not from inside of this function.
+// If the connection is already gone, the callback is posted, not called from here.
 void ServerAnswer::on_closed(std::function<void()> closed) {
   closed_ = std::move(closed);
   if (!lost_) return;
@@ -73,7 +73,7 @@ void ServerAnswer::on_closed(std::function<void()> closed) {
   });
 }
 
-// The callback may hold the answer itself: dropping it is the last thing that happens here.
+// The callback may own the answer: destroying it is the last step.
 void ServerAnswer::forget() {
   connection_ = nullptr;
   charge_.clear();

@@ -1,4 +1,4 @@
-// The Responder of one request. For src/net alone.
+// The Responder of one request. For src/net only.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace stowage::net {
 
 class ServerConnection;
 
-// Knows its connection as long as the answer is not sent completely and the peer is there; both
-// sides are told when the other goes.
+// Refers to its connection until the answer has been sent completely or the peer has gone; each
+// side notifies the other when it goes.
 class ServerAnswer final : public Responder, public std::enable_shared_from_this<ServerAnswer> {
  public:
   ServerAnswer(EventLoop& loop, ServerConnection& connection, BodyCharge charge)
@@ -32,10 +32,10 @@ class ServerAnswer final : public Responder, public std::enable_shared_from_this
   void abort() override;
   void on_closed(std::function<void()> closed) override;
 
-  // By the connection, which is not to be used any more: everything has been sent, or it ends
-  // without a word. May destroy the answer.
+  // Called by the connection, which must not be used any more: everything has been sent, or it ends
+  // without a callback. May destroy the answer.
   void forget();
-  // By the connection: calls back. May destroy the answer.
+  // Called by the connection: runs the callback. May destroy the answer.
   void connection_lost();
 
  private:
@@ -43,7 +43,7 @@ class ServerAnswer final : public Responder, public std::enable_shared_from_this
 
   EventLoop& loop_;
   ServerConnection* connection_;
-  BodyCharge charge_;  // for the request's body, which whoever answers may still hold
+  BodyCharge charge_;  // of the request's body, which the handler may still hold
   Step step_ = Step::fresh;
   bool lost_ = false;
   std::function<void()> closed_;

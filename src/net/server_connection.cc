@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kInputSlack = std::size_t{64} << 10U;
 constexpr Duration kLinger = std::chrono::seconds{1};
-// A peer may be writing its next request at the very moment at which the server stops.
+// A peer may be writing its next request when the server stops.
 constexpr Duration kLastRequest = std::chrono::milliseconds{300};
 
 int status_of(ParseFault::Kind kind) {
@@ -23,7 +23,7 @@ int status_of(ParseFault::Kind kind) {
 
 bool has_no_body(int status) { return status == 204 || status == 304 || status / 100 == 1; }
 
-// The target without scheme and host, which a peer may send as if we were a proxy.
+// Removes scheme and host, which a peer may send as if to a proxy.
 bool normalise_target(std::string& target) {
   if (target.starts_with('/') || target == "*") return true;
   const std::size_t scheme_end = target.find("://");
@@ -88,7 +88,7 @@ void ServerConnection::abort() {
   if (host != nullptr) host->connection_ended(*this);
 }
 
-// The peer is gone, or has to go.
+// The peer is gone, or must go.
 void ServerConnection::lose() {
   const auto self = shared_from_this();
   ServerAnswer* answer = std::exchange(answer_, nullptr);
@@ -123,7 +123,7 @@ void ServerConnection::on_input() {
   }
 }
 
-// What comes after an upgrade. The handler may end the connection.
+// Passes on input after an upgrade. The handler may end the connection.
 void ServerConnection::hand_on() {
   const auto self = shared_from_this();
   const auto data = data_;
@@ -133,14 +133,14 @@ void ServerConnection::hand_on() {
   if (host_ != nullptr) channel_->consume(input.size());
 }
 
-// Requests one after the other, as far as they have come and are answered at once.
+// Handles pipelined requests, as far as they have arrived and are answered at once.
 void ServerConnection::parse() {
   if (parsing_) return;
   const auto self = shared_from_this();
   parsing_ = true;
   while (!channel_->input().empty() && (phase_ == Phase::idle || phase_ == Phase::reading)) {
     if (phase_ == Phase::idle) {
-      // Empty lines before a request are to be ignored.
+      // Empty lines before a request must be ignored.
       const std::string_view input = channel_->input();
       if (input.front() == '\r' || input.front() == '\n') {
         channel_->consume(1);
@@ -197,7 +197,7 @@ void ServerConnection::dispatch() {
                 std::move(answer));
 }
 
-// Says what is wrong with what the peer sent, and ends. What came of the request is dropped.
+// Answers with an error and ends. The rest of the request is dropped.
 void ServerConnection::refuse(int status, std::string why, Headers headers) {
   keep_alive_ = false;
   parser_.reset();
@@ -241,7 +241,7 @@ void ServerConnection::upgrade(std::string protocol, std::function<void(std::str
   channel_->flush();
   data_ = std::make_shared<const std::function<void(std::string_view)>>(std::move(data));
   if (channel_->input().empty()) return;
-  // The peer did not wait for our word. The handler is not called from inside of an answer.
+  // The peer did not wait for the 100. Posted: the handler must not run inside an answer.
   loop_.post([weak = weak_from_this()] {
     if (const auto connection = weak.lock()) connection->hand_on();
   });
@@ -277,7 +277,7 @@ void ServerConnection::answer_sent() {
   if (!keep_alive_) return finish();
   become_idle();
   if (parsing_ || channel_->input().empty()) return;
-  // The next request is here already. The handler is not called from inside of an answer.
+  // The next request has already arrived. Posted: the handler must not run inside an answer.
   loop_.post([weak = weak_from_this()] {
     if (const auto connection = weak.lock()) connection->parse();
   });

@@ -31,7 +31,7 @@ class ServerConnection final : public Channel::Owner,
     // The first two may destroy the host.
     virtual void handle(ServerRequest request, std::shared_ptr<Responder> responder) = 0;
     virtual void connection_ended(ServerConnection& connection) = 0;
-    // It waits for a request, the first or another one.
+    // It waits for a request, the first or a later one.
     virtual void connection_rests(ServerConnection& connection) = 0;
 
    protected:
@@ -45,12 +45,12 @@ class ServerConnection final : public Channel::Owner,
                    std::shared_ptr<BodyBudget> budget, std::string peer);
 
   void open(boost::asio::ip::tcp::socket socket);
-  void stop();   // ends after the request in progress, at once if there is none
-  void close();  // now, without a word to host and answer
-  void abort();  // now, without a word to the answer
-  void lose();   // now, as if the peer had gone; calls back
+  void stop();   // ends after the request in progress, or at once
+  void close();  // at once, without callbacks to host and answer
+  void abort();  // at once, without a callback to the answer
+  void lose();   // at once, as if the peer had gone; makes callbacks
 
-  // There is no request in progress that has come completely.
+  // True unless a complete request is in progress.
   [[nodiscard]] bool waits() const {
     return phase_ != Phase::answering && phase_ != Phase::flushing;
   }
@@ -86,14 +86,14 @@ class ServerConnection final : public Channel::Owner,
   Host* host_;
   const HttpServerOptions& options_;  // of the host: not after close()
   std::shared_ptr<BodyBudget> budget_;
-  BodyCharge charge_;  // of the request that is being read; then its answer has it
+  BodyCharge charge_;  // of the request that is being read; passed to its answer
   std::string peer_;
   PeerIdentity identity_;
   RequestParser parser_;
   Timer timer_;
   std::shared_ptr<Channel> channel_;
-  ServerAnswer* answer_ = nullptr;  // of the request in progress, if it is still wanted
-  // Set after upgrade(): takes what the peer sends. Shared, as a call may end the connection.
+  ServerAnswer* answer_ = nullptr;  // of the request in progress, if not yet dropped
+  // Set after upgrade(): receives the input. Shared, because a call may end the connection.
   std::shared_ptr<const std::function<void(std::string_view)>> data_;
   Phase phase_ = Phase::opening;
   bool parsing_ = false;

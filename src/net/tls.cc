@@ -42,7 +42,7 @@ Status trust(X509_STORE* store, const std::string& pem, std::string_view what) {
       return fail(fmt::format("{}: {}", what, take_tls_error()));
     }
   }
-  // An authority may be trusted whoever has signed its own certificate.
+  // An intermediate authority may be trusted without its issuer.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   return {};
 }
@@ -56,15 +56,15 @@ Result<std::shared_ptr<TlsContext>> make_context(const SSL_METHOD* method) {
   }
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
-  // Connections are kept, not resumed; and a session would outlive the certificates it was made
+  // Connections are kept, not resumed; and a session would outlive the certificates it was created
   // with.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);
   return made;
 }
 
-// A certificate that one of these has signed ends the handshake well, and clients are told their
-// names so that they show the right one.
+// A certificate signed by one of these passes the handshake. Clients are sent their names, so that
+// they present the right one.
 Status accept_clients_of(SSL_CTX* context, const std::string& pem, std::string_view what) {
   STOWAGE_TRY_VOID(trust(SSL_CTX_get_cert_store(context), pem, what));
   STOWAGE_TRY(authorities, parse_certificates(pem, what));

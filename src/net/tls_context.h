@@ -1,4 +1,4 @@
-// The library's context behind TlsContext. For src/net alone.
+// The library's context behind TlsContext. For src/net only.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ struct TlsContext {
   std::vector<Authority> client_authorities;  // of ServerTls
 };
 
-// The reason of the library's oldest error that waits, in words; its list is empty afterwards.
+// The reason of the oldest queued error of the library; clears the queue.
 [[nodiscard]] std::string take_tls_error();
 
 }  // namespace stowage::net

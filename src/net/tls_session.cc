@@ -34,7 +34,7 @@ std::string date_of(const ASN1_TIME* time) {
                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-// Text of a certificate is the peer's: only visible ASCII is repeated.
+// Text from the peer's certificate is untrusted: keeps only visible ASCII.
 std::string printable(std::string_view text) {
   std::string out(text.substr(0, 253));
   std::replace_if(
@@ -51,7 +51,7 @@ std::string address_of(const ASN1_OCTET_STRING* bytes) {
   return text.data();
 }
 
-// The names and addresses that a certificate is for: "a, b and 3 more".
+// The names and addresses in a certificate: "a, b and 3 more".
 std::string names_of(X509* certificate) {
   auto* names = static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
@@ -98,7 +98,7 @@ struct FreeVerification {
   void operator()(X509_STORE_CTX* verification) const { X509_STORE_CTX_free(verification); }
 };
 
-// Would the certificate of a client be accepted if these were the only authorities?
+// True if a client's certificate is valid with these authorities alone.
 bool vouches(X509_STORE* store, X509* certificate, STACK_OF(X509) * chain) {
   const std::unique_ptr<X509_STORE_CTX, FreeVerification> verification(X509_STORE_CTX_new());
   const bool good = verification &&
@@ -163,7 +163,7 @@ Status TlsSession::expect_host(const std::string& host) {
   const bool address = is_address(host_);
   bool good = address || SSL_set_tlsext_host_name(ssl_.get(), host_.c_str()) == 1;
   if (good && !context_->insecure) {
-    // The subject's common name is no host name.
+    // The subject's common name is not used as a host name.
     SSL_set_hostflags(ssl_.get(), X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     good = address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), host_.c_str()) == 1
                    : SSL_set1_host(ssl_.get(), host_.c_str()) == 1;

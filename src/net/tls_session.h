@@ -1,5 +1,5 @@
 // One TLS connection without its socket: ciphertext in and out, plain text in and out. Every
-// function may leave ciphertext in output(), which has to be sent. For src/net alone.
+// function may leave ciphertext in output(), which must be sent. For src/net only.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ struct x509_store_ctx_st;
 
 namespace stowage::net {
 
-// Who the peer's verified certificate says it is.
+// The identity in the peer's verified certificate.
 struct PeerIdentity {
   std::string common_name;
   std::vector<std::string> organisations;
-  std::vector<std::string> authorities;  // of ServerTls::client_authorities: who vouch for it
+  std::vector<std::string> authorities;  // names from ServerTls::client_authorities that verify it
 };
 
 class TlsSession {
  public:
-  // `host` is the one of the URL: the peer's certificate must be for it, unless the context says
-  // otherwise.
+  // `host` is that of the URL: the peer's certificate must be valid for it, unless the context has
+  // another name.
   [[nodiscard]] static Result<std::unique_ptr<TlsSession>> connect(
       std::shared_ptr<TlsContext> context, const std::string& host);
   [[nodiscard]] static Result<std::unique_ptr<TlsSession>> accept(
@@ -37,14 +37,14 @@ class TlsSession {
   TlsSession& operator=(const TlsSession&) = delete;
   ~TlsSession();
 
-  // What the peer sent. False if memory is short.
+  // Input from the peer. False if out of memory.
   [[nodiscard]] bool feed(std::string_view ciphertext);
 
   enum class Step { done, more, closed, failed };  // more: feed() first
   [[nodiscard]] Step handshake();
-  // Plain text into `room`; `count` says how much. closed: the peer ended the stream in order.
+  // Plain text into `room`; `count` is its length. closed: the peer ended the stream properly.
   [[nodiscard]] Step read(std::span<char> room, std::size_t& count);
-  // Not before the handshake is done.
+  // Requires: the handshake is done.
   [[nodiscard]] bool write(std::string_view plain);
   void close();  // tells the peer that nothing more comes
 
@@ -55,7 +55,7 @@ class TlsSession {
 
   // After Step::failed, or a write() that returned false.
   [[nodiscard]] const std::string& error() const { return error_; }
-  // Empty if the peer showed no certificate that was verified.
+  // Empty if the peer presented no verified certificate.
   [[nodiscard]] PeerIdentity peer() const;
 
  private:

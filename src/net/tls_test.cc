@@ -21,7 +21,7 @@ std::string damaged(std::string pem) {
 TEST(Tls, ErrorsSayWhichPartIsBad) {
   const KeyPair pair = make_pair();
   const KeyPair other = make_pair();
-  // A key of RFC 1423, encrypted with a passphrase that nobody gives.
+  // A key of RFC 1423, encrypted with a passphrase that is not given.
   const std::string locked =
       "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"
       "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\nAAAAAAAAAAAAAAAAAAAAAA==\n"

@@ -39,7 +39,7 @@ class UnixSocketTest : public ::testing::Test {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    // The system's own way of passing addresses.
+    // The socket API takes addresses this way.
     const auto* any = reinterpret_cast<const sockaddr*>(&address);  // NOLINT
     EXPECT_EQ(::bind(fd, any, sizeof(address)), 0);
     EXPECT_EQ(::listen(fd, 4), 0);

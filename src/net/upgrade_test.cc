@@ -23,7 +23,7 @@ std::shared_ptr<const std::string> text(std::string value) {
   return std::make_shared<const std::string>(std::move(value));
 }
 
-// A server that says back whatever it is told, to those who speak its protocol.
+// A server that echoes to clients that speak its protocol.
 class UpgradeTest : public ::testing::Test {
  protected:
   UpgradeTest() {
@@ -90,7 +90,7 @@ TEST_F(UpgradeTest, BothSidesWriteWhatTheyLike) {
   EXPECT_EQ(find_header(head_->headers, "upgrade"), kProtocol);
   stream->write("hello\n");
   ASSERT_TRUE(run_until(loop_, [&] { return said_ == "hello\n"; }));
-  stream->write("0\r\n\r\nGET / HTTP/1.1\r\n");  // no framing is looked for
+  stream->write("0\r\n\r\nGET / HTTP/1.1\r\n");  // framing is not parsed
   ASSERT_TRUE(run_until(loop_, [&] { return said_.ends_with("HTTP/1.1\r\n"); }));
   EXPECT_EQ(ends_, 0);
 }
@@ -115,7 +115,7 @@ TEST_F(UpgradeTest, TheServerEndsInOrder) {
   stream->write("quit");
   ASSERT_TRUE(run_until(loop_, [&] { return ends_ == 1; }));
   EXPECT_FALSE(error_);
-  stream->write("more");  // goes nowhere
+  stream->write("more");  // is dropped
   EXPECT_EQ(stream->backlog(), 0U);
 }
 
@@ -155,7 +155,7 @@ TEST_F(UpgradeTest, TheServerShutsDownWhileTheyTalk) {
   ASSERT_TRUE(run_until(loop_, [&] { return done && ends_ == 1 && closed_ == 1; }));
 }
 
-// A peer that does not wait for the 101.
+// A client that does not wait for the 101.
 TEST_F(UpgradeTest, WhatCameWithTheRequestIsData) {
   RawSocket socket = RawSocket::connect(server_->port());
   socket.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: parrot/1\r\n\r\nearly");

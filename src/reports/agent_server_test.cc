@@ -52,7 +52,7 @@ TEST_F(AgentServerTest, WhoIsNotAnAgentOfANodeIsRefused) {
   EXPECT_EQ(agent_server->counters().refused, 4U);
 }
 
-TEST_F(AgentServerTest, NobodySpeaksForAnotherNode) {
+TEST_F(AgentServerTest, NoAgentReportsForAnotherNode) {
   const auto agent = allow_connect("agent@n1");
   agent->stream->write("{\"version\":1,\"node\":\"n2\"}\n");
   ASSERT_TRUE(soon([&] { return agent->ends == 1; }));
@@ -122,7 +122,7 @@ TEST_F(AgentServerTest, TheAgentOfANodeThatWasForgottenComesAgain) {
   EXPECT_EQ(second->ends, 0);
 }
 
-TEST_F(AgentServerTest, HasRoomForSoMany) {
+TEST_F(AgentServerTest, LimitsTheNumberOfStreams) {
   make({.streams_max = 1});
   const auto first = allow_connect("agent@n1");
   EXPECT_EQ(allow_connect("agent@n2")->head->status, 503);

@@ -81,7 +81,7 @@ class ReportCache {
   [[nodiscard]] Status update(const std::string& node, codec::AgentReport report, net::Moment now);
   // Marks nodes that have been silent for too long. Call from time to time.
   void look(net::Moment now);
-  // The cluster no longer has the node. Listeners are told that its pods are deleted.
+  // The cluster no longer has the node. Listeners get its pods as deleted.
   void forget(const std::string& node);
 
   [[nodiscard]] const NodeReport* node_report(const std::string& node) const;  // null: never

@@ -166,7 +166,7 @@ TEST_F(ReportCacheTest, ANodeIsForgottenWithItsPods) {
   EXPECT_EQ(last(), "");
 }
 
-TEST_F(ReportCacheTest, HasRoomForSoManyPodsAndCardsOfANode) {
+TEST_F(ReportCacheTest, LimitsPodsAndCardsOfANode) {
   ReportCache small({.pods_max = 2, .cards_max = 1});
   const auto named = [](const std::string& name) { return ReportedPod{.ns = "ml", .name = name}; };
   EXPECT_TRUE(small.update("n1", pods({.now = {named("a"), named("b")}}), now));
@@ -180,7 +180,7 @@ TEST_F(ReportCacheTest, HasRoomForSoManyPodsAndCardsOfANode) {
   EXPECT_EQ(small.node_report("n1")->load.size(), 1U);
 }
 
-TEST_F(ReportCacheTest, HasRoomForSoManyNodes) {
+TEST_F(ReportCacheTest, LimitsTheNumberOfNodes) {
   ReportCache small({.nodes_max = 2});
   EXPECT_TRUE(small.update("a", {}, now));
   EXPECT_TRUE(small.update("b", {}, now));

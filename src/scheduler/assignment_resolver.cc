@@ -26,7 +26,7 @@ std::uint64_t hash_of_ours(const dialect::Annotations& annotations, const base::
   return text == nullptr ? 0 : hash_of(*text, key);
 }
 
-// Hash of our annotation together with its signature; 0: there is none.
+// Hash of our annotation together with its signature; 0: none.
 std::uint64_t mark_of(const dialect::Annotations& annotations, const base::HashKey& key) {
   const std::string* text = text_of_ours(annotations);
   if (text == nullptr) return 0;

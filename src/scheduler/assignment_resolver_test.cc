@@ -194,7 +194,7 @@ TEST_F(AssignmentResolverTest, AnAgentMayGiveOtherCardsThanWereChosenOnce) {
 }
 
 // A node that loses cards makes the text unreadable, although the text was not edited.
-TEST_F(AssignmentResolverTest, ANodeThatChangesIsNoDrift) {
+TEST_F(AssignmentResolverTest, ANodeThatChangesIsNoMismatch) {
   name_card(3);
   EXPECT_EQ(resolve(), "card 3");
   node_ = node_with(2);

@@ -31,7 +31,7 @@ class ClaimBinder {
   struct Deps {  // all outlive the binder
     kube::ObjectAccess& objects;
     net::EventLoop& loop;
-    // The current state of the claim "namespace/name"; null if there is none.
+    // The current state of the claim "namespace/name"; null if none exists.
     std::function<const ClaimView*(const std::string& claim)> claim;
     // Whether the pod still wants a place and the node still exists.
     std::function<bool(const std::string& uid)> pod_waits;

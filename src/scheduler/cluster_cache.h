@@ -59,7 +59,7 @@ class ClusterCache {
   // Signs what is written on pods, and decides whether annotations under our name count: they must
   // be signed by one of these keys or be older than all signatures. Returns true if there are pods,
   // bound or not, that unknown keys had signed. The caller must list these pods again; they are
-  // then checked anew.
+  // then checked again.
   [[nodiscard]] bool use_keys(kube::Keys keys);
 
   // We wrote these annotations on the pod: they count even if they are edited later.

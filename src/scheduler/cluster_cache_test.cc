@@ -378,7 +378,7 @@ TEST_F(ClusterCacheTest, WhereCardsAreWrittenBeforeTheBindOnlyThoseOfACreatedPod
   EXPECT_EQ(notices(), "") << "nobody knows who wrote it";
 }
 
-TEST_F(ClusterCacheTest, EditedAnnotationsMoveNobodyAndAreCounted) {
+TEST_F(ClusterCacheTest, EditedAnnotationsMoveNoPodAndAreCounted) {
   cluster_cache_.upsert_node(node_object("n", "4"));
   cluster_cache_.upsert_pod(pod_object("p"));
   cluster_cache_.upsert_pod(bound_with_card(cluster_cache_, "p", 2));

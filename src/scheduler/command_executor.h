@@ -42,7 +42,7 @@ class CommandExecutor {
     net::EventLoop& loop;
     base::Log& log;
     kube::WallClock wall_clock;
-    // The current state of a volume claim, by "namespace/name"; null if there is none.
+    // The current state of a volume claim, by "namespace/name"; null if none exists.
     std::function<const ClaimView*(const std::string&)> claim;
     // Number of pods under way that wait for volumes.
     std::function<void(std::size_t)> on_claims_waiting;

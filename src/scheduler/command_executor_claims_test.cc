@@ -65,7 +65,7 @@ TEST_F(CommandExecutorTest, AReplyThatWasLostAfterTheVolumeWasGivenIsNoHarm) {
   EXPECT_EQ(told(), "done uid-p;");
 }
 
-TEST_F(CommandExecutorTest, AProvisionerThatGivesUpMakesThePodBePlacedAnew) {
+TEST_F(CommandExecutorTest, AProvisionerThatGivesUpMakesThePodBePlacedAgain) {
   server_.script("PATCH", kClaim, {reply(200, R"({"metadata":{"resourceVersion":"6"}})")});
   start();
   bind({{.claim = "ns/data", .volume = ""}});

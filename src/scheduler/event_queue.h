@@ -99,7 +99,7 @@ class EventQueue {
 
   void put_object(const std::string& key, core::Event event, Merge merge = Merge::in_place);
   void put_node_event(const std::string& key, core::Event event);
-  // The event with this key in `objects`; null if there is none.
+  // The event with this key in `objects`; null if none exists.
   [[nodiscard]] const core::Event* waiting(const std::string& key) const;
   [[nodiscard]] bool something(std::size_t pending_max) const;
   [[nodiscard]] std::optional<std::vector<Message>> take_locked(std::size_t pending_max);

@@ -65,9 +65,9 @@ void Evictor::begin(const std::string& uid, const std::string& node, const std::
                      });
 }
 
-// A pod that is deleted without the condition looks as if it failed by itself, and some jobs count
-// their failures. So it is not deleted. After a conflict the deletion itself finds out whether
-// another pod has that name.
+// A pod that is deleted without the condition looks as if it had failed, and some jobs count their
+// failures. So it is not deleted. After a conflict the deletion itself finds out whether another
+// pod has that name.
 void Evictor::marked(const Victim& victim, const kube::ObjectOutcome& outcome) {
   switch (outcome.result) {
     case ObjectResult::done:

@@ -53,7 +53,7 @@ class KubeletCards {
   struct About {
     const std::string& node;
     const std::string& name;  // "namespace/name"
-    const std::string& uid;   // of the pod that has this name now; empty: there is none
+    const std::string& uid;   // of the pod that has this name now; empty: none
   };
   void set_allocation(const About& about, dialect::KubeletAllocation allocation);
   void forget_allocation(const std::string& node, const std::string& pod);

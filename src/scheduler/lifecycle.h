@@ -10,7 +10,7 @@
 //          '--stand_down-- (any phase after it)    deciding <- preparing <-----'
 //
 // After awaiting_others, the first condition that does not hold determines the phase (see next()).
-// It is determined anew after the events that are marked below. So the machine may pass several
+// It is determined again after the events that are marked below. So the machine may pass several
 // phases at once, or return to an earlier one, until it reaches preparing. From there it continues
 // to deciding, and only stand_down leads back.
 //

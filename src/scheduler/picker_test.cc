@@ -97,7 +97,7 @@ TEST_F(PickerTest, WhatCannotBeUsedLeavesThePodToThePolicy) {
   }
 }
 
-TEST_F(PickerTest, NobodyWaitsLongerThanTheTimeLimit) {
+TEST_F(PickerTest, NoPodWaitsLongerThanTheTimeLimit) {
   options_.timeout = milliseconds{20};
   answer({server_.hold()});
   EXPECT_EQ(ask(), "-");
@@ -156,7 +156,7 @@ TEST_F(PickerTest, AfterAPauseOneQuestionFindsOutWhetherItWorksAgain) {
   EXPECT_EQ(logged("picker works again"), 1U) << logged_;
 }
 
-TEST_F(PickerTest, NobodyIsCalledAfterItsEnd) {
+TEST_F(PickerTest, NoCallbackComesAfterItsEnd) {
   answer({server_.hold()});
   ask_only();
   ASSERT_TRUE(run_until(loop_, [&] { return !server_.held().empty(); }));

@@ -72,7 +72,7 @@ void PreAllocationReaper::look_up(Kept& kept) {
   });
 }
 
-// Meanwhile the pod may have been pre-allocated anew or seen on its node, or we may no longer lead.
+// Meanwhile the pod may have a new pre-allocation, or be on its node, or we may no longer lead.
 PreAllocationReaper::Kept* PreAllocationReaper::same(const Kept& asked) {
   const auto known = by_uid_.find(asked.tracked.uid);
   if (known == by_uid_.end() || known->second.number != asked.number) return nullptr;

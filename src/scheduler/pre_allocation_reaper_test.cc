@@ -208,7 +208,7 @@ TEST_F(PreAllocationReaperTest, ABindThatCameBeforeThePreAllocationWasTakenOffWi
   EXPECT_EQ(server_.seen("PATCH", kPath).size(), 1U) << "looked up again, not written again";
 }
 
-TEST_F(PreAllocationReaperTest, APatchThatNobodyKnowsTheEndOfIsLookedUp) {
+TEST_F(PreAllocationReaperTest, APatchWithAnUnknownEndIsLookedUp) {
   server_.script("GET", kPath,
                  {reply(200, pre_allocated_json("7")), reply(200, pod_json("u", ""))});
   server_.script("PATCH", kPath, {refuse(403, "Forbidden", "no")});
@@ -300,7 +300,7 @@ TEST_F(PreAllocationReaperTest, WhatIsForgottenMeanwhileEndsNothing) {
   watch();
   ASSERT_TRUE(run_until(loop_, [&] { return !server_.held().empty(); }));
   reaper_.forget("u");
-  watch(std::chrono::hours{1});  // pre-allocated anew
+  watch(std::chrono::hours{1});  // a new pre-allocation
   server_.held().front()->send({.status = 200, .headers = {}, .body = pod_json("u", "")});
   run_for(loop_, milliseconds{50});
   EXPECT_EQ(events(), "");

@@ -130,7 +130,7 @@ TEST_F(SchedulerWatchTest, AnUnreadablePodThatIsDeletedIsGone) {
 }
 
 // A deletion that does not name its pod: the list tells which one.
-TEST_F(SchedulerWatchTest, ADeletionThatNamesNobodyIsMadeGoodByAList) {
+TEST_F(SchedulerWatchTest, ADeletionWithoutANameIsRepairedByAList) {
   script(kNodesPath, {list({watched_node("a")})}, {{event("DELETED", kNameless)}, {}});
   script(kPodsPath, {list({bound_pod("p")}), list({})}, {{event("DELETED", kNameless)}, {}});
   start();

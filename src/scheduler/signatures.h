@@ -21,7 +21,7 @@ namespace stowage::scheduler {
 class Signatures {
  public:
   // Without keys nothing is signed and the first annotation counts, as before signing existed.
-  // Returns the uids of pods that unknown keys had signed: they are checked anew.
+  // Returns the uids of pods that unknown keys had signed: they are checked again.
   [[nodiscard]] std::set<std::string> use_keys(kube::Keys keys);
   [[nodiscard]] const kube::Keys& keys() const { return keys_; }
   // Called when a pod is signed by an unknown key.
@@ -55,7 +55,7 @@ class Signatures {
   enum class Origin : std::uint8_t { none, unknown, unsigned_ours, ours };
   struct PreAllocationCheck {
     Origin origin = Origin::none;
-    std::string node;       // empty: there is none
+    std::string node;       // empty: none
     std::int64_t made = 0;  // nanoseconds since 1970
     bool edited = false;    // signed, but the annotations of its dialect differ from the signed
                             // ones

@@ -9,7 +9,7 @@ using Source = StrictMap::Source;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// The error of reading a text like this; "good" if there is none.
+// The error of reading a text like this; "good" if there was no error.
 std::string verdict(std::string_view text, Source source = {}) {
   source.file = "f";
   auto map = StrictMap::parse(text, std::move(source));

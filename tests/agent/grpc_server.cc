@@ -1,10 +1,10 @@
-// A server of ours for a client with the real gRPC (kubelet/caller). Runs until it is told to end.
+// Our server for a client with the real gRPC (kubelet/caller). Runs until SIGINT or SIGTERM.
 //
 //   grpc_server SOCKET
 //
-// /t.S/Echo answers with the question, /t.S/Fail with the status "CODE words", /t.S/Count "N SIZE"
-// with that many messages, /t.S/Watch with a number again and again, /t.S/Hold never, /t.S/Drop not
-// at all, and /t.S/Closed tells how many watches the peer has closed.
+// /t.S/Echo answers with the request, /t.S/Fail with the status "CODE words", /t.S/Count "N SIZE"
+// with that many messages, /t.S/Watch with numbers repeatedly, /t.S/Hold never, /t.S/Drop
+// destroys the responder, and /t.S/Closed returns how many watches the peer has closed.
 #include <chrono>
 #include <csignal>
 #include <cstdio>

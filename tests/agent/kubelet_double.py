@@ -1,4 +1,4 @@
-"""The double of a kubelet (kubelet/main.go): built once with Go, and run as a process.
+"""A fake kubelet (kubelet/main.go): built once with Go, and run as a process.
 
 Standard library only.
 """
@@ -14,14 +14,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE / "kubelet"
 sys.path.insert(0, str(HERE.parent / "kubernetes"))
 
-import build  # noqa: E402  (where Go is, and where what it builds is kept)
+import build  # noqa: E402  (finds Go and the cache of what it builds)
 
 
 def programs(fetch):
-    """A folder with the programs, built if they are not there: kubelet and caller.
+    """A folder with the programs kubelet and caller, built if they are missing.
 
     Raises build.Unavailable or build.BuildFailed. Without fetch nothing is downloaded: the modules
-    have to be on this machine already.
+    must already be on this machine.
     """
     digest = hashlib.sha256()
     for name in ("go.mod", "go.sum", "main.go", "caller/main.go"):
@@ -50,7 +50,7 @@ def programs(fetch):
 
 
 def programs_or_exit(fetch):
-    """For tests: where there is nothing to test with, the process ends with a word about it."""
+    """For tests: if the programs are not available, the process ends with a message."""
     try:
         return programs(fetch)
     except build.Unavailable as reason:
@@ -62,7 +62,7 @@ def programs_or_exit(fetch):
 
 
 class Kubelet:
-    """A folder with a socket and a file of pods; the process may come and go."""
+    """A folder with a socket and a file of pods; the process may be stopped and started again."""
 
     def __init__(self, binary, folder):
         self.binary = binary
@@ -73,7 +73,7 @@ class Kubelet:
         self.set([])
 
     def set(self, pods):
-        """Replaces the pods: the process reads one list or the other, never half of one."""
+        """Replaces the pods atomically."""
         fresh = self.pods.with_suffix(".new")
         fresh.write_text(json.dumps(pods), encoding="utf-8")
         fresh.rename(self.pods)

@@ -1,8 +1,8 @@
-// Watches a kubelet's pods and devices and prints what it learns, one JSON object per line.
+// Watches a kubelet's pods and devices and prints changes, one JSON object per line.
 //
 //   podresources_probe SOCKET EVERY_MS DEADLINE_MS
 //
-// SIGUSR1 nudges it, SIGUSR2 makes it print all that it knows, SIGTERM ends it.
+// SIGUSR1 makes it ask at once, SIGUSR2 makes it print the known state, SIGTERM ends it.
 #include <charconv>
 #include <chrono>
 #include <csignal>

@@ -34,19 +34,20 @@ def pod(name, *ids, ns="ml", numa=(0,), ended=False, resource="nvidia.com/gpu"):
 
 
 def told(name, *ids, ns="ml", numa=(0,), resource="nvidia.com/gpu"):
-    """What the probe says of such a pod."""
+    """What the probe prints about such a pod."""
     group = {"resource": resource, "ids": sorted(ids), "numa": list(numa)}
     return {"pod": f"{ns}/{name}", "containers": {"main": [group]}}
 
 
 class Probe:
-    """The program under test: the lines that it prints, and the picture that its changes make."""
+    """The program under test: the lines that it prints, and the state that its changes add up to.
+    """
 
     def __init__(self, socket, every_ms=EVERY_MS, deadline_ms=DEADLINE_MS):
         self.process = subprocess.Popen([PROBE, str(socket), str(every_ms), str(deadline_ms)],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         self.lines = queue.Queue()
-        self.picture = {}  # the pods, by the changes alone
+        self.picture = {}  # the pods, from the changes alone
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
@@ -62,7 +63,7 @@ class Probe:
         return line
 
     def changes(self):
-        """The next changes, with the kubelet in touch: (changed, gone)."""
+        """The next changes, while the kubelet is connected: (changed, gone)."""
         line = self.next()
         while line.get("inTouch"):
             line = self.next()
@@ -70,7 +71,7 @@ class Probe:
         return line["changed"], line["gone"]
 
     def contact(self, in_touch):
-        """Waits for that state, passing over changes; why it is so."""
+        """Waits for that contact state, skips changes, and returns the reason."""
         while True:
             line = self.next()
             if line.get("inTouch") is in_touch:
@@ -87,7 +88,7 @@ class Probe:
                 pass
 
     def quiet(self, seconds):
-        """Nothing is said for a while."""
+        """Checks that nothing is printed for a while."""
         try:
             raise AssertionError(f"said: {self.next(timeout=seconds)}")
         except queue.Empty:
@@ -128,7 +129,7 @@ class PodResources(unittest.TestCase):
         return probe
 
     def check_changes(self, probe):
-        """Pods appear, change and vanish; what does not change is not told."""
+        """Pods appear, change and vanish; unchanged pods are not reported."""
         numa = [0] if probe.state()["version"] == "v1" else []
         self.kubelet.set([pod("a", "GPU-0"), pod("b", "GPU-1", "GPU-2"), pod("none")])
         changed, gone = probe.changes()
@@ -161,7 +162,7 @@ class PodResources(unittest.TestCase):
         probe = self.probe()
         probe.contact(True)
         self.assertEqual(probe.state()["version"], "v1alpha1")
-        # A newer kubelet takes its place, and later an older one again.
+        # A newer kubelet replaces it, and later an older one again.
         for protocols, version in (("v1", "v1"), ("v1alpha1", "v1alpha1"),
                                    ("v1,v1alpha1", "v1")):
             self.kubelet.stop()
@@ -171,7 +172,7 @@ class PodResources(unittest.TestCase):
             probe.until(lambda: probe.state()["version"] == version)
 
     def test_restarts(self):
-        """Whatever way the kubelet ends, what is known stays, and the next one is found."""
+        """However the kubelet ends, the known state stays, and the next kubelet is found."""
         self.kubelet.set([pod("a", "GPU-0")])
         probe = self.probe()
         self.assertIn("no such file or directory", probe.contact(False))
@@ -191,8 +192,8 @@ class PodResources(unittest.TestCase):
         self.kubelet.start()
         probe.until(lambda: list(probe.picture) == ["ml/b"])
 
-    def test_a_pod_made_anew_under_its_name(self):
-        """Only its devices tell it from the one before it."""
+    def test_a_pod_recreated_under_its_name(self):
+        """Only its devices distinguish it from its predecessor."""
         self.kubelet.set([pod("web-0", "GPU-0")])
         self.kubelet.start()
         probe = self.probe()
@@ -201,7 +202,7 @@ class PodResources(unittest.TestCase):
         self.assertEqual(probe.changes(), ([told("web-0", "GPU-5")], []))
 
     def test_pods_that_have_ended(self):
-        """Kubelets before 1.34 list them beside their successors: both hold what they hold."""
+        """Kubelets before 1.34 list them beside their successors: both keep their devices."""
         self.kubelet.set([pod("web-0", "GPU-0", ended=True), pod("web-0", "GPU-1"),
                           pod("job", "GPU-2", ended=True)])
         for flags, expected in (([], [told("web-0", "GPU-1")]),
@@ -247,7 +248,7 @@ class PodResources(unittest.TestCase):
         self.assertEqual(list(probe.picture), ["ml/a"])
 
     def test_the_limit_of_calls(self):
-        """A kubelet that is asked too often by others: lists wait for their turn."""
+        """Other clients call the kubelet too often: lists wait."""
         self.kubelet.set([pod("a", "GPU-0")])
         self.kubelet.start("-qps", "2", "-burst", "1")
         probe = self.probe(50, 5000)
@@ -258,11 +259,11 @@ class PodResources(unittest.TestCase):
             self.assertEqual(probe.changes()[0], [told("a", f"GPU-{step + 1}")])
         self.assertGreater(probe.state()["throttled"], 0)
         self.assertIn("limited", self.kubelet.said())
-        # And one that never lets us in.
+        # And a kubelet that always refuses.
         self.kubelet.stop()
         probe.contact(False)
         self.kubelet.start("-qps", "0.0001", "-burst", "1")
-        probe.contact(True)  # the one call that it allows
+        probe.contact(True)  # the only call that it allows
         self.assertIn("RESOURCE_EXHAUSTED: rejected by rate limit", probe.contact(False))
 
     def test_a_slow_kubelet(self):
@@ -272,7 +273,7 @@ class PodResources(unittest.TestCase):
         self.assertEqual(probe.changes()[0], [told("a", "GPU-0")])
         self.kubelet.stop()
         probe.contact(False)
-        self.kubelet.start("-slow", "1m")  # slower than anybody waits
+        self.kubelet.start("-slow", "1m")  # slower than any deadline
         self.wait_for_why(probe, "DEADLINE_EXCEEDED")
         probe.until(lambda: "nobody waits any more" in self.kubelet.said())
 
@@ -281,7 +282,7 @@ class PodResources(unittest.TestCase):
             pass
 
     def test_a_kubelet_that_hangs(self):
-        """Stopped, not ended: its socket takes connections, and nobody answers."""
+        """Stopped, not ended: its socket accepts connections, but nothing answers."""
         self.kubelet.set([pod("a", "GPU-0")])
         self.kubelet.start()
         probe = self.probe(EVERY_MS, 20_000)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Builds that compile sources in batches notice by themselves when the batches have to change.
+"""Builds that compile sources in batches detect when the batches have to change.
 
 Usage: batches_test.py COMPILER
-Makes a small project that uses cmake/module.cmake, and changes its sources between builds.
+Creates a small project that uses cmake/module.cmake, and changes its sources between builds.
 """
 import json
 import os
@@ -40,7 +40,7 @@ class Small:
 
     def write(self, name, text):
         path = self.folder / name
-        # Edits in one test follow each other closely; a build compares times of files.
+        # Edits in one test follow each other closely, and a build compares file times.
         newest = max((entry.stat().st_mtime_ns for entry in self.files()), default=0)
         path.write_text(textwrap.dedent(text).lstrip(), encoding="utf-8")
         while path.stat().st_mtime_ns <= newest:
@@ -59,7 +59,7 @@ class Small:
                  f"-DCMAKE_CXX_COMPILER={self.compiler}")
 
     def build(self):
-        """What the build printed. It fails if a step of it fails."""
+        """What the build printed. Fails if a step fails."""
         return self.run("cmake", "--build", self.build_folder)
 
     def run(self, *command):
@@ -73,7 +73,7 @@ class Small:
         return sorted(self.build_folder.joinpath("batches.txt").read_text().split("\n")[:-1])
 
     def commands(self):
-        """File -> command, as editors see it."""
+        """File -> command, from compile_commands.json."""
         text = self.build_folder.joinpath("compile_commands.json").read_text()
         return {pathlib.Path(entry["file"]).name: entry["command"] for entry in json.loads(text)}
 

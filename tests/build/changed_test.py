@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What compiles only in its batch, or means something else there, is found.
+"""Finds what compiles only in its batch, or means something else there.
 
 Usage: changed_test.py COMPILER
-Makes a small project that uses cmake/module.cmake, in a git repository of its own.
+Creates a small project that uses cmake/module.cmake, in its own git repository.
 """
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ from batches_test import REPOSITORY, Small, check
 
 
 def found(small):
-    """(exit status, what tools/check_changed.py prints)."""
+    """(exit status, output of tools/check_changed.py)."""
     done = subprocess.run(
         (sys.executable, REPOSITORY / "tools/check_changed.py", "--root", small.folder,
          "-p", small.build_folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -51,7 +51,7 @@ def test(small):
     status, text = found(small)
     check(status == 1 and "c.cc: does not compile alone" in text, "a missing include is found")
 
-    # Nothing else in the batch uses twice(long), so that its absence is seen.
+    # Nothing else in the batch uses twice(long), so its absence is visible.
     small.write("b.cc", "int other() { return 1; }\n")
     small.write("c.cc", '#include "wide.h"\nlong four() { return twice(2); }\n')
     small.build()

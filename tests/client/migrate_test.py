@@ -3,7 +3,7 @@
 
 Usage: migrate_test.py PATH_OF_STOWAGE [--update]
 
-NAME.in.json or NAME.in.yaml becomes NAME.out.yaml. With --update the results are written anew.
+NAME.in.json or NAME.in.yaml becomes NAME.out.yaml. With --update the results are written again.
 """
 
 import pathlib
@@ -47,7 +47,7 @@ class MigrateTest(unittest.TestCase):
                 self.assertEqual(result.stdout, wanted.read_text(encoding="utf-8"))
 
     def test_the_result_is_stable(self):
-        """What was migrated once says the same when it is migrated again."""
+        """Migrating a migrated file changes nothing."""
         for file in sorted(FOLDER.glob("*.out.yaml")):
             with self.subTest(file.name):
                 once = file.read_text(encoding="utf-8")

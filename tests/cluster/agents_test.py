@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Agents with cards from files tell the cluster what there is, and pods are placed by it.
+"""Agents with cards from files report them to the cluster, and pods are placed accordingly.
 
-    agents_test.py STOWAGE
+agents_test.py STOWAGE
 """
 import http.client
 import json
@@ -123,13 +123,13 @@ class Agents(unittest.TestCase):
             wait_until("both annotations are there", lambda: all(
                 cluster.inventory(node)["cards"][0]["model"] == "NVIDIA H200"
                 for node in (first, second)))
-            time.sleep(1.5)  # the load is told with the next beats
+            time.sleep(1.5)  # the load is reported with the next beats
             cluster.place("idle", scheduler="by-load")
             self.assertEqual(cluster.node_of("idle"), second)
             answer = json.loads(cluster.find("idle")["metadata"]["annotations"][GPUS])
             self.assertEqual(answer["containers"]["main"][0]["index"], 1)
 
-    def test_a_node_whose_agent_is_silent_takes_nobody_until_it_is_heard(self):
+    def test_a_node_whose_agent_is_silent_takes_no_pod_until_it_reports(self):
         with Cluster(nodes=1) as cluster:
             controller = cluster.start()
             node = cluster.nodes()[0]
@@ -188,7 +188,7 @@ class Agents(unittest.TestCase):
             self.assertEqual(code, 200, text)
             health = {item["spec"]["device_node"]: item["status"]["node_health"]
                       for item in json.loads(text)["items"]}
-            # Of the other node nobody but the cluster itself has told.
+            # No agent has reported the other node.
             self.assertEqual(health, {first: "True", second: "UnKnow"})
             wait_until("cards do nothing, or something", lambda: (
                 controller.metric('stowage_cards_measured{model="NVIDIA H200"}') == 2))

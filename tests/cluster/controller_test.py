@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The controller and bad input: a clear message, and the rest keeps working.
+"""The controller and invalid input: a clear message, and everything else keeps working.
 
-    controller_test.py STOWAGE
+controller_test.py STOWAGE
 """
 import http.server
 import json
@@ -144,8 +144,9 @@ class Running(Folder):
             self.assertLess(time.monotonic() - start, 7)
 
 
-    def test_a_static_pod_serves_debugging_to_nobody_without_a_token(self):
-        """It is on the host's network: its loopback is that of all processes of the machine."""
+    def test_a_static_pod_serves_debugging_only_with_a_token(self):
+        """It uses the host's network, so all processes of the machine can reach its loopback
+        address."""
         manifest = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "static-pod.yaml"
         text = manifest.read_text(encoding="utf-8")
         self.assertIn("hostNetwork: true", text)
@@ -162,7 +163,7 @@ class Running(Folder):
 
 
 class FakeApi:
-    """An API server whose lists hold good and malformed objects; it remembers bindings."""
+    """An API server whose lists contain valid and malformed objects; it records bindings."""
 
     NODES = [{"metadata": {"name": "good", "uid": "n"},
               "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "10",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The controller is killed in the middle of binding, twice: all pods are placed, none twice.
+"""The controller is killed twice while it binds: all pods are placed, none twice.
 
-    crash_test.py STOWAGE [PODS]
+crash_test.py STOWAGE [PODS]
 """
 import sys
 import time

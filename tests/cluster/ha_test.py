@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Two controllers on one cluster: who leads, who takes over and how fast, and who binds what.
+"""Two controllers on one cluster: which one leads, how fast the other takes over, and what each
+binds.
 
-    ha_test.py STOWAGE
+ha_test.py STOWAGE
 """
 import http.client
 import json
@@ -23,7 +24,7 @@ SHORT = ("leaderElection: {leaseDuration: 3s, renewDeadline: 2s, retryPeriod: 50
          "extenders: [{preset: stowage, listen: '127.0.0.1:0'}]\n")
 DEFAULT = "profiles: [{name: stowage}]\n"
 GPU = {"cpu": 1, "memory": "1Gi", "nvidia.com/gpu": 1}
-SLACK = 20  # seconds, for a machine that does much else
+SLACK = 20  # seconds, for a busy machine
 
 
 class Pair(unittest.TestCase):
@@ -62,7 +63,7 @@ class Pair(unittest.TestCase):
             wait_until(f"{name} is bound", lambda name=name: self.node_of(name), timeout)
 
     def placed_once(self):
-        """Every pod went to one node, and no card was given away twice."""
+        """Every pod went to one node, and no share of a card was given twice."""
         self.assertIsNone(self.watch.failure)
         for uid, states in self.watch.states.items():
             self.assertLessEqual(sum(1 for state in states if state[0]), 1, f"{uid}: {states}")
@@ -222,14 +223,14 @@ class Forwarding(Pair):
         self.leader.process.kill()
         body = {"Pod": {}, "NodeNames": []}
         code, text = ask(self.standby, "/stowage/filter", body)
-        if code == 503:  # else it leads already
+        if code == 503:  # otherwise it already leads
             self.assertIn("leader cannot be reached", text)
         wait_until("b leads", lambda: self.leads(self.standby), LEASE_SECONDS + SLACK)
 
 
 class Conflicts(Pair):
     def config_text(self):
-        """What nobody has signed counts here: the test writes a decision that was never taken."""
+        """Unsigned annotations count here: the test writes a decision that was never made."""
         key = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519"], check=True,
                              capture_output=True, text=True).stdout
         path = self.cluster.file("signing.pem", key)
@@ -240,13 +241,14 @@ class Conflicts(Pair):
         self.add("first")
         self.bound("first")
         node = self.node_of("first")
-        # Its kubelet is away: else it would refuse the second pod before anybody can look at it.
+        # Its kubelet is silenced: otherwise it would refuse the second pod before the test can
+        # look.
         self.silence_kubelet(node)
         first = self.cluster.api.get(f"{PODS}/first")
         later = json.loads(first["metadata"]["annotations"][GPUS])
         later["decided"] = str(int(later["decided"]) + 1_000_000_000)
         self.bind("second", node, {GPUS: json.dumps(later)})
-        self.bind("third", node, {})  # as others do it
+        self.bind("third", node, {})  # as other schedulers do
         wait_until("the second pod is told to go", lambda: self.cluster.api.get(f"{PODS}/second")
                    ["metadata"].get("deletionTimestamp"))
         events = wait_until("there is an event", lambda: [

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Peers that want to keep the controller and the local API server from their work.
+"""Peers that try to block the controller and the local API server.
 
-    hostile_http_test.py STOWAGE
+hostile_http_test.py STOWAGE
 """
 import json
 import pathlib
@@ -22,12 +22,12 @@ DEEP = 100_000
 
 
 def answer_to(port, request, limit=1 << 20):
-    """The beginning of what comes back, until the peer ends or is silent."""
+    """The beginning of the answer, until the peer ends or is silent."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         try:
             connection.sendall(request)
         except OSError:
-            pass  # it has refused the rest already
+            pass  # it has already refused the rest
         text = b""
         try:
             while len(text) < limit:
@@ -52,7 +52,7 @@ def code_of(answer):
 
 
 class Flood:
-    """Connections that are opened again as soon as they are closed; each keeps its request back."""
+    """Connections that are reopened as soon as they are closed; none completes its request."""
 
     HEADS = (b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nA: ",
              b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{",
@@ -78,7 +78,7 @@ class Flood:
             pass
 
     def drip(self):
-        """A byte now and then, and a new connection in the place of one that was closed."""
+        """Sends a byte at a time, and reopens connections that were closed."""
         while not self.stopped.wait(0.2):
             kept, closed = [], []
             for entry in self.connections:
@@ -168,7 +168,7 @@ class Hostile(unittest.TestCase):
             for name, request, codes in rows:
                 with self.subTest(f"{name}, port {port}"):
                     code = code_of(answer_to(port, request))
-                    # Where the head alone is answered before the body, that is fine too.
+                    # An answer to the head alone, before the body, is fine too.
                     self.assertIn(code, codes)
         self.still_works("after")
 
@@ -200,8 +200,8 @@ class Hostile(unittest.TestCase):
                  "stowage.dev/gpus": deep, "stowage.dev/gpu-model": deep}}}])
         self.still_works("beside")
 
-    def test_a_body_that_nobody_reads_does_not_stay(self):
-        """Bodies of 60 MB each, the last byte kept back: 256 MiB of them are held at most."""
+    def test_an_unfinished_body_does_not_stay(self):
+        """Bodies of 60 MB each without the last byte: at most 256 MiB of them are buffered."""
         body = b" " * (60 << 20)
         connections = []
         for _ in range(8):
@@ -219,7 +219,7 @@ class Hostile(unittest.TestCase):
 
 
 class DeepFiles(unittest.TestCase):
-    """What people write, nested without end, or repeating itself: an error, and soon."""
+    """Input of users with endless nesting or repetition: an error, and soon."""
 
     def test_every_reader_of_yaml_says_no(self):
         bomb = "a0: &a0 [x, x]\n" + "".join(

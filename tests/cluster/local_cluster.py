@@ -1,6 +1,6 @@
-"""A local cluster and a controller beside it, as processes, for tests and benchmarks.
+"""A local cluster and a controller, as processes, for tests and benchmarks.
 
-Standard library only. Everything is on loopback, on ports that the programs pick themselves.
+Standard library only. Everything is on loopback, on ports that the programs choose.
 """
 import contextlib
 import http.client
@@ -15,7 +15,7 @@ import threading
 import time
 
 GPUS = "stowage.dev/gpus"
-# For tests that kill a controller: the next one need not wait for long.
+# For tests that kill a controller: the next one need not wait long.
 SHORT_LEASE = "leaderElection: {leaseDuration: 2s, renewDeadline: 1500ms, retryPeriod: 500ms}\n"
 
 
@@ -24,7 +24,7 @@ class Failed(Exception):
 
 
 def wait_until(what, check, timeout=60.0, every=0.02):
-    """The first true value of check(); Failed with the last one if there is none in time."""
+    """The first true value of check(); raises Failed with the last value after the timeout."""
     end = time.monotonic() + timeout
     while True:
         value = check()
@@ -77,7 +77,7 @@ class Process:
 
 
 class Api:
-    """Talks to an API server over one kept connection. Not for several threads."""
+    """Calls an API server over one kept connection. Not thread-safe."""
 
     def __init__(self, port):
         self.port = port
@@ -151,7 +151,7 @@ class Api:
 
 
 class Watch(threading.Thread):
-    """Follows all pods; remembers every pair (node, cards) that a pod has had."""
+    """Watches all pods; records every pair (node, cards) that a pod has had."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
@@ -180,7 +180,7 @@ class Watch(threading.Thread):
 
 
 class LocalCluster:
-    """`stowage local --no-controller` in a folder of its own."""
+    """`stowage local --no-controller` in its own folder."""
 
     def __init__(self, program, *flags):
         self.program = program
@@ -283,7 +283,7 @@ def mixed_pods(count):
 
 
 def overcommitted(pods):
-    """Cards of which the annotations give away more than there is: a list of sentences."""
+    """Cards whose pods' annotations add up to more than the card has: a list of sentences."""
     used = {}
     problems = []
     for value in pods:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Pods go where an outside picker says; whatever is wrong with it, all of them find a place.
+"""Pods go where an external picker says; if it fails in any way, all pods are still placed.
 
-    picker_test.py STOWAGE
+picker_test.py STOWAGE
 """
 import http.server
 import json
@@ -39,7 +39,7 @@ class FakePicker:
                 try:
                     self.wfile.write(body)
                 except OSError:
-                    self.close_connection = True  # it did not wait
+                    self.close_connection = True  # the controller did not wait
 
             def log_message(self, *_):
                 pass

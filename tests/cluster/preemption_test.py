@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""More important pods evict less important ones; pods that need much have room kept for them.
+"""Pods of higher priority evict others; capacity is kept for pods that need several cards.
 
-    preemption_test.py STOWAGE
+preemption_test.py STOWAGE
 """
 import json
 import sys
@@ -64,7 +64,7 @@ class Rooms(unittest.TestCase):
         wait_until("the nomination's event", lambda: self.events("Nominated"))
         self.assertEqual(self.controller.metric('stowage_evictions_total{outcome="deleted"}'), 1)
 
-    def test_nobody_gives_way_if_it_is_off(self):
+    def test_no_pod_is_evicted_if_it_is_off(self):
         self.start(1, 1, {"preemption": False})
         self.create(important("low", 1, 1))
         wait_until("it is bound", lambda: self.bound("low"))
@@ -74,7 +74,7 @@ class Rooms(unittest.TestCase):
         self.assertTrue(self.bound("low"))
         self.assertEqual(self.controller.metric("stowage_preemptions_total"), 0)
 
-    def test_a_pod_that_needs_much_has_room_kept(self):
+    def test_a_pod_that_needs_much_has_capacity_kept(self):
         self.start(1, 4, {"reservation": {"pendingThreshold": "1s"}})
         self.create(*[pod(f"small{number}", {"nvidia.com/gpu": 1}) for number in range(4)])
         wait_until("the small ones are bound", lambda: self.controller.bound() == 4)

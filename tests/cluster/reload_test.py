@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A configuration that changes under a running controller.
+"""The configuration changes while the controller runs.
 
-    reload_test.py STOWAGE
+reload_test.py STOWAGE
 """
 import http.client
 import json
@@ -98,7 +98,7 @@ class Reload(unittest.TestCase):
         wait_until("it has read all pods once more", self.controller.ready)
 
     def test_many_reloads_while_pods_come(self):
-        """Nothing is lost, nothing is given away twice."""
+        """Nothing is lost, nothing is given twice."""
         self.start(ONE)
         pods = mixed_pods(150)
         for number in range(5):
@@ -120,7 +120,8 @@ class Reload(unittest.TestCase):
         answers, stop = [], threading.Event()
 
         def ask():
-            """On a connection that is kept, as kube-scheduler does; opened anew when told so."""
+            """Uses a kept connection, as kube-scheduler does; reopened when the server closes it.
+            """
             connection, number = None, 0
             while not stop.is_set():
                 number += 1

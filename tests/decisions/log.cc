@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBuffer = 1U << 20U;
 
-// What core::to_text leaves out, because it is not part of a recorded decision.
+// Fields that core::to_text omits because they are not part of a recorded decision.
 void add_rest(std::string& text, const core::Command& command) {
   if (const auto* conflict = std::get_if<core::CardConflict>(&command)) {
     text += fmt::format("conflict {} {} {} {} {} {}\n", conflict->uid, conflict->with,

@@ -1,6 +1,6 @@
-// Writes what an engine is told and what it answers, as text: the same bytes for the same
-// decisions. Two versions of the code decide alike if their logs are equal; where they are not, the
-// first line that differs is the decision to look at.
+// Writes the events and commands of an engine as text: the same bytes for the same decisions. Two
+// versions of the code decide alike if their logs are equal; otherwise the first different line is
+// the decision to look at.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Log {
   void answer(const core::PreemptAnswer& answer);
   void line(std::string_view text);
 
-  // Writes what is left to standard output. False: it could not be written.
+  // Writes the rest to standard output. False: it could not be written.
   [[nodiscard]] bool flush();
 
  private:

@@ -1,4 +1,4 @@
-// Runs an engine through a random script of events and of an outside scheduler's questions.
+// Runs an engine through a random script of events and of requests from another scheduler.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace stowage::decisions {
 
-// The script depends on the seed alone; replies to commands are part of it.
+// The script depends only on the seed; it includes replies to commands.
 void run_script(std::uint32_t seed, const core::PolicyOptions& options, Log& log);
 
 }  // namespace stowage::decisions

@@ -23,7 +23,7 @@ constexpr double kNsPerLifetime = 3600e9;
 constexpr std::uint64_t kBindsPerFailure = 50;
 constexpr std::uint64_t kEventsPerTick = 200;
 
-// An engine, what it is told, and the replies to its commands.
+// An engine, its events, and the replies to its commands.
 class Cluster {
  public:
   enum class Refused { leave, wait };
@@ -38,7 +38,7 @@ class Cluster {
       send("node", nodes[i].name, core::NodeChanged{sim::to_node_spec(nodes[i], ranks[i])}, {});
     }
   }
-  // Returns the uids of pods that were bound by it.
+  // Returns the uids of pods that were bound as a result.
   std::vector<std::string> send(std::string_view what, std::string_view subject, core::Event event,
                                 base::Instant now) {
     std::vector<std::string> bound;
@@ -83,7 +83,7 @@ base::Instant instant_at(double time) {
 
 using Departure = std::pair<double, std::uint32_t>;
 
-// Pods that live, by when they go.
+// Running pods, by the time of their end.
 class Churn {
  public:
   Churn(const sim::Trace& trace, const std::vector<sim::ChurnArrival>& arrivals, Cluster& cluster)

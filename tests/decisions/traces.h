@@ -1,4 +1,4 @@
-// Runs an engine over a trace and logs all of it.
+// Runs an engine over a trace and logs everything.
 #pragma once
 
 #include "base/result.h"
@@ -8,8 +8,8 @@
 
 namespace stowage::decisions {
 
-// Pods come in random order until 130 % of the cluster's GPUs were asked for. One that does not fit
-// is lost; every bind succeeds.
+// Pods come in random order until 130 % of the cluster's GPUs were requested. A pod that does not
+// fit is dropped; every bind succeeds.
 [[nodiscard]] Status fill(const sim::Trace& trace, core::PolicyOptions options, Log& log);
 
 // Pods come at random, wait until they fit, live for a while and go. Some binds fail; time passes.

@@ -43,7 +43,7 @@ class Admission(Case):
             *(gpu_node(f"{self.row}-{name}", cards, memory) for name, cards, memory in described))
 
     def place(self, value, nodes, extender=None):
-        """Filters, checks that one node is left, binds; the node's name."""
+        """Filters, checks that one node is left, and binds; returns the node's name."""
         extender = extender or self.extender
         answer = extender.filter(value, nodes, FILTER)
         self.assertEqual((answer["Error"], len(answer.nodes)), ("", 1), answer)
@@ -52,7 +52,7 @@ class Admission(Case):
         return answer
 
     def written(self, value, count):
-        """idx of each container, after checking the annotations besides."""
+        """idx of each container, after checking the other annotations."""
         notes = self.annotations(value)
         self.assertEqual(notes["tencent.com/gpu-assigned"], "false")
         age = time.time() - int(notes["tencent.com/predicate-time"]) / 1e9
@@ -111,7 +111,7 @@ class Admission(Case):
         for name, request, to, idx, unfit in rows:
             with self.subTest(name):
                 value = self.make(name, [request])
-                if request[0] == 150:  # refused, unless the old rounding is asked for
+                if request[0] == 150:  # refused, unless the old rounding is configured
                     answer = self.extender.filter(value, names, FILTER)
                     self.assertEqual(answer.nodes, [])
                     self.assertIn("write 100 or 200", answer["Error"])
@@ -158,7 +158,7 @@ class Admission(Case):
         value = self.cluster.pod(value)  # with predicate-time, gpu-assigned, idx
         self.assertEqual(self.extender.filter(value, names, FILTER).nodes, [names[0]])
         self.cluster.wait_free({names[0]: [(50, 6 * UNIT)], names[1]: [(100, 8 * UNIT)] * 2})
-        # The node is no longer asked about: another one, and the first is free again.
+        # The node is no longer in the request: another one is chosen, and the first is free again.
         self.assertEqual(self.extender.filter(value, names[1:], FILTER).nodes, [names[1]])
         self.cluster.wait_free({names[0]: [(100, 8 * UNIT)],
                                 names[1]: [(50, 6 * UNIT), (100, 8 * UNIT)]})
@@ -166,7 +166,7 @@ class Admission(Case):
         self.assertEqual(self.extender.bind(value, names[1], "/scheduler/bind"), "")
 
     def test_bound_without_our_bind(self):
-        """As the original was used: it has no bind, kube-scheduler binds."""
+        """As the original was used: it has no bind, so kube-scheduler binds."""
         names = self.nodes(("a", 1, 8), ("b", 2, 8))
         for number, (request, on, left) in enumerate((
                 ((50, 2), 0, {0: [(50, 6)], 1: [(100, 8)] * 2}),
@@ -207,7 +207,7 @@ class Admission(Case):
             return {"tencent.com/predicate-node": on, "tencent.com/predicate-gpu-idx-0": idx,
                     "tencent.com/predicate-time": when, "tencent.com/gpu-assigned": "false"}
         rows = (  # name, request, idx, bound, phase, what is left
-            # Unbound ones with a promise are in untrusted_test.py.
+            # Unbound pods with a pre-allocation are in forged_test.py.
             ("bound to card 1", (50, 2), "1", True, "Running", [full, (50, 6 * UNIT)]),
             ("failed", (50, 2), "1", True, "Failed", [full, full]),
             ("succeeded", (50, 2), "1", True, "Succeeded", [full, full]),
@@ -223,7 +223,7 @@ class Admission(Case):
                 self.cluster.wait_free({on: left})
 
     def test_cards_that_cannot_be_read_are_not_given_away(self):
-        # The original ignores an index that the node does not have: the card is given away twice.
+        # The original ignores an index that the node does not have: the card is given twice.
         on, = self.nodes(("n1", 2, 8))
         self.make("odd", [(50, 2)], on=on, annotations={
             "tencent.com/predicate-node": on, "tencent.com/predicate-gpu-idx-0": "7",
@@ -234,7 +234,7 @@ class Admission(Case):
         self.assertEqual(self.extender.filter(two, [on], FILTER).nodes, [])
 
     def test_floored_pod_that_is_there_already(self):
-        # 150 with one card, as the original wrote it: that card is whole in use.
+        # 150 with one card, as the original wrote it: that card is completely in use.
         on, = self.nodes(("n1", 2, 8))
         self.make("old", [(150, 0)], on=on, annotations={
             "tencent.com/predicate-node": on, "tencent.com/predicate-gpu-idx-0": "0",
@@ -303,7 +303,7 @@ class Quota(Case):
                                                   want=(200, 404)))
 
     def quota(self, value):
-        """Writes the ConfigMap, whether it is there or not."""
+        """Creates or replaces the ConfigMap."""
         text = value if isinstance(value, str) else json.dumps(value)
         body = {"apiVersion": "v1", "kind": "ConfigMap",
                 "metadata": {"name": "gpuquota", "namespace": "kube-system"},
@@ -335,7 +335,7 @@ class Quota(Case):
         return value
 
     def use(self, namespace, on, core):
-        """Pods of this namespace on that node, with so much in all."""
+        """Pods of this namespace on that node, with this total."""
         for card in range(core // 100):
             self.make(f"{on[-2:]}-used{card}", 100, namespace, on, str(card))
         if core % 100:
@@ -391,7 +391,7 @@ class Quota(Case):
         wait_until("the quota counts", lambda: self.kept(value, nodes) == ["n1", "n2"])
 
     def test_pods_that_are_not_bound_yet_count(self):
-        # The original counts bound pods alone: pods that come together exceed the quota.
+        # The original counts only bound pods: pods that come together exceed the quota.
         self.quota({"default": {"quota": {"M40": 1}, "pool": []}})
         nodes = self.nodes()
         first, second = self.make("first", 60, "default"), self.make("second", 60, "default")
@@ -399,7 +399,8 @@ class Quota(Case):
         self.assertEqual(len(self.extender.filter(first, nodes, FILTER).nodes), 1)
         answer = self.extender.filter(second, nodes, FILTER)
         self.assertEqual(answer.nodes, [])
-        # An error, so that kube-scheduler does not write Unschedulable: no node would help.
+        # An error, so that kube-scheduler does not write Unschedulable: another node would not
+        # help.
         self.assertRegex(answer["Error"],
                          "^ExceedsGPUQuota: .*asked 600 milli of M40, used 600 of 1000")
 
@@ -472,7 +473,7 @@ extenders:
 """
 
     def promised(self, name, count=1):
-        """Pods that were promised a card each of a node that has no more."""
+        """Pods with pre-allocations that use all cards of a node."""
         row, extender = self.fresh(), self.cluster.extender(name)
         on, = self.cluster.add_nodes(gpu_node(f"{row}-a", count, 8))
         pods = [self.cluster.add_pod(pod(f"{row}-p{i}", [asks(100, 0)])) for i in range(count)]
@@ -482,17 +483,17 @@ extenders:
         return extender, on, pods
 
     def says(self, value):
-        """What stands on the pod about a node and cards."""
+        """The annotations of the pod about a node and cards."""
         notes = self.cluster.pod(value)["metadata"].get("annotations", {})
         return sorted(key for key in notes if "predicate" in key or key == "stowage.dev/gpus")
 
-    def test_a_promise_is_taken_off_unless_its_pod_was_bound(self):
+    def test_a_pre_allocation_is_removed_unless_its_pod_was_bound(self):
         _, on, (bound, idle) = self.promised("short", 2)
         self.cluster.bind(bound, on)
         self.cluster.wait_free({on: [(0, 0), (100, 8 * UNIT)]})
         self.assertEqual(self.says(idle), [])
         self.assertNotEqual(self.says(bound), [])
-        # It is bound all the same: nobody knows to which card, so nobody gets any.
+        # It is still bound. Its card is unknown, so no pod gets any card there.
         self.cluster.bind(idle, on)
         self.cluster.wait_free({on: [(0, 0)] * 2})
 
@@ -507,7 +508,7 @@ extenders:
         self.assertEqual(extender.filter(other, [on], FILTER).nodes, [])
         self.assertEqual(self.cluster.free(on), {on: [(0, 0)]})
 
-    def test_a_promise_ends_when_its_scheduler_gives_the_pod_up(self):
+    def test_a_pre_allocation_ends_when_its_scheduler_gives_the_pod_up(self):
         for reason in ("Unschedulable", "SchedulerError"):
             with self.subTest(reason):
                 _, on, (value,) = self.promised("long")

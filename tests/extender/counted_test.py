@@ -22,7 +22,7 @@ extenders:
         self.extender = self.cluster.extender("alnair")
 
     def make_node(self, name, chunks, used=(), key="virtual-gpu-count"):
-        """Cards of so many GiB. Pods there name the chunks that their agent gave them."""
+        """Cards of these sizes in GiB. Pods there name the chunks that their agent gave them."""
         ids = [f"GPU-{name}-{i}" for i in range(len(chunks))]
         self.cluster.add_nodes(node(name, {MEMORY: sum(chunks)} if chunks else {}, {
             "ai.centaurus.io/physical-gpu-count": str(len(chunks)),
@@ -96,7 +96,7 @@ extenders:
                 with self.subTest(f"{name}, {policy}"):
                     row = self.fresh()
                     names = [self.make_node(f"{row}-{i}", (16,), (n,)) for i, n in enumerate(used)]
-                    # A pod without such a limit makes the original score its node 0.
+                    # In the original, a pod without such a limit makes the score of its node 0.
                     self.cluster.add_pod(pod(f"{row}-daemon", [{}], on=names[order[0]]))
                     scores = self.extender.scores(self.make_pod((4,), policy), names)
                     self.assertEqual(sorted(names, key=lambda n: -scores[n]),
@@ -137,7 +137,7 @@ extenders:
         self.cluster.add_nodes(*(
             node(f"{row}-{name}", {"nvidia.com/gpu": len(each)},
                  inventory([(f"{row}-{card[0]}", card[1], 16384, *card[2:]) for card in each]))
-            for name, each in cards.items()))  # n5 is not known
+            for name, each in cards.items()))  # n5 is unknown
         self.busy = self.cluster.add_pod(pod(f"{row}-busy", [{"nvidia.com/gpu": 1}],
                                              on=self.names[0], priority=0))
         probe = self.make_pod(3)
@@ -171,7 +171,7 @@ extenders:
                 self.assertEqual(self.annotations(value).get("stowage.dev/gpus"), None)
 
     def test_no_cards_pass(self):
-        # The original keeps nodes of the model alone; a pod without cards is none of our business.
+        # The original keeps only nodes of the model; a pod without cards is passed.
         self.assertEqual(len(self.filter(self.make_pod(0))), 5)
 
     def test_containers_are_added_up(self):
@@ -184,8 +184,8 @@ extenders:
         self.assertEqual([scores[n] for n in self.names], [10, 10, 0, 0, 0])  # 2 and 2 are free
         self.assertEqual(set(self.extender.scores(self.make_pod(1, None), self.names,
                                                   route).values()), {0})
-        self.setUp()  # prioritize holds cards: other nodes
-        # One less is free on the second node: the first is better.
+        self.setUp()  # prioritize holds cards, so use other nodes
+        # One card less is free on the second node: the first is better.
         self.cluster.add_pod(pod(f"{self.names[1]}-more", [{"nvidia.com/gpu": 1}],
                                  on=self.names[1],
                                  annotations={"nvidia.com/gpu.model": "Tesla T4"}))
@@ -203,7 +203,7 @@ extenders:
                           "n5": "node is not known to Stowage yet"})
 
     def test_preempt(self):
-        """The original never imagines the victims gone: a full node is always dropped."""
+        """The original never removes the victims in its check: a full node is always dropped."""
         low = [self.cluster.add_pod(pod(f"{self.names[0]}-low{i}", [{"nvidia.com/gpu": 1}],
                                         on=self.names[0], priority=0)) for i in range(2)]
         value = self.make_pod(1, priority=100)
@@ -243,7 +243,7 @@ extenders:
         wait_until("it was given up", lambda: self.fits(other))
         self.assertNotIn(HELD, self.annotations(first))
 
-    def test_cards_are_given_to_others_when_nobody_binds(self):
+    def test_cards_are_given_to_others_when_the_pod_is_not_bound(self):
         first, other = self.make_pod(2), self.make_pod(1)
         short = self.cluster.extender("short")
         self.assertNotEqual(short.filter(first, self.names[:1], self.ROUTES + "filter").nodes, [])

@@ -17,14 +17,14 @@ PERCENT = "nano-gpu/gpu-percent"
 
 
 class Nano(Case):
-    """One percent resource; cards by name of the container."""
+    """One percent resource; cards by container name."""
     CONFIG = PRESETS
 
     def setUp(self):
         self.extender = self.cluster.extender("stowage")
 
     def make_node(self, name, free):
-        """A node whose cards have so much left, by pods that say so in the old annotations."""
+        """A node with this much left on each card; its pods have the old annotations."""
         self.cluster.add_nodes(node(name, {PERCENT: 100 * len(free)}))
         for card, left in enumerate(free):
             if left < 100:
@@ -65,7 +65,7 @@ class Nano(Case):
                 for i, f in enumerate(free)]
 
     def test_amount_taken_from_each_card(self):
-        """What filter holds already. Containers with equal demands may change places."""
+        """What filter already holds. Containers with equal demands may be exchanged."""
         for name, free, demand, policy, cards in self.rows():
             with self.subTest(name):
                 on = self.make_node(self.fresh(), free)
@@ -124,7 +124,7 @@ class Nano(Case):
             ("spread", (100,), (50, 50)), ("spread", (100, 50), (100,)))
         for policy, better, worse in rows:
             with self.subTest(f"{policy}: {better} before {worse}"):
-                for first in (0, 1):  # on nodes of their own: prioritize holds cards
+                for first in (0, 1):  # on separate nodes: prioritize holds cards
                     row = self.fresh()
                     a, b = self.make_node(f"{row}-a", better), self.make_node(f"{row}-b", worse)
                     scores = self.extender.scores(self.make_pod((10,), policy),
@@ -144,7 +144,7 @@ class Elastic(Case):
         return {key: n for key, n in ((self.CORE, core), (self.MEMORY, memory)) if n}
 
     def make_node(self, name, cards, memory, used=()):
-        """used: (card, core, memory) of pods that are there."""
+        """used: (card, core, memory) of existing pods."""
         self.cluster.add_nodes(node(name, self.asks(100 * cards, memory * cards)))
         left = [(100, memory)] * cards
         for card, core, amount in used:
@@ -249,7 +249,7 @@ class Elastic(Case):
         self.assertEqual(self.cluster.free(on)[on], [(0, 0)] + [(100, 12)] * 3)
 
     def test_spread_is_a_policy(self):
-        """A stub in the original; here the emptiest card."""
+        """Not implemented in the original; here it takes the emptiest card."""
         on = self.make_node(self.fresh(), 2, 16000, [(0, 50, 8000)])
         value = self.make_pod([(20, 1000)], annotations={"stowage.dev/policy": "spread"})
         self.assertEqual(self.filter(value, [on]).nodes, [on])
@@ -288,12 +288,12 @@ class Elastic(Case):
                                     {"Pod": value, "Nodes": None, "NodeNames": None})
         self.assertEqual(answer["Error"], "elastic-gpu-scheduler extender must be configured with "
                                           "nodeCacheCapable=true")
-        # The original cannot take whole nodes.
+        # The original does not support full Node objects.
         whole = [self.cluster.call("GET", f"/api/v1/nodes/{n}") for n in (a, b, c)]
         self.assertEqual(self.filter(value, whole).nodes, [a])
         code, text = self.extender.send("POST", "/scheduler/filter", b"")
         self.assertEqual((code, text.strip()), (400, b"Please send a request body"))
-        # The original answers with an error for a pod without GPUs.
+        # The original answers a pod without GPUs with an error.
         plain = self.make_pod([(0, 0)])
         answer = self.filter(plain, [a, b, c])
         self.assertEqual((answer.nodes, answer["Error"]), ([a, b, c], ""))
@@ -309,7 +309,7 @@ class Elastic(Case):
         self.assertEqual(self.on(value), "")
 
     def test_bind_without_filter(self):
-        """An error in the original; here the cards are chosen then."""
+        """An error in the original; here bind chooses the cards."""
         on = self.make_node(self.fresh(), 4, 12)
         value = self.make_pod([(0, 4)])
         self.assertEqual(self.bind(value, on), "")

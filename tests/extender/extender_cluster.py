@@ -1,7 +1,7 @@
 """A local cluster with extenders, as one process, and the calls of a kube-scheduler to it.
 
-Standard library only. Everything is on loopback, on ports that the program picks itself. Pods are
-made with a schedulerName that is not ours, so they are guests: only the extenders place them.
+Standard library only. Everything is on loopback, on ports that the program chooses. Pods have a
+schedulerName that is not ours, so they are external pods: only the extenders place them.
 """
 import contextlib
 import http.client
@@ -70,7 +70,7 @@ def uid(value):
 
 
 def inventory(cards, links=()):
-    """The annotation of a node. Each card is (id, model, MiB) and, if it is not so, sick."""
+    """The annotation of a node. Each card is (id, model, MiB); a fourth element: unhealthy."""
     return {"stowage.dev/gpu-inventory": json.dumps({
         "version": 1,
         "cards": [{"id": card[0], "index": i, "model": card[1], "memoryMiB": card[2],
@@ -85,7 +85,7 @@ class Answer(dict):
 
     @property
     def nodes(self):
-        if self["Nodes"] is None:  # both are null beside an error
+        if self["Nodes"] is None:  # both are null if there is an error
             return self["NodeNames"] or []
         return [item["metadata"]["name"] for item in self["Nodes"]["items"] or []]
 
@@ -156,7 +156,7 @@ class Extender:
 
 
 class Cluster:
-    """`stowage local` without nodes, in a folder of its own, with these extenders."""
+    """`stowage local` without nodes, in its own folder, with these extenders."""
 
     def __init__(self, config):
         self.stack = contextlib.ExitStack()
@@ -222,7 +222,7 @@ class Cluster:
 
     def add_pod(self, value):
         name = value["spec"].get("priorityClassName", "")
-        if name.startswith("priority-"):  # the API server takes no plain number
+        if name.startswith("priority-"):  # the API server accepts only a class
             self.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
                       {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
                        "metadata": {"name": name}, "value": int(name[9:])}, want=(201, 409))
@@ -239,7 +239,7 @@ class Cluster:
         self.call("DELETE", path + "?gracePeriodSeconds=0")
 
     def bind(self, value, on):
-        """As kube-scheduler does it without our bind."""
+        """As kube-scheduler binds without our bind."""
         meta = value["metadata"]
         self.call("POST", f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/binding",
                   {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": meta["name"]},
@@ -253,7 +253,7 @@ class Cluster:
                                 "/status", now)
 
     def events(self, value):
-        """(reason, note) of each event about this pod, from either API."""
+        """(reason, note) of each event about this pod, from both APIs."""
         found = self.call("GET", "/apis/events.k8s.io/v1/events")["items"]
         return [(each.get("reason"), each.get("note", each.get("message")))
                 for each in found
@@ -262,14 +262,14 @@ class Cluster:
 
     # ---- the ledger
     def free(self, *names):
-        """What each card has left: {node: [(percent, MiB), ...]}, of these nodes."""
+        """What is free on each card of these nodes: {node: [(percent, MiB), ...]}."""
         text = next(iter(self.plain_extenders())).send("GET", "/stowage/status")[1]
         cards = json.loads(json.loads(text)["elasticgpu.io/gpu-core"])
         return {name: [(card["CoreAvailable"], card["MemoryAvailable"])
                        for card in cards.get(name, [])] for name in names}
 
     def wait_free(self, expected):
-        """Until the ledger has heard of it."""
+        """Waits until the ledger has this state."""
         last = {}
 
         def check():
@@ -283,7 +283,7 @@ class Cluster:
 
 
 class Case(unittest.TestCase):
-    """One program for a class of tests; rows use nodes and pods of their own."""
+    """One program for a class of tests; each row uses its own nodes and pods."""
     CONFIG = ""
     maxDiff = None
     numbers = itertools.count()
@@ -297,7 +297,7 @@ class Case(unittest.TestCase):
         self.cluster.process.require_alive()
 
     def fresh(self):
-        """A word for the names of this row."""
+        """A prefix for the names of this row."""
         return f"r{next(self.numbers)}"
 
     def annotations(self, value):
@@ -310,7 +310,7 @@ class Case(unittest.TestCase):
         return self.cluster.pod(value)["spec"].get("nodeName", "")
 
     def cards(self, value):
-        """{container: [(index, milli, MiB)]} as our annotation has it."""
+        """{container: [(index, milli, MiB)]} from our annotation."""
         text = self.annotations(value).get(GPUS)
         if text is None:
             return None

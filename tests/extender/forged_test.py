@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What only the controller writes on pods is believed if it is signed: promises, and cards.
+"""Annotations that only the controller writes count if they are signed: pre-allocations and cards.
 
-    forged_test.py STOWAGE
+forged_test.py STOWAGE
 """
 import base64
 import json
@@ -39,7 +39,7 @@ class Signed(LocalCluster):
         self.ports = {}
         self.process_now = None
         try:
-            # Signing began long ago, and the controller has but to make a key.
+            # Signing began long ago, so the controller only has to make a key.
             self.call("POST", SECRET.rsplit("/", 1)[0], {
                 "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
                 "metadata": {"name": "stowage-signing-key", "namespace": "kube-system"},
@@ -86,7 +86,7 @@ class Signed(LocalCluster):
         return self.call("GET", f"/api/v1/namespaces/default/pods/{name}")
 
     def edit(self, name, annotations):
-        """None removes one."""
+        """None removes an annotation."""
         value = self.find(name)
         notes = value["metadata"].setdefault("annotations", {})
         for key, text in annotations.items():
@@ -123,7 +123,7 @@ def promise(on, card, made=None):
 
 
 class Forged(unittest.TestCase):
-    def test_a_forged_promise_locks_no_card(self):
+    def test_an_untrusted_pre_allocation_locks_no_card(self):
         with Signed() as cluster:
             cluster.add_node("n", {CORE: 200})
             forged = [cluster.add(pod(f"forged-{i}", [{CORE: 100}], annotations={
@@ -150,7 +150,7 @@ class Forged(unittest.TestCase):
             wait_until("both cards are free", lambda: cluster.extender().filter(
                 honest, ["n"], FILTER).nodes == ["n"])
 
-    def test_a_promise_of_ours_is_kept_over_a_restart(self):
+    def test_a_pre_allocation_of_ours_is_kept_over_a_restart(self):
         with Signed() as cluster:
             cluster.add_node("n", {CORE: 200})
             first = cluster.add(pod("first", [{CORE: 100}]))
@@ -251,7 +251,7 @@ class Forged(unittest.TestCase):
             whole = cluster.call("GET", SECRET)
             whole["data"]["rotate"] = base64.b64encode(b"now").decode()
             cluster.call("PUT", SECRET, whole)
-            cluster.restart()  # who starts looks at once
+            cluster.restart()  # a replica reads the keys when it starts
             wait_until("there are two", lambda: len(cluster.call("GET", PUBLIC)["data"]) == 3)
             secret = cluster.call("GET", SECRET)["data"]
             self.assertEqual(len(secret), 3)
@@ -273,7 +273,7 @@ class Forged(unittest.TestCase):
             cluster.add(pod("a", [{"nvidia.com/gpu": 1}], scheduler="stowage"))
             self.assertTrue(cluster.bound("a")["metadata"]["annotations"][SIGNATURE])
 
-    def test_what_an_older_scheduler_promised_counts_if_it_is_older_than_signing(self):
+    def test_a_pre_allocation_of_an_older_scheduler_counts_if_it_is_older_than_signing(self):
         key = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519"], check=True,
                              capture_output=True, text=True).stdout
         for until, held in (("2100-01-01T00:00:00Z", True), ("2026-01-01T00:00:00Z", False)):

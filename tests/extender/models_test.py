@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The choices of the systems that are replaced, against small models of their rules.
+"""The choices of the replaced systems, compared with small models of their rules.
 
-    models_test.py STOWAGE
+models_test.py STOWAGE
 
-The rows of the other tests are few; here the same kinds of rows are drawn, always the same ones.
+The other tests have few rows; here many more of the same kinds are drawn, from a fixed seed.
 """
 import random
 import unittest
@@ -159,7 +159,7 @@ class Admission(admission_test.Admission):
 
 
 def load_tests(*_):
-    """The tests that are inherited run where they belong."""
+    """Inherited tests run only in their own module."""
     return unittest.TestSuite(case("test_drawn") for case in (Nano, Elastic, Admission))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Which pods would have to go, and which cards belong together.
+"""Which pods have to be evicted, and which cards are connected.
 
-    preempt_test.py STOWAGE
+preempt_test.py STOWAGE
 """
 import itertools
 
@@ -12,7 +12,7 @@ CRITICAL = 2_000_000_000
 
 
 class Preempt(Vgpu):
-    """H.13: two cards with one place each, both in use."""
+    """H.13: two cards with one slot each, both in use."""
     ROUTE = "/scheduler/preempt"
 
     def setUp(self):
@@ -103,7 +103,7 @@ class Preempt(Vgpu):
                 self.assertEqual(answer, ([uid(other)], 1) if evictable else None)
 
     def test_order_of_victims(self):
-        """Others are added, as few as needed: low priority first, those of no gang first."""
+        """Adds as few victims as needed: low priority first, pods without a gang first."""
         gang = {"scheduling.x-k8s.io/pod-group": "gang"}
         rows = (  # (priority, labels) of the pods, the one that goes
             ("low first", [(50, {}), (10, {})], 1),
@@ -144,7 +144,7 @@ def pairs(kind, *which):
 
 
 def merged(first, rest, count):
-    """All pairs of `count` cards: those named, and the others of kind `rest`."""
+    """All pairs of `count` cards: the given ones, and the others of kind `rest`."""
     links = {pair: rest(*pair) for pair in itertools.combinations(range(count), 2)}
     links.update(first)
     return links
@@ -226,7 +226,8 @@ class Topology(Vgpu):
                     self.assertIn(tuple(sorted(found or ())), expected)
 
     def test_link_texts(self):
-        """One NVLink between two cards of four is enough for two, but the others have none."""
+        """One NVLink between two of four cards is enough for two cards, but the others have none.
+        """
         for kind, fits in ((MULTI, False), (nvlinks(1), True)):
             with self.subTest(str(kind)):
                 for cards in (1, 2):
@@ -241,8 +242,9 @@ class Topology(Vgpu):
     def test_one_after_the_other(self):
         """DGX1 Volta: each allocation leaves the best for the next.
 
-        Two at a time there are several best divisions: the reference takes {0,3} {1,2} {4,7} {5,6},
-        we the best pair first. Both have two NVLinks for each pair, and the same sum.
+        For two cards at a time there are several best divisions: the reference takes {0,3} {1,2}
+        {4,7} {5,6}, we take the best pair first. Both have two NVLinks for each pair, and the same
+        sum.
         """
         rest = {pair: SINGLE for pair in NEIGHBOURS}
         links = {pair: [kind] for pair, kind in VOLTA.items()}
@@ -263,7 +265,7 @@ class Topology(Vgpu):
                                                 links))
                 found = [self.choose(name, "link", size) for size in sizes]
                 if sizes[-1] == 1:
-                    self.assertIsNone(found.pop())  # there is none left
+                    self.assertIsNone(found.pop())  # nothing is left
                     self.assertTrue(all(VOLTA.get(tuple(sorted(each))) == nvlinks(2)
                                         for each in found), found)
                 else:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The extender's server: forms of requests, hostile ones, holds, and certificates.
+"""The extender's server: forms of requests, hostile requests, holds, and certificates.
 
-    server_test.py STOWAGE
+server_test.py STOWAGE
 """
 import json
 import pathlib
@@ -56,7 +56,7 @@ class Forms(Native):
             "PodName": value["metadata"]["name"], "PodNamespace": value["metadata"]["namespace"],
             "PodUID": uid(value), "Node": answer["NodeNames"][0]})
         self.assertEqual(bound, {"Error": ""})
-        # Nothing is left for a whole card there; the reason of each refused node is told.
+        # No whole card is free there; each refused node has its reason.
         answer = chooser.post(FILTER, {"Pod": self.make_pod(100), "NodeNames": [best[0]]})
         self.assertEqual(len(answer["NodeNames"]) + len(answer["FailedNodes"]), 1)
 
@@ -140,7 +140,7 @@ class Forms(Native):
         with socket.create_connection(("127.0.0.1", self.extender.port), timeout=30) as connection:
             request = (b"POST /stowage/filter HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
                        % len(body) + body)
-            connection.sendall(request * 3)  # one after the other, without waiting
+            connection.sendall(request * 3)  # pipelined
             found = b""
             while found.count(b'"NodeNames"') < 3:
                 part = connection.recv(65536)
@@ -180,7 +180,7 @@ class Forms(Native):
                 self.assertEqual(answer.nodes, [])
                 for word in words:
                     self.assertIn(word, answer["Error"])
-                if name != "no number":  # that is not a pod at all
+                if name != "no number":  # because this is not a valid pod
                     self.assertEqual(self.extender.scores(value, [on]), {})
         self.cluster.wait_free({on: [(100, 16000)]})
 
@@ -250,7 +250,7 @@ class Size(Native):
 
 
 class Holds(Native):
-    """A card is never given away twice, whatever the order of the calls."""
+    """A share is never given twice, in any order of calls."""
 
     def test_two_pods_and_one_last_share(self):
         on = self.make_node()
@@ -309,7 +309,7 @@ class Holds(Native):
         self.assertEqual(self.extender.bind(value, second), "")
         self.assertEqual(self.on(value), second)
         self.cluster.wait_free({first: [(100, 16000)], second: [(40, 6400)]})
-        # Once it is bound, the same bind is answered as done, another one refused.
+        # Once it is bound, the same bind succeeds again, and another one is refused.
         self.assertEqual(self.extender.bind(value, second), "")
         self.assertNotEqual(self.extender.bind(value, first), "")
 
@@ -321,13 +321,13 @@ class Holds(Native):
         self.assertIn("not found", self.extender.bind(value, on))
         self.cluster.wait_free({on: [(100, 16000)]})
 
-    def test_pod_made_anew_between_filter_and_bind(self):
+    def test_pod_recreated_between_filter_and_bind(self):
         on = self.make_node()
         value = self.make_pod(60)
         self.assertEqual(self.extender.filter(value, [on]).nodes, [on])
         self.cluster.delete_pod(value)
         anew = self.cluster.add_pod(pod(value["metadata"]["name"], [{CORE: 30}]))
-        # Which of the two depends on whether the watch has told of the new pod already.
+        # Which of the two depends on whether the watch has already shown the new pod.
         self.assertIn(self.extender.bind(value, on), (
             f'different uid "{uid(value)}" from the target pod',
             f"pod default/{value['metadata']['name']} was replaced: its uid is {uid(anew)}, "
@@ -335,14 +335,14 @@ class Holds(Native):
         self.assertEqual(self.on(anew), "")
         self.cluster.wait_free({on: [(100, 16000)]})
 
-    def test_bound_by_somebody_else(self):
-        """kube-scheduler's own binder, or a person: what was held is charged once."""
+    def test_bound_by_another_scheduler(self):
+        """kube-scheduler's own binder, or a user: what was held is charged once."""
         first, second = self.make_node(), self.make_node()
         for held, bound in ((first, first), (first, second)):
             value = self.make_pod(40)
             self.assertEqual(self.extender.filter(value, [held]).nodes, [held])
             self.cluster.bind(value, bound)
-        # Nobody has named its card: no other share is put on one that might be it.
+        # Its card is unknown: no other share is put on a card that might be it.
         wait_until("both count", lambda: self.extender.dry_run(self.make_pod(70), [first, second])
                    .nodes == [])
         answer = self.extender.filter(self.cluster.pod(value), [first])
@@ -380,8 +380,8 @@ class Holds(Native):
         self.assertIn(GPUS, self.annotations(ours))
         self.cluster.wait_free({on: [(0, 0)]})
 
-    def test_a_refused_pod_is_touched_when_there_is_room(self):
-        """kube-scheduler would not try it again by itself: nothing that it knows has changed."""
+    def test_a_refused_pod_is_touched_when_it_fits(self):
+        """kube-scheduler would not try it again: nothing that it knows has changed."""
         on = self.make_node()
         wish = {"stowage.dev/gpu-ids": f"GPU-{on}-0"}
         one, two = self.make_pod(60, annotations=wish), self.make_pod(60, annotations=wish)
@@ -406,7 +406,7 @@ class Holds(Native):
 
 
 class Https(Case):
-    """Certificates made by openssl; clients must have one of ours."""
+    """Certificates from openssl; clients must have one of ours."""
 
     @classmethod
     def setUpClass(cls):
@@ -457,7 +457,7 @@ extenders:
         return context
 
     def server_name(self, port):
-        """The common name in the certificate that the server shows."""
+        """The common name in the server's certificate."""
         with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
             with self.context().wrap_socket(plain, server_hostname="127.0.0.1") as connection:
                 return dict(pair[0] for pair in connection.getpeercert()["subject"])["commonName"]
@@ -498,7 +498,7 @@ extenders:
         files = self.folder / "server.crt", self.folder / "server.key"
         good = [file.read_bytes() for file in files]
         self.addCleanup(lambda: [file.write_bytes(text) for file, text in zip(files, good)])
-        # One that cannot be used does not replace one that can.
+        # An invalid certificate does not replace a valid one.
         files[0].write_text("-----BEGIN CERTIFICATE-----\nno\n", encoding="utf-8")
         wait_until("it is told", lambda: "new certificates cannot be used" in self.cluster.log())
         self.assertEqual(self.server_name(port), "server")

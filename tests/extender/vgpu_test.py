@@ -39,7 +39,7 @@ def gpu_node(name, cards, links=None, config=None, slots=40):
             kinds[a][str(b)] = kinds[b][str(a)] = kind if isinstance(kind, list) else [kind]
         notes[V + "node-device-topology"] = json.dumps(
             [{"index": each["id"], "links": kinds[each["id"]]} for each in cards])
-    # The kubelet counts all three; what the cards really have is in the register.
+    # The kubelet counts all three; the register has what the cards really have.
     amounts = {V + "vgpu-number": slots}
     if slots:
         amounts.update({V + "vgpu-cores": 100000, V + "vgpu-memory": 10000000})
@@ -355,12 +355,12 @@ class Filter(Vgpu):
         self.assertEqual((answer.nodes, set(answer.failed)), ([], set(names)))
         self.assertEqual(set(answer.failed.values()), {"Insufficient vGPU memory"})
         self.assertNotEqual(self.extender.filter(absurd, names, route)["Error"], "")
-        # A node that is only in the request, as an autoscaler imagines it.
+        # A node that is only in the request, as an autoscaler would send it.
         template, small = fixture(f"{row}-template"), gpu_node(f"{row}-small", [card(0, row, 1024)])
         answer = self.extender.filter(value, [template, small], route)
         self.assertEqual(answer.nodes, [f"{row}-template"])
         self.assertEqual(answer.failed, {f"{row}-small": "Insufficient vGPU memory"})
-        # So many of them and no more: they are judged where calls are answered.
+        # The number is limited: they are judged on the thread that answers calls.
         many = [fixture(f"{row}-template-{i}") for i in range(300)]
         answer = self.extender.filter(value, many, route)
         self.assertEqual(len(answer.nodes), 256)
@@ -368,7 +368,7 @@ class Filter(Vgpu):
         for each in (value, large, absurd):
             self.assertEqual(self.annotations(each), {})
         self.assertEqual(self.cluster.free(*names), before)
-        # The live filter returns one node, and tells of a refusal once.
+        # The live filter returns one node, and reports a refusal once.
         self.assertEqual(len(self.filter(value, names).nodes), 1)
         self.filter(absurd, names)
         self.filter(absurd, names)
@@ -384,7 +384,7 @@ extenders:
 """
 
     def test_policies_at_scale(self):
-        """H.1: pods of 4/20/2048, as many as one policy needs nodes for, and the other."""
+        """H.1: pods of 4/20/2048, and the number of nodes that each policy uses for them."""
         count, kinds = {}, {(a, b): 24 for a in range(8) for b in range(a)}
         for policy in ("binpack", "spread"):
             row = self.fresh()

@@ -84,14 +84,14 @@ void Actors::write_node(std::uint32_t node) {
       });
 }
 
-// Nothing, nonsense, or another card than it was.
+// Writes nothing, an invalid text, or another card.
 void Actors::edit_cards(const Step& step) {
   const local::ObjectName name = pod_name(plan_, step.subject);
   const local::ObjectPtr pod = side_.store().get(Kind::pod, name);
   if (pod == nullptr) return;
   const bool bound = !pod->field("spec.nodeName").empty();
   if (bound != (step.kind == StepKind::edit_cards)) return;
-  // What stands on an unbound pod of this listener is a pre-allocation of ours.
+  // The annotation of an unbound pod of this listener is our pre-allocation.
   if (!bound && shape_of(plan_, step.subject).listener == Listener::pre_allocation) return;
   if (bound) checks_.disown(pod->uid);
   const std::string text =
@@ -162,7 +162,7 @@ void Actors::set_limits(std::uint32_t how) {
   set_quota(limits);
 }
 
-// The first that runs there, by name.
+// The first running pod there, by name.
 void Actors::end_one_on(std::uint32_t node) {
   for (const PodView* pod : views_.pods()) {
     if (pod->node != node_name(node) || pod->ended() || pod->devices() == 0) continue;
@@ -193,11 +193,11 @@ void Actors::apply_to_pod(const Step& step) {
   }
 }
 
-// The node only counts its cards for a while. When they have names again, these have other numbers,
-// and one card may be missing.
+// For a while the node only has a number of cards. When the inventory is back, its cards have other
+// indexes, and one card may be missing.
 void Actors::hide_inventory(const Step& step) {
   const NodeShape shape = node_shape(plan_, step.subject);
-  // Those that are only counted may be shared by any number of pods.
+  // Cards without an inventory may be shared by any number of pods.
   if (!shape.inventory || shape.slots > 0) return;
   NodeNow& node = nodes_[step.subject];
   node.unlisted = true;

@@ -1,4 +1,4 @@
-// Users, tenants and nodes. They write to the API directly; what they do is not disturbed.
+// Users, tenants and nodes. They write to the API directly, without faults.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ class Actors {
   Actors(const Actors&) = delete;
   Actors& operator=(const Actors&) = delete;
 
-  // A step that is no fault of the network, the server or a replica.
+  // A step that is not a fault of the network, the server or a replica.
   void apply(const Step& step);
-  // Quotas and cordons are lifted.
+  // Removes quotas and cordons.
   void calm();
 
  private:

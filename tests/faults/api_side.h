@@ -1,10 +1,9 @@
 // The API server as the replicas reach it: the local API behind a network that delays, cuts, loses
-// and lies as it is told to.
+// and falsifies as configured.
 //
-// Two things are taken for granted, as Stowage takes them for granted: a request is on its way to
-// the server for less than kTravelMax, which is less than the elector's margin; and the server does
-// not act on a request later than the timeout that the request itself names (60 s if it names
-// none).
+// It makes two assumptions, as Stowage does: a request travels to the server for less than
+// kTravelMax, which is less than the elector's margin; and the server does not act on a request
+// later than the timeout that the request names (60 s if it names none).
 #pragma once
 
 #include <cstdint>
@@ -40,7 +39,7 @@ class ApiSide {
   [[nodiscard]] local::Api& api() { return api_; }
   [[nodiscard]] local::Store& store() { return api_.store(); }
   [[nodiscard]] World::Process process() const { return process_; }
-  // Since the clocks were set; what the server's wall clock says.
+  // The server's wall clock.
   [[nodiscard]] local::WallTime wall_time() const;
   [[nodiscard]] std::int64_t unix_nanos() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(wall_time().time_since_epoch())
@@ -58,7 +57,7 @@ class ApiSide {
 
   // ---- faults
   void fail_calls(std::uint32_t replica, Fault fault, double rate, Duration lasts);
-  void go_down(Duration lasts);  // watches that are open have to be cut besides
+  void go_down(Duration lasts);  // open watches must be cut separately
   [[nodiscard]] bool down() const { return world_.now() < down_until_; }
   [[nodiscard]] Fault draw_fault(std::uint32_t replica, const net::HttpRequest& request,
                                  base::Rng& rng) const;
@@ -70,7 +69,7 @@ class ApiSide {
   // Serves a watch until its responder is closed or the watch ends.
   void serve(const net::HttpRequest& request, std::shared_ptr<net::Responder> responder,
              std::shared_ptr<bool> open);
-  // Everything that was written has been handed to the watches.
+  // All writes have been passed to the watches.
   [[nodiscard]] bool delivered() const { return !delivering_; }
 
  private:

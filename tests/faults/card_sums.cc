@@ -20,7 +20,7 @@ bool CardSums::fit_on_one(const Load& a, const Load& b) const {
                       [&](const std::string& uid) { return b.pods.contains(uid); });
 }
 
-// By trying: there are few.
+// By trying all: there are few.
 std::size_t CardSums::least(std::vector<Load>& cards, const std::vector<Load>& vanished,
                             std::size_t next) const {
   if (next == vanished.size()) return cards.size();

@@ -1,4 +1,4 @@
-// How many cards pods have at the least, judged from what is written on them.
+// The smallest number of cards that pods can have, from their annotations.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +22,15 @@ class CardSums {
   void add_named(const PodView& pod);
 
   [[nodiscard]] std::int64_t devices() const { return devices_; }
-  // A card that is no longer shown may be any of those that are, or one with another such: nobody
-  // knows which ones are left. Then all that is written on both has to fit on one card.
+  // A card that is no longer listed may be the same as a listed one, or as another that is no
+  // longer listed. Then everything that is written on both must fit on one card.
   [[nodiscard]] std::int64_t cards() const;
 
  private:
   struct Load {
     std::int64_t milli = 0;
     std::int64_t memory_mib = 0;
-    std::set<std::string> pods;  // by uid: the cards of one pod are different ones
+    std::set<std::string> pods;  // by uid: the cards of one pod are distinct
   };
   [[nodiscard]] bool fit_on_one(const Load& a, const Load& b) const;
   [[nodiscard]] std::size_t least(std::vector<Load>& cards, const std::vector<Load>& vanished,

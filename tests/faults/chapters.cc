@@ -6,7 +6,7 @@ namespace stowage::faults {
 namespace {
 
 constexpr double kSecond = 1000;  // in milliseconds
-// What happened so long ago has to be known to everybody who is well (witness.h), and then some.
+// Every healthy replica must know what happened that long ago (witness.h), with a margin.
 constexpr double kOldNews = 40 * kSecond;
 
 class Author {
@@ -70,12 +70,12 @@ void devices(Plan& plan, Author author) {
     if (author.once_in(2)) shape.life = author.between(5 * kSecond, 60 * kSecond);
     author.pod(shape, author.some_time());
   }
-  // When all is calm, more come: what went wrong before shows now.
+  // More pods come when all is calm, so that earlier errors become visible.
   author.pods(1 + author.below(4), author.device_pod(2),
               plan.active + author.between(30 * kSecond, 120 * kSecond), 20 * kSecond);
 }
 
-// A counted node is full, loses a card, one of its pods ends, and others come.
+// A counted node is full, loses a card, one of its pods ends, and other pods come.
 void resize(Author author) {
   for (std::uint32_t story = 1 + author.below(2); story > 0; --story) {
     const std::uint32_t node = author.counted_node();
@@ -103,7 +103,7 @@ void resize(Author author) {
   }
 }
 
-// Others bind pods whose cards nobody names; pods that are placed by number come after them.
+// Others bind pods whose cards are unnamed; then pods come that are placed by number.
 void unread(Author author) {
   for (std::uint32_t story = 1 + author.below(2); story > 0; --story) {
     const Duration begin = author.some_time();
@@ -158,7 +158,7 @@ void waits(Author author) {
   }
 }
 
-// Two pods of another scheduler are nominated for one node; small ones of ours want its cards.
+// Another scheduler nominates two of its pods for one node; small pods of ours want its cards.
 void nominations(Author author) {
   for (std::uint32_t story = 1 + author.below(2); story > 0; --story) {
     const std::uint32_t node = author.counted_node();
@@ -216,7 +216,7 @@ void volumes(const Plan& plan, Author author) {
   }
 }
 
-// Pods that kube-scheduler binds late, and others that want their cards meanwhile.
+// kube-scheduler binds pods late, and other pods want their cards meanwhile.
 void late(Author author) {
   for (std::uint32_t i = 3 + author.below(4); i > 0; --i) {
     PodShape pre_allocated;
@@ -313,7 +313,7 @@ void proxy(const Plan& plan, Author author) {
   }
 }
 
-// Cards are in use, the inventory goes and comes back, and others want cards.
+// Cards are in use, the inventory disappears and comes back, and other pods want cards.
 void unlisted(const Plan& plan, Author author) {
   for (std::uint32_t story = 1 + author.below(3); story > 0; --story) {
     const Duration begin = author.some_time();
@@ -339,7 +339,7 @@ void add_chapters(Plan& plan) {
     return Author(plan, 300 + static_cast<std::uint64_t>(feature));
   };
   if (on(Feature::late)) plan.pre_allocations = true;
-  // First: it makes the counted nodes that others speak of.
+  // First: it creates the counted nodes that other features use.
   if (on(Feature::devices)) devices(plan, author(Feature::devices));
   if (on(Feature::resize)) resize(author(Feature::resize));
   if (on(Feature::unread)) unread(author(Feature::unread));

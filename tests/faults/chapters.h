@@ -1,5 +1,5 @@
-// What the features of a run (features.h) add to its plan: further nodes, pods and steps. Some are
-// short stories, since what they are after takes several steps in the right order.
+// What the features of a run (features.h) add to its plan: more nodes, pods and steps. Some are
+// short scenarios, because the errors that they look for need several steps in the right order.
 #pragma once
 
 #include "plan.h"

@@ -13,9 +13,9 @@ namespace stowage::faults {
 namespace {
 
 constexpr std::uint64_t kPrime = 0x100000001b3ULL;
-// Room for a pod that others nominate is kept for 120 s (replica.cc).
+// Capacity for a pod that others nominate is kept for 120 s (replica.cc).
 constexpr std::chrono::seconds kNominationCounts{110};
-constexpr std::chrono::seconds kNominationBegins{30};  // to be heeded, at the latest
+constexpr std::chrono::seconds kNominationBegins{30};  // time until a nomination must be respected
 
 void mix(std::uint64_t& digest, std::string_view head, std::string_view body,
          std::string_view tail) {
@@ -108,7 +108,7 @@ void Checks::judge(const Gift& gift, const PodView& pod) {
   check_cards(pod);
   check_number(gift, pod);
   if (gift.by.starts_with("replica")) check_nominations(gift, pod);
-  std::vector<const PodView*> known;  // pods that the bind has to heed
+  std::vector<const PodView*> known;  // pods that the bind must take into account
   for (const PodView* each : views_.pods()) {
     if (each->node.empty() || each->ended()) continue;
     if (gifts_.contains(each->uid) || !witness_.disturbed_since(each->node, gift.known_until)) {
@@ -137,7 +137,7 @@ void Checks::judge(const Gift& gift, const PodView& pod) {
   }
 }
 
-// Under the assumptions of api_side.h nothing that a leader sent is acted on when it leads no more.
+// Under the assumptions of api_side.h, nothing that a leader sent is acted on after its term.
 void Checks::check_lease(const std::string& sender, const PodView& pod) {
   const std::string why = leadership_.forbids(sender);
   if (why.empty()) return;
@@ -149,7 +149,7 @@ void Checks::check_cards(const PodView& pod) {
   for (const Share& share : pod.shares) check_card(pod, share.card);
 }
 
-// Agents of the older systems go by the index. A card keeps its own wherever it is listed.
+// Agents of the older systems use the index. A card keeps its index wherever it is listed.
 void Checks::check_indexes(const PodView& pod) {
   const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", pod.node});
   if (pod.indexes.empty() || object == nullptr) return;
@@ -191,8 +191,8 @@ void Checks::check_card(const PodView& newest, const std::string& card) {
   }
 }
 
-// Whatever they ask for, and whoever names them: the least number of cards that the pods of a
-// counted node can have.
+// For all kinds of requests and all sources of cards: the smallest number of cards that the pods of
+// a counted node can have.
 void Checks::check_number(const Gift& gift, const PodView& pod) {
   const local::ObjectPtr object = side_.store().get(local::Kind::node, {"", pod.node});
   if (object == nullptr) return;
@@ -221,9 +221,9 @@ void Checks::check_number(const Gift& gift, const PodView& pod) {
     }
     who += ')';
   }
-  // That is for the kubelet to say.
+  // The kubelet refuses such a pod.
   if (pod.devices() > 0 && after.devices() > std::ssize(node.cards)) return;
-  // A share of a card that is in use already makes no difference.
+  // A share of a card that is already in use makes no difference.
   if (after.cards() <= std::ssize(node.cards) || after.cards() == before.cards()) return;
   violate("more cards than the node has",
           fmt::format("{} was bound to {} by {}: its pods have {} cards of {}:{}", pod.name.name,
@@ -237,8 +237,8 @@ void Checks::refused(const PodView& pod, const std::string& resource) {
                                          pod.name.name, pod.node, resource, gift->second.by));
 }
 
-// Whoever nominates a pod for a node: what is free there is kept for it against those that matter
-// no more.
+// Whichever scheduler nominates a pod for a node: free capacity there is kept for it against pods
+// of no higher priority.
 void Checks::check_nominations(const Gift& gift, const PodView& pod) {
   if (pod.devices() == 0) return;
   const std::vector<const PodView*> pods = views_.pods();
@@ -284,9 +284,9 @@ void Checks::removed(const std::string& sender, const local::ObjectName& name) {
     why = local::text_at(condition, "message");
   }
   if (why.find("preempt") != std::string::npos) return;
-  // He who lied about his cards has to go.
+  // A pod that lied about its cards may be evicted.
   if (shape_of(plan_, pod_number(name.name)).born_on != 0) return;
-  // Whose cards a user has edited: who is in the right is a matter of opinion.
+  // If a user has edited the cards of a pod, it is undefined which pod is right.
   for (const PodView* each : views_.pods()) {
     const bool edited = edited_.contains(each->uid) && shape_of(plan_, each->number).born_on == 0;
     if (edited && each->node == pod->field("spec.nodeName") && !each->ended()) return;

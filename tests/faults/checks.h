@@ -1,21 +1,20 @@
-// What must hold whatever happens, judged by what the API server did and has; nothing in the
-// memory of the controller is asked here.
+// What must always hold, judged by the writes and objects of the API server alone, not by the
+// memory of the controller.
 //
-//   - of no card do we give away more than there is: the shares that stand on live pods which
-//     replicas of ours bound, or kube-scheduler by a pre-allocation of ours, summed by
-//     the id of the card
-//   - on a node that only counts its cards we fill no more of them than it has, whatever asks for
-//     them, and its kubelet refuses none of our pods
-//   - no pod is bound twice, and none without the cards that it asks for; where a pod names its
-//     cards in two ways, they are the same cards
-//   - no binding of a replica is acted on that may not bind by the lease (leadership.h)
-//   - no quota is exceeded by a pod that we bind (quota_recount.h)
-//   - required rules between pods hold for pods that we bind (rule_checks.h)
-//   - room that is kept for a nominated pod is not given to one that matters no more
-//   - nobody is evicted but by preemption
+//   - We never give more of a card than it has: the sum, by card id, of the shares on live pods
+//     that our replicas bound, or that kube-scheduler bound by our pre-allocation.
+//   - On a node that only counts its cards, we use no more of them than it has, for all kinds of
+//     requests, and its kubelet refuses none of our pods.
+//   - No pod is bound twice, and none without the cards that it requests. If a pod names its cards
+//     in two ways, they are the same cards.
+//   - The server acts on no binding of a replica that may not bind by the lease (leadership.h).
+//   - No pod that we bind exceeds a quota (quota_recount.h).
+//   - Required rules between pods hold for pods that we bind (rule_checks.h).
+//   - Capacity that is kept for a nominated pod is not given to one of no higher priority.
+//   - Pods are evicted only by preemption.
 //
-// What others do is theirs: pods that they bind, and cards that users write on pods by hand. What a
-// replica could not know yet is no fault of its own (witness.h).
+// Not checked: pods that others bind, and cards that users write on pods. What a replica could not
+// know yet is not a violation (witness.h).
 #pragma once
 
 #include <cstdint>
@@ -45,11 +44,11 @@ class Checks {
         leadership_(side.world()) {}
 
   void acted(const ApiSide::Acted& acted);
-  // A user has written on this pod which cards it has: what we gave it does not count any more.
+  // A user has written other cards on this pod: what we gave it no longer counts.
   void disown(const std::string& uid) { edited_.insert(uid); }
   [[nodiscard]] const std::set<std::string>& edited() const { return edited_; }
 
-  // The kubelet has refused this pod for want of a resource.
+  // The kubelet has refused this pod because a resource is exhausted.
   void refused(const PodView& pod, const std::string& resource);
   // Another scheduler has nominated this pod for a node.
   void nominated(const std::string& uid) { nominated_[uid] = side_.world().now(); }
@@ -57,10 +56,10 @@ class Checks {
   [[nodiscard]] QuotaRecount& quotas() { return quotas_; }
   [[nodiscard]] Leadership& leadership() { return leadership_; }
 
-  // `kind`: one of a few words that stay the same from version to version.
+  // `kind`: one of a few phrases that stay the same between versions.
   void violate(std::string_view kind, const std::string& what);
   [[nodiscard]] const std::string& violation() const { return violation_; }  // the first
-  // Of everything that the server did, in its order: equal for equal runs.
+  // Of everything that the server did, in order: equal for equal runs.
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
   // Without messages and reasons: equal if only wording changed.
   [[nodiscard]] std::uint64_t textless_digest() const { return textless_digest_; }

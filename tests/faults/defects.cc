@@ -78,7 +78,7 @@ void shorten_lease(net::HttpResponse& response) {
   response.body.replace(begin, end - begin, "2");
 }
 
-// The event queue asks about an event of its own that it has not stored yet.
+// The event is the queue's own and not stored yet, so it may be changed.
 core::Event& own(const core::Event& event) { return const_cast<core::Event&>(event); }
 
 void charge_less(core::PodSeenBound& pod) {
@@ -105,7 +105,7 @@ void allow_more(core::QuotaChanged& quota) {
   }
 }
 
-// Puts `now` in the place of `then` everywhere, without mistaking one for the other.
+// Replaces each id of `then` by that of `now`; in two steps, so that none is replaced twice.
 void replace_ids(std::string& text, const std::vector<std::string>& then,
                  const std::vector<std::string>& now) {
   const auto replace_all = [&text](const std::string& from, const std::string& to) {

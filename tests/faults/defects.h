@@ -1,6 +1,6 @@
-// Mistakes that a controller could make, planted on purpose: the simulation has to find each of
-// them. They are planted from outside, at the seams between the modules; the code of the controller
-// knows nothing of them.
+// Deliberate errors of a controller: the simulation has to find each of them. They are injected
+// from outside, at the interfaces between the modules; the code of the controller does not contain
+// them.
 #pragma once
 
 #include <cstdint>
@@ -50,18 +50,18 @@ struct DefectInfo {
 [[nodiscard]] std::optional<Defect> defect_named(std::string_view name);
 [[nodiscard]] std::string_view name_of(Defect defect);
 
-// How a planted defect gets at the replica: events for its engine, now or after a moment, and the
-// ids of the cards of a node as the API lists them now.
+// What a planted defect can do in the replica: send events to its engine, now or later, and read
+// the ids of a node's cards as the API lists them now.
 struct DefectDeps {
   std::function<void(core::Event, Duration)> tell_engine;
   std::function<std::vector<std::string>(const std::string& node)> inventory;
 };
 [[nodiscard]] WireDefects wire_defects(Defect defect, const DefectDeps& ends);
 
-// Which events reach the engine, and how; empty: all, as they are.
+// Which events reach the engine, and how; empty: all, unchanged.
 [[nodiscard]] std::function<bool(const core::Event&)> event_filter(Defect defect);
 
-// The uid that a binding is for; empty if the request is none.
+// The uid of a binding; empty if the request is not a binding.
 [[nodiscard]] std::string bound_uid(const net::HttpRequest& request);
 
 }  // namespace stowage::faults

@@ -28,7 +28,7 @@ Features draw_features(std::uint64_t seed, const FeatureChoice& choice) {
     const auto feature = static_cast<Feature>(i);
     if (choice.without.has(feature)) drawn.remove(feature);
   }
-  // These happen to counted nodes, and there are none without devices.
+  // These concern counted nodes, which exist only with devices.
   const bool counted = drawn.has(Feature::devices);
   for (const Feature each : {Feature::resize, Feature::unread, Feature::nominations}) {
     if (!drawn.has(each)) continue;

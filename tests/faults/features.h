@@ -1,5 +1,5 @@
 // Parts of the simulation that can be switched on and off. A seed draws some of them; options of
-// the program can demand or forbid them, so that a finding can be traced to one.
+// the program can require or exclude them, so that a finding can be traced to one.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ namespace stowage::faults {
 
 enum class Feature : std::uint8_t {
   devices,      // pods of nvidia.com/gpu, on nodes that only count their cards
-  resize,       // counted nodes lose and get cards; their device plugin restarts
-  unread,       // others bind pods whose cards nobody names, and such as we cannot read
-  reorder,      // inventories list their cards in another order, or with others in place of some
+  resize,       // counted nodes lose and gain cards; their device plugin restarts
+  unread,       // others bind pods whose cards are unnamed or unreadable
+  reorder,      // inventories list their cards in another order, or replace some
   rules,        // affinity, anti-affinity and spread between pods
-  waits,        // pods that wait long have capacity kept for them
+  waits,        // capacity is kept for pods that wait long
   nominations,  // another scheduler nominates pods for nodes
   reload,       // the configuration changes while a replica runs
   volumes,      // claims that wait for their first consumer, and a slow provisioner
   late,         // kube-scheduler binds up to 600 s after it has filtered
   lease,        // a user deletes the Lease
-  untrusted,    // a tenant writes on his pods what only the controller writes
+  untrusted,    // a tenant writes annotations that only the controller may write
   hostile,      // pods with very many terms, constraints and resources
   quota,        // quotas in thousandths, in memory and by nodes; shares of memory alone
-  proxy,        // something between us and the API server answers 404
-  unlisted,     // inventories are away for a while, and then give their cards other indexes
+  proxy,        // a proxy between us and the API server answers 404
+  unlisted,     // inventories disappear for a while, then give their cards other indexes
 };
 inline constexpr std::uint32_t kFeatures = 16;
 
@@ -44,7 +44,7 @@ class Features {
   std::uint32_t bits_ = 0;
 };
 
-// What the command line says about them.
+// The choice on the command line.
 struct FeatureChoice {
   std::optional<Features> only;  // exactly these, in every run
   Features without;              // never these
@@ -52,7 +52,7 @@ struct FeatureChoice {
 [[nodiscard]] Features draw_features(std::uint64_t seed, const FeatureChoice& choice);
 
 [[nodiscard]] std::string_view name_of(Feature feature);
-// "devices,resize"; "none": no feature. Unset: a name is not known.
+// "devices,resize"; "none": no feature. Unset: an unknown name.
 [[nodiscard]] std::optional<Features> parse_features(std::string_view text);
 [[nodiscard]] std::string to_text(const Features& features);
 

@@ -91,7 +91,7 @@ void KubeScheduler::attempt(const local::ObjectPtr& object, Listener listener) {
 bool KubeScheduler::devices_fit(const PodView& pod, const NodeView& node) {
   return std::all_of(pod.asks.begin(), pod.asks.end(), [&](const auto& ask) {
     const auto offered = node.offers.find(ask.first);
-    // What no node has as a resource is managed by the extender alone.
+    // A resource that no node has is managed only by the extender.
     if (offered == node.offers.end()) return ask.first.starts_with("stowage.dev/");
     std::int64_t sum = ask.second;
     for (const PodView* other : views_.pods()) {
@@ -149,7 +149,7 @@ void KubeScheduler::filtered(const TurnPtr& turn, const json::object& answer) {
        [this, turn, node](const json::object& scores) { scored(turn, node, scores); });
 }
 
-// Mostly the node that we like best; now and then other scores outweigh ours.
+// Mostly the node with our best score; sometimes other scores outweigh ours.
 void KubeScheduler::scored(const TurnPtr& turn, const std::string& any,
                            const json::object& scores) {
   std::string best;
@@ -209,7 +209,7 @@ void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
         fmt::format(R"({{"apiVersion":"v1","kind":"Binding","metadata":{{"name":"{}","uid":"{}"}},)"
                     R"("target":{{"kind":"Node","name":"{}"}}}})",
                     pod.name.name, pod.uid, node);
-    // Before the bind is judged: it goes where we held nothing for it.
+    // Before the bind is judged: it goes to a node where we held nothing for it.
     if (turn->strayed) deps_.strayed(node);
     const auto response = side_.act("kube-scheduler", request);
     if (response.status != 201) return failed(turn);

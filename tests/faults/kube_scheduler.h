@@ -1,8 +1,8 @@
-// A small kube-scheduler: asks the extender about its pods one call after the other, lets it bind
-// or binds by itself, and forgets a pod that was refused until the pod changes or a minute is over.
-// As the real one it looks for free devices itself before it asks, counts pods that it is about to
-// bind, and says in a condition of the pod that it has not scheduled it. What comes between the
-// filter and the bind (volumes) may take it up to ten minutes.
+// A small kube-scheduler. It calls the extender about its pods, one call after the other, lets it
+// bind or binds itself, and leaves a refused pod alone until the pod changes or a minute has
+// passed. Like the real one it checks for free devices before it asks, counts pods that it is about
+// to bind, and sets the condition of pods that it has not scheduled. What happens between filter
+// and bind (volumes) may take up to ten minutes.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ namespace stowage::faults {
 class KubeScheduler {
  public:
   struct Deps {
-    // Puts a question to whatever replica answers behind the extender's address. The answer comes
-    // once, or never.
+    // Sends a request to the replica behind the extender's address. The answer comes once, or
+    // never.
     using Answer = std::function<void(const net::HttpResponse&)>;
     std::function<void(Listener, extender::Verb, std::string, Answer)> ask;
-    // It has heard the filter's answer about this pod.
+    // It has received the filter's answer about this pod.
     std::function<void(const std::string& uid)> filtered;
-    // It has bound a pod to this node on which nothing was held for it.
+    // It has bound a pod to this node, where nothing was held for it.
     std::function<void(const std::string& node)> strayed;
   };
   KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Deps deps);
@@ -43,7 +43,7 @@ class KubeScheduler {
  private:
   struct Pod {
     bool busy = false;
-    Moment next{};           // when to try again, whatever happens
+    Moment next{};           // when to try again in any case
     std::uint64_t seen = 0;  // version that was refused
     Duration pause = std::chrono::seconds{1};
   };
@@ -51,13 +51,13 @@ class KubeScheduler {
     local::ObjectPtr object;
     Listener listener = Listener::choose;
     Moment begun;
-    bool strayed = false;  // to another node than we hold for it
+    bool strayed = false;  // bound to another node than the one with the hold
   };
   using TurnPtr = std::shared_ptr<Turn>;
 
   void look();
   void attempt(const local::ObjectPtr& object, Listener listener);
-  // One call of the extender, with kube-scheduler's patience.
+  // One call of the extender, with kube-scheduler's timeout.
   void call(const TurnPtr& turn, extender::Verb verb, std::string body,
             std::function<void(const json::object&)> then);
   void filtered(const TurnPtr& turn, const json::object& answer);
@@ -66,9 +66,9 @@ class KubeScheduler {
   void bind_myself(const TurnPtr& turn, const std::string& node);
   void refused(const TurnPtr& turn);
   void failed(const TurnPtr& turn);
-  // Writes the condition unless it says so already; the version of the pod afterwards.
+  // Writes the condition if it differs; returns the version of the pod afterwards.
   std::uint64_t not_scheduled(const local::StoredObject& pod, std::string_view reason);
-  // Does the node offer the devices that the pod asks for?
+  // True if the node offers the devices that the pod requests.
   [[nodiscard]] bool devices_fit(const PodView& pod, const NodeView& node);
   [[nodiscard]] Duration draw_delay();
 

@@ -16,7 +16,7 @@ constexpr milliseconds kEvery{500};
 constexpr seconds kStarts{1};
 constexpr seconds kGarbage{15};  // pods of a node that has gone
 constexpr milliseconds kReplacedAfter{700};
-constexpr std::uint32_t kReplacements = 4;  // a Deployment goes on for ever
+constexpr std::uint32_t kReplacements = 4;  // a real Deployment never stops
 
 }  // namespace
 
@@ -58,11 +58,11 @@ void Kubelets::look() {
   deps_.side.world().after(process_, kEvery, [this] { look(); });
 }
 
-// The kind of device of which there are too few; empty: none.
+// The resource that is exhausted; empty: none.
 std::string Kubelets::short_of(const PodView& pod, const NodeView& node) {
   for (const auto& [resource, asked] : pod.asks) {
     const auto offered = node.offers.find(resource);
-    if (offered == node.offers.end()) continue;  // nobody on this node looks after it
+    if (offered == node.offers.end()) continue;  // no device plugin on this node manages it
     std::int64_t sum = asked;
     for (const PodView* other : deps_.views.pods()) {
       if (other->node != node.name || other->ended()) continue;
@@ -86,7 +86,7 @@ void Kubelets::refuse(const PodView& pod, const std::string& resource) {
   deps_.side.world().after(process_, kReplacedAfter, [this, number] { replace(number); });
 }
 
-// As a Deployment does it, again and again.
+// As a Deployment does, repeatedly.
 void Kubelets::replace(std::uint32_t pod) {
   const std::int64_t now = deps_.side.unix_nanos();
   json::object object = pod_object(deps_.plan, pod, now);

@@ -1,7 +1,6 @@
-// The kubelets of all nodes, and the pod garbage collector. They look at the API alone: a pod that
-// comes to a node is admitted if the node offers as many devices of each kind as the admitted pods
-// and this one ask for together, and refused otherwise, as the real kubelet does it. What has been
-// admitted stays when the node offers less.
+// The kubelets of all nodes, and the pod garbage collector. They use only the API. A new pod on a
+// node is admitted if the node offers enough devices of each kind for the admitted pods and this
+// one, and refused otherwise, as a real kubelet does. Admitted pods stay when the node offers less.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +36,9 @@ class Kubelets {
  private:
   struct Known {  // a pod on a node
     Moment since{};
-    Moment leaving{};       // set: since when it has been told to go
+    Moment leaving{};       // set: since when it is terminating
     Moment lost{};          // set: since when its node has been gone
-    bool admitted = false;  // else it was refused, or nobody has looked yet
+    bool admitted = false;  // otherwise it was refused, or not looked at yet
   };
 
   void look();

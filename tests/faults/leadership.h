@@ -1,9 +1,9 @@
-// Who may bind, by what was written to the Lease. Nothing in the memory of a replica is asked.
+// Which replica may bind, judged by the writes to the Lease alone, not by the memory of a replica.
 //
-//   - who takes over a lease, or one that was given back, may bind from then on
-//   - whoever may bind may do so until its last write is as old as the lease lasts, also if a user
-//     deletes the lease meanwhile: it need not know of that
-//   - who makes a lease that was deleted may bind when the leader before may not any more
+//   - A replica that takes over a lease, or one that was given back, may bind from then on.
+//   - It may bind until its last write is as old as the lease duration, even if a user deletes the
+//     lease meanwhile: it need not know that.
+//   - A replica that creates a deleted lease may bind when the previous leader no longer may.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ class Leadership {
  public:
   explicit Leadership(const World& world) : world_(world) {}
 
-  // A write succeeded, and the lease is this now.
+  // A write succeeded, and this is the lease now.
   void written(const local::StoredObject& lease, bool created);
 
-  // Who leads, or led last; empty: nobody, or it has given the lease back.
+  // The current or last leader; empty: none, or it has given the lease back.
   [[nodiscard]] const std::string& leader();
   // Why this replica may not bind now; empty: it may.
   [[nodiscard]] std::string forbids(const std::string& replica);
@@ -36,7 +36,7 @@ class Leadership {
   const World& world_;
   Duration lasts_{};
   Term now_;
-  Term next_;  // has made the lease and waits
+  Term next_;  // has created the lease and waits
 };
 
 }  // namespace stowage::faults

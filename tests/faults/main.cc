@@ -1,12 +1,12 @@
-// The fault simulation: the whole controller against the API in memory, in virtual time.
+// The fault simulation: the whole controller with the API in memory, in virtual time.
 //
-//   stowage_faults --seeds 200 [--first 1] [--jobs 2]     many seeds; exit status 1 if one fails
-//   stowage_faults --fresh 100                            seeds that nobody has run yet
-//   stowage_faults --seed 7 [--verbose] [--shrink]        one of them, with all that happened
-//   stowage_faults --seeds 200 --digests FILE             also one line for each: all writes, as a
-//   number stowage_faults --only NAMES | --without NAMES ...     with these features (features.h)
-//   only stowage_faults --defect NAME ...                      the same with a planted defect
-//   stowage_faults --self-test                            is each planted defect found?
+//   stowage_faults --seeds 200 [--first 1] [--jobs 2]   many seeds; exit status 1 if one fails
+//   stowage_faults --fresh 100                          seeds that have not been run before
+//   stowage_faults --seed 7 [--verbose] [--shrink]      one seed, with a log of what happened
+//   stowage_faults --seeds 200 --digests FILE           also writes a digest of all writes per seed
+//   stowage_faults --only NAMES | --without NAMES ...   with or without these features (features.h)
+//   stowage_faults --defect NAME ...                    the same with a planted defect
+//   stowage_faults --self-test                          checks that each planted defect is found
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -41,7 +41,7 @@ struct Arguments {
   std::uint64_t fresh = 0;
   FeatureChoice features;
   std::string digests;        // the file to write them to
-  std::string feature_words;  // as they were given, for the command that replays a run
+  std::string feature_words;  // as given, for the command that replays a run
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   Defect defect = Defect::none;
   bool verbose = false;
@@ -62,12 +62,12 @@ std::string replay_command(std::uint64_t seed, const Arguments& arguments) {
   return text + arguments.feature_words;
 }
 
-// Violations begin with a word or a few that say of what kind they are.
+// Violations begin with a few words that name their kind.
 std::string kind_of(const std::string& violation) {
   return violation.substr(0, violation.find(':'));
 }
 
-// Far from the seeds of the regression, and each time others.
+// Different each time, and outside the seeds of the regression test.
 std::uint64_t fresh_seed() {
   std::random_device device;
   constexpr std::uint64_t kFirst = 1'000'000;
@@ -179,7 +179,7 @@ std::uint64_t seeds_to_find(Defect defect, const Arguments& arguments, std::stri
              .features = arguments.features},
             [&](std::uint64_t seed, const Outcome& outcome) {
               if (outcome.violation.empty()) return true;
-              // What fails without the defect does not show it.
+              // A plan that fails without the defect does not show it.
               const Plan plan = draw_plan(seed, arguments.features);
               if (!run_apart(plan, Defect::none).violation.empty()) return true;
               if (found == 0 || seed < found) {

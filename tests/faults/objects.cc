@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kInventory = "stowage.dev/gpu-inventory";
 constexpr std::string_view kDevices = "nvidia.com/gpu";
 constexpr std::int64_t kUnitMib = 256;  // of vcuda-memory
-// Nobody asks for these: they tell how many cards there are while the inventory is away.
+// No pod requests these: they give the number of cards while the inventory is missing.
 constexpr std::string_view kCores = "elasticgpu.io/gpu-core";
 constexpr std::string_view kMemory = "elasticgpu.io/gpu-memory";
 

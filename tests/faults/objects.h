@@ -1,6 +1,6 @@
-// The objects of a run as JSON, and back: what a plan's nodes and pods look like to the API, and
-// what the API's pods and nodes say about cards. Read here by hand, not with the controller's own
-// readers: this is what its ledger is compared with.
+// The objects of a run as JSON, and back: the plan's nodes and pods for the API, and the cards in
+// the API's pods and nodes. Parsed without the controller's readers, because its ledger is compared
+// with this.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace json = local::json;
 
 [[nodiscard]] std::string node_name(std::uint32_t node);
 [[nodiscard]] std::string card_id(const Plan& plan, std::uint32_t node, std::uint32_t card);
-// Where only the number of cards is known.
+// If only the number of cards is known.
 [[nodiscard]] std::string counted_id(std::uint32_t node, std::uint32_t card);
 
 struct CardNow {
@@ -32,10 +32,10 @@ struct NodeNow {
   bool there = true;
   bool cordoned = false;
   bool plugin_away = false;    // a counted node offers no card
-  bool unlisted = false;       // its inventory is away
-  bool renumbered = false;     // its cards had other indexes once
-  std::uint32_t replaced = 0;  // cards so far
-  std::vector<CardNow> cards;  // as its inventory lists them
+  bool unlisted = false;       // its inventory is missing
+  bool renumbered = false;     // its cards had other indexes before
+  std::uint32_t replaced = 0;  // number of replaced cards
+  std::vector<CardNow> cards;  // in the order of its inventory
 
   [[nodiscard]] std::uint32_t left() const;  // cards that it offers
 };
@@ -43,7 +43,7 @@ struct NodeNow {
 [[nodiscard]] json::object node_object(const Plan& plan, std::uint32_t node, const NodeNow& now);
 
 [[nodiscard]] local::ObjectName pod_name(const Plan& plan, std::uint32_t pod);
-// `unix_nanos`: when it is made.
+// `unix_nanos`: when it is created.
 [[nodiscard]] json::object pod_object(const Plan& plan, std::uint32_t pod, std::int64_t unix_nanos);
 [[nodiscard]] std::string claim_name(std::uint32_t pod);
 // The number in such a name.
@@ -71,13 +71,13 @@ struct PodView {
   std::int64_t priority = 0;
   std::string nominated;       // for this node
   std::string app;             // its label
-  Rule rule = Rule::none;      // as its affinity and constraints say
+  Rule rule = Rule::none;      // from its affinity and constraints
   Amounts asks;                // for devices of any kind, all containers together
-  bool pre_allocated = false;  // it says that it was
+  bool pre_allocated = false;  // by its annotation
   std::string indexes;         // of its cards, as gpu-manager reads them: "0,1"
   std::string cards_text;      // the annotation; empty: none
-  std::string cards_node;      // the node that it speaks of
-  std::vector<Share> shares;   // what it says, sorted by card; empty if it makes no sense
+  std::string cards_node;      // the node in the annotation
+  std::vector<Share> shares;   // its content, sorted by card; empty if invalid
   [[nodiscard]] bool ended() const { return phase == "Succeeded" || phase == "Failed"; }
   [[nodiscard]] std::int64_t devices() const;  // of nvidia.com/gpu
 };
@@ -93,7 +93,7 @@ struct NodeView {
   std::string name;
   bool cordoned = false;
   bool counted = false;     // it never has an inventory
-  bool renumbered = false;  // its cards had other indexes once
+  bool renumbered = false;  // its cards had other indexes before
   Amounts offers;           // allocatable, whole numbers of devices
   std::vector<CardView> cards;
 };
@@ -101,7 +101,7 @@ struct NodeView {
 // In the order of its inventory; empty: it has none.
 [[nodiscard]] std::vector<std::string> inventory_ids(const local::StoredObject& node);
 
-// What the API has now. Everybody looks at it all the time, so each object is read once.
+// The current objects of the API. They are read often, so each object is parsed once.
 class Views {
  public:
   Views(const Plan& plan, const local::Store& store) : plan_(plan), store_(store) {}
@@ -127,7 +127,7 @@ class Views {
   Known<NodeView> nodes_;
 };
 
-// Are these shares what such a pod asks for, on cards of this memory?
+// True if these shares are what such a pod requests, on cards of this memory.
 [[nodiscard]] bool is_what_it_asks(const PodShape& shape, const std::vector<Share>& shares);
 
 }  // namespace stowage::faults

@@ -1,5 +1,5 @@
-// A scheduler that does not know of us. It nominates its pods for nodes that are full, binds them
-// when the devices that the node offers are free, and loses patience after a while.
+// A scheduler that does not know Stowage. It nominates its pods for full nodes, binds them when the
+// node has enough free devices, and gives up after a while.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class OtherScheduler {
   OtherScheduler& operator=(const OtherScheduler&) = delete;
 
   void nominate(const local::ObjectName& pod, const std::string& node);
-  // Whether it fits or not.
+  // Even if it does not fit.
   void bind(const local::ObjectName& pod, const std::string& node);
 
  private:

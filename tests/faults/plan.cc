@@ -83,7 +83,7 @@ void fill(Step& step, const Plan& plan, base::Rng& rng) {
       break;
     case StepKind::jump_clock:
       step.subject = some(plan.replicas);
-      // Pre-allocations are stamped with the wall clock: where there are any, clocks differ by
+      // Pre-allocations have wall-clock times: in runs with pre-allocations, clocks differ only by
       // seconds.
       step.more = plan.pre_allocations ? kClockZero - 2 + some(5) : some(2 * kClockZero);
       break;
@@ -112,8 +112,8 @@ void fill(Step& step, const Plan& plan, base::Rng& rng) {
   }
 }
 
-// Troubles that come together: a replica ends in the middle of the work, and a network that loses
-// replies delays watches as well.
+// Faults that occur together: a replica ends in the middle of its work, and a network that loses
+// replies also delays watches.
 void add_company(Plan& plan) {
   base::Rng rng(mixed(plan.seed, 2));
   std::vector<Step> more;

@@ -1,5 +1,5 @@
-// What happens in one run, drawn from its seed: a list of steps. Each step can be left out, and the
-// rest still makes sense; that is how a failing run is made small.
+// What happens in one run, drawn from its seed: a list of steps. Each step can be left out and the
+// rest is still valid, so a failing run can be reduced.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@ namespace stowage::faults {
 enum class StepKind : std::uint8_t {
   create_pod,      // subject: its number
   delete_pod,      // by a user; subject as above
-  replace_pod,     // deleted without grace and made anew under its name
+  replace_pod,     // deleted without grace and created again under its name
   finish_pod,      // its containers end
   delete_node,     // subject: the node's number
-  restore_node,    // the node is there again, with all its cards
+  restore_node,    // the node is back, with all its cards
   lose_card,       // subject: the node; more: the card
   return_cards,    // all of the node
   break_card,      // the card is unhealthy
   cordon,          // and uncordoned after `lasts`
   bind_elsewhere,  // another scheduler binds the pod; more: the node
-  edit_cards,      // a user edits what stands on a bound pod about its cards
-  forge_cards,     // a user writes such a thing on a pod that waits
+  edit_cards,      // a user edits the cards in the annotations of a bound pod
+  forge_cards,     // a user writes such annotations on a waiting pod
   set_quota,       // more: cards that the limited namespace may hold; large: no limit
   crash,           // subject: the replica; it starts again after `lasts`
-  stop,            // the same in good order
-  pause,           // it stands still for `lasts`
+  stop,            // the same, but a graceful end
+  pause,           // it is suspended for `lasts`
   jump_clock,      // its wall clock; more: seconds + kClockZero
   calls_fail,      // subject: the replica; fault; rate in percent: `more`; for `lasts`
   server_down,     // for `lasts`
   cut_watches,     // subject: the replica
-  hang_watches,    // they go silent; subject: the replica
-  expire_watches,  // the server says 410 to them
+  hang_watches,    // they become silent; subject: the replica
+  expire_watches,  // the server answers them with 410
   delay_watches,   // by up to `lasts`, for 10 s
   // ---- of features (chapters.cc)
   resize_node,     // a counted node; more: how many cards it has now
@@ -46,7 +46,7 @@ enum class StepKind : std::uint8_t {
   nominate,        // another scheduler names a node for a pod; subject: the pod; more: the node
   set_limits,      // quotas of other kinds; more: which and how much
   end_one_on,      // a pod of nvidia.com/gpu on this node ends; subject: the node
-  hide_inventory,  // a node only counts its cards for `lasts`; more: what they are like then
+  hide_inventory,  // a node only counts its cards for `lasts`; more: how the cards change
 };
 
 enum class Fault : std::uint8_t {
@@ -57,11 +57,11 @@ enum class Fault : std::uint8_t {
   throttled,    // 429 with Retry-After
   internal,     // 500, not acted on
   unavailable,  // 503, not acted on
-  reply_lost,   // acted on, and nobody hears of it
-  slow,         // the server takes its time
-  late,         // the network does
-  lease_only,   // calls about leases alone get no answer
-  not_found,    // 404 from something on the way, to binds alone
+  reply_lost,   // acted on, but the reply is lost
+  slow,         // the server is slow
+  late,         // the network is slow
+  lease_only,   // only calls about leases get no answer
+  not_found,    // 404 from a proxy, only to binds
 };
 inline constexpr std::uint32_t kFaults = 11;  // that any step may draw: all but the last
 inline constexpr std::uint32_t kClockZero = 10'000;
@@ -79,10 +79,10 @@ enum class Listener : std::uint8_t {
   own,     // Stowage's own scheduler
   choose,  // kube-scheduler with an extender, in three modes
   bind,
-  pre_allocation,  // it binds by itself, to cards that we pre-allocated
-  count,           // it binds by itself, and cards are only counted
-  other,           // a scheduler that does not know of us
-  nobody,          // nobody schedules it
+  pre_allocation,  // it binds without us, to cards that we pre-allocated
+  count,           // it binds without us, and cards are only counted
+  other,           // a scheduler that does not know Stowage
+  nobody,          // no scheduler handles it
 };
 
 // How a pod asks for its cards.
@@ -117,7 +117,7 @@ struct PodShape {
   [[nodiscard]] bool whole() const { return percent == 0 && memory_mib == 0; }
 };
 
-// Pods of features have numbers from here on: those below are as they were without any.
+// Pods of features have numbers from here on; lower numbers do not depend on features.
 inline constexpr std::uint32_t kExtraPods = 1000;
 
 struct Plan {
@@ -138,19 +138,19 @@ struct Plan {
 };
 
 [[nodiscard]] Plan draw_plan(std::uint64_t seed, const FeatureChoice& choice);
-// A number that two others make, as if drawn.
+// A pseudo-random number from two others.
 [[nodiscard]] std::uint64_t mixed(std::uint64_t a, std::uint64_t b);
 [[nodiscard]] std::string to_text(const Step& step);
 [[nodiscard]] std::string to_text(const Plan& plan);
 
-// What a pod is like, from the plan and its number alone.
+// The shape of a pod, from the plan and its number alone.
 [[nodiscard]] PodShape shape_of(const Plan& plan, std::uint32_t pod);
 
 struct NodeShape {
   std::uint32_t cards = 2;
   std::uint32_t memory_mib = 0;
   std::uint32_t slots = 0;  // per card; 0: no limit
-  bool inventory = true;    // else only numbers, by nvidia.com/gpu
+  bool inventory = true;    // false: only numbers, by nvidia.com/gpu
 };
 [[nodiscard]] NodeShape node_shape(const Plan& plan, std::uint32_t node);
 

@@ -84,8 +84,8 @@ void add_rules(const PodShape& shape, json::object& spec) {
   if (!spread.empty()) spec["topologySpreadConstraints"] = std::move(spread);
 }
 
-// What a scheduler of gpu-admission's kind writes on a pod, or what we do where a number of cards
-// is held, written by the author of the pod.
+// What gpu-admission writes on a pod, or what we write when cards are held by number, but written
+// by the author of the pod.
 json::object untrusted_pre_allocation(const PodShape& shape, bool by_number,
                                       std::int64_t unix_nanos) {
   if (by_number) {
@@ -104,7 +104,7 @@ json::object untrusted_pre_allocation(const PodShape& shape, bool by_number,
           {"tencent.com/stuck-grace-period", "3600s"}};
 }
 
-// The first card of the node, all of it, whoever has it.
+// The whole first card of the node, even if it is in use.
 std::string cards_of_choice(const Plan& plan, const PodShape& shape) {
   const std::uint32_t node = shape.born_on - 1;
   return fmt::format(R"({{"version":1,"node":"{}","containers":{{"main":[{{"id":"{}","index":0,)"
@@ -143,7 +143,7 @@ json::object pod_object(const Plan& plan, std::uint32_t pod, std::int64_t unix_n
 }
 
 bool is_what_it_asks(const PodShape& shape, const std::vector<Share>& shares) {
-  // The device plugin may choose the cards by itself.
+  // The device plugin may choose the cards.
   if (shape.asks == Asks::devices && shares.empty()) return true;
   if (shares.size() != shape.cards) return false;
   return std::all_of(shares.begin(), shares.end(), [&](const Share& share) {

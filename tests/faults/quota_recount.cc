@@ -25,7 +25,7 @@ void add_share(Charge& charge, std::int64_t cards, std::int64_t milli, std::int6
   charge.memory_mib += cards * memory;
 }
 
-// From what the pod asks for, in whichever way.
+// From the pod's request, in any dialect.
 Charge charge_of(const PodView& pod, std::int64_t card_memory) {
   Charge charge;
   const std::int64_t devices = pod.devices();
@@ -61,7 +61,7 @@ std::string QuotaRecount::exceeded(const PodView& newest, const std::vector<cons
     sum.memory_mib += charge.memory_mib;
     who += fmt::format(" {} ({} milli)", pod->name.name, charge.milli);
   }
-  // The most that any of the limits that may have counted allows.
+  // The highest of the limits that may have been in force.
   const auto beyond = [&](std::int64_t held, auto limit_of, std::int64_t unit) -> std::int64_t {
     std::int64_t most = -1;
     for (std::size_t i = 0; i < history_.size(); ++i) {

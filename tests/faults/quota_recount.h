@@ -1,5 +1,5 @@
 // What the pods of the limited namespace hold, counted from the objects of the API alone, and the
-// limits as the simulation wrote them.
+// limits that the simulation wrote.
 //
 // A share is charged the larger of its part of the compute and of the memory of a card. A pod that
 // runs is charged whatever becomes of its node.
@@ -30,8 +30,8 @@ class QuotaRecount {
   // The API has these limits from now on.
   void set(const Limits& limits) { history_.push_back({.since = world_.now(), .limits = limits}); }
 
-  // `newest` was just bound and is among `pods`, all of which had to be heeded. Limits that were
-  // in force at `known_until` or later are forgiven. Empty: all is well.
+  // `newest` was just bound and is in `pods`, which must all be taken into account. Any limit that
+  // was in force at `known_until` or later may have been used. Empty: no violation.
   [[nodiscard]] std::string exceeded(const PodView& newest, const std::vector<const PodView*>& pods,
                                      Moment known_until) const;
 

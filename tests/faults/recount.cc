@@ -52,7 +52,7 @@ std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const Po
   return {};
 }
 
-// Or a bind that kube-scheduler has asked for: the ledger does not tell them apart.
+// Or a bind that kube-scheduler has requested: the ledger does not distinguish them.
 bool is_hold(const Truth& truth, const core::PodRecord& record) {
   return record.state == core::PodState::reserved &&
          shape_of(truth.plan, pod_number(record.name)).listener != Listener::own;
@@ -84,8 +84,8 @@ bool cards_known(const Truth& truth, const PodView& pod, const NodeView& node) {
   if (truth.edited.contains(pod.uid)) return false;
   if (pod.shares.empty() || pod.cards_node != node.name) return false;
   if (!is_what_it_asks(shape_of(truth.plan, pod.number), pod.shares)) return false;
-  // Given by its number while the inventory was away: which one that was is known to those alone
-  // who saw the inventory come back.
+  // Assigned by number while the inventory was missing: only replicas that saw the inventory come
+  // back know which card it was.
   const bool by_number = std::any_of(pod.shares.begin(), pod.shares.end(), [](const Share& share) {
     return !share.card.starts_with("GPU-");
   });

@@ -11,8 +11,8 @@
 
 namespace stowage::faults {
 
-// What the API has, and the pods (by uid) on which a user wrote cards by hand: which cards those
-// have is a matter of opinion.
+// The objects of the API, and the pods (by uid) whose cards a user has edited: the cards of those
+// are undefined.
 struct Truth {
   const Plan& plan;
   Views& views;
@@ -20,24 +20,24 @@ struct Truth {
   const local::Store& store;
 };
 
-// What the pod says of its cards counts: it speaks of its node, of cards that are there, and of
-// what the pod asks for.
+// True if the pod's annotation counts: it names its node, existing cards, and what the pod
+// requests.
 [[nodiscard]] bool cards_known(const Truth& truth, const PodView& pod, const NodeView& node);
 
-// Whether the hold of a pod (by uid) that has gone may still be there. A hold begins with a
-// question of kube-scheduler, and nobody promises that its pod is ever seen: it may come and go
-// while a watch hangs. What is promised is that a hold runs out.
+// Whether the hold of a deleted pod (by uid) may still exist. A hold begins with a request of
+// kube-scheduler, and its pod may never be seen: it may come and go while a watch hangs. Only the
+// expiry of the hold is guaranteed.
 using MayLinger = std::function<bool(const std::string& uid)>;
 
-// Requires: the replica has heard of everything. Empty: all is well; else the first difference.
+// Requires: the replica has received everything. Empty: no difference; otherwise the first one.
 [[nodiscard]] std::string recount(const Truth& truth, core::Engine& engine,
                                   const MayLinger& may_linger);
 
 // A pod that waits although it would fit, counted from the API's objects alone; an empty text:
-// none. Nodes with pods of unknown cards are passed over.
+// none. Nodes with unnamed cards are skipped.
 struct Waiting {
   std::string why;
-  bool untrusted = false;  // on that node, an unbound pod says that it was pre-allocated cards
+  bool untrusted = false;  // on that node, an unbound pod has a pre-allocation
 };
 [[nodiscard]] Waiting waits_in_vain(const Truth& truth);
 

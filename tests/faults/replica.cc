@@ -98,8 +98,8 @@ scheduler::SchedulerOptions Replica::scheduler_options() {
   scheduler::SchedulerOptions options;
   options.profiles = {{.name = "stowage"}};
   options.elected = true;
-  // All replicas, and all lives of each, have the same key. Who takes every pod for older than the
-  // first signature believes what is not signed.
+  // All replicas, in all their lives, have the same key. A replica that considers every pod older
+  // than the first signature accepts unsigned annotations.
   constexpr std::int64_t kFarAway = 100'000'000'000;
   const bool believes = settings_.defect == Defect::believes_unsigned;
   options.keys = std::make_shared<kube::testing::FixedKeys>(
@@ -114,12 +114,12 @@ scheduler::SchedulerOptions Replica::scheduler_options() {
   if (settings_.defect != Defect::no_fence && settings_.defect != Defect::goes_on) {
     options.binder.fence = [this] { return elector_->fence(); };
   }
-  // The configuration changes from one life to the next.
+  // The configuration differs from one life to the next.
   base::Rng rng(settings_.seed + 1000 * generations_++);
   if (rng.below(3) == 0) options.binds_max = 2;
   if (rng.below(3) == 0) options.binder.in_flight_max = 2;
   options.engine.preemption = rng.below(4) != 0;
-  // Ten minutes otherwise: nominations, too, have to end before the run does.
+  // The default is ten minutes, but nominations must end before the run does.
   options.engine.preemption_nomination_ns = std::chrono::nanoseconds(kNominationTime).count();
   options.claims.limit = kVolumeLimit;
   if (settings_.features.has(Feature::waits)) {
@@ -232,7 +232,7 @@ void Replica::exchange_when_ready() {
   stop_when_kept(loop_.now() + kPreAllocationsKept);
 }
 
-// kube-scheduler comes back for what it was pre-allocated within milliseconds.
+// kube-scheduler uses its pre-allocations within milliseconds.
 void Replica::stop_when_kept(Moment until) {
   const bool kept = now_->scheduler->snapshot().engine.counters.held == 0;
   if (!kept && loop_.now() < until) {
@@ -242,8 +242,8 @@ void Replica::stop_when_kept(Moment until) {
   now_->scheduler->stop(kStopGrace, [this] { take_over(); });
 }
 
-// As one replica from another: nothing of the one before may arrive any more, and all pods are read
-// once more before anything is decided.
+// As between two replicas: nothing from the previous scheduler may still arrive, and all pods are
+// read again before anything is decided.
 void Replica::take_over() {
   if (loop_.now() < now_->scheduler->snapshot().binder.open_until) {
     side_.world().after(process_, kLook, [this] { take_over(); });
@@ -261,11 +261,11 @@ void Replica::take_over() {
   });
 }
 
-// The lease is given back only if nothing of ours can be acted on any more; else the next leader
-// has to wait until it has run out.
+// The lease is given back only if none of our requests can still be acted on; otherwise the next
+// leader has to wait until it expires.
 void Replica::stop(std::function<void()> gone) {
   stopping_ = true;
-  if (exchanging_) {  // take_over() goes on with it
+  if (exchanging_) {  // take_over() continues with it
     gone_ = std::move(gone);
     return;
   }

@@ -1,8 +1,8 @@
-// One process of the controller: elector, scheduler and extenders on a loop of their own, put
-// together as src/controller puts them together. Destroying it is a crash: whatever it was doing
-// ends there, and what it had sent goes on.
+// One process of the controller: elector, scheduler and extenders on their own loop, connected as
+// in src/controller. Destroying it is a crash: its work ends at once, and requests that it has sent
+// are still delivered.
 //
-// A changed configuration makes a second scheduler with its extenders. It reads the cluster while
+// A changed configuration creates a second scheduler with its extenders. It reads the cluster while
 // the first still decides, and then takes over from it, as in controller/generation.
 #pragma once
 
@@ -33,14 +33,14 @@ class Replica {
     Duration clock_error{};  // of the wall clock
     Defect defect = Defect::none;
     Features features;
-    std::function<void(std::string_view)> log;  // a line; empty: nobody wants to know
+    std::function<void(std::string_view)> log;  // a line; empty: no log
   };
   Replica(ApiSide& side, Settings settings);
   ~Replica();
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
-  // Ends in good order; then `gone` (once, on the replica's process).
+  // Ends gracefully; then calls `gone` (once, on the replica's process).
   void stop(std::function<void()> gone);
   // The configuration has changed.
   void reload();
@@ -51,16 +51,16 @@ class Replica {
   [[nodiscard]] kube::Elector& elector() { return *elector_; }
   [[nodiscard]] Wire& wire() { return *wire_; }
   [[nodiscard]] bool stopping() const { return stopping_; }
-  // The next configuration is being read, or takes over: whose watches are whose is not known.
+  // The next configuration is being read or takes over: it is unknown which watch belongs to which.
   [[nodiscard]] bool exchanging() const { return exchanging_ || next_ != nullptr; }
   [[nodiscard]] bool deciding() const { return now_->scheduler->deciding() && !stopping_; }
   void set_clock_error(Duration error) { settings_.clock_error = error; }
   [[nodiscard]] Duration clock_error() const { return settings_.clock_error; }
 
-  // A question of kube-scheduler. To be called on the replica's process.
+  // A request of kube-scheduler. Call it on the replica's process.
   void ask(Listener listener, extender::Verb verb, std::string body,
            std::shared_ptr<net::Responder> responder);
-  // kube-scheduler has its answer about this pod.
+  // kube-scheduler has received the answer about this pod.
   void filter_answered(const std::string& uid);
 
  private:

@@ -8,7 +8,7 @@
 namespace stowage::faults {
 namespace {
 
-// Required anti-affinity counts both ways: that of the pod, and that of those who are there.
+// Required anti-affinity counts both ways: that of the pod, and that of existing pods.
 std::string broken_apart(const RuleRequest& ask, const MustKnow& must_know) {
   for (const PodView* other : ask.pods) {
     if (other->uid == ask.pod.uid || other->node != ask.pod.node || other->ended()) continue;
@@ -20,12 +20,12 @@ std::string broken_apart(const RuleRequest& ask, const MustKnow& must_know) {
   return {};
 }
 
-// The first of an app may go anywhere; the others follow those that are somewhere.
+// The first pod of an app may go anywhere; the others must follow it.
 std::string broken_together(const RuleRequest& ask, const MustKnow& must_know) {
   bool elsewhere = false;
   for (const PodView* other : ask.pods) {
     if (other->uid == ask.pod.uid || other->app != ask.pod.app || other->node.empty()) continue;
-    // One that has just ended was there when this was decided.
+    // A pod that has just ended still existed when this was decided.
     if (other->node == ask.pod.node) return {};
     if (!other->ended() && !other->deleting && must_know(*other)) elsewhere = true;
   }
@@ -35,8 +35,8 @@ std::string broken_together(const RuleRequest& ask, const MustKnow& must_know) {
 }
 
 // Pods that others bound just now may be unknown: they count where they do no harm. So do pods that
-// are not bound: the bind of one that was decided before may arrive after this, or have failed.
-// Each of them may have been expected on one node that has too few.
+// are not bound: an earlier bind may arrive after this one, or may have failed. Each of them may
+// have been expected on one node that has too few.
 std::string broken_spread(const RuleRequest& ask, const MustKnow& must_know) {
   std::map<std::string, int> most;   // with those that may be unknown
   std::map<std::string, int> least;  // without them

@@ -100,7 +100,7 @@ Outcome run_apart(const Plan& plan, Defect defect) {
   return decode(text, status);
 }
 
-// An outcome is shorter than what a pipe holds, so children never wait for us.
+// An outcome is shorter than a pipe's buffer, so children never wait for us.
 void run_batch(const Batch& batch, const std::function<bool(std::uint64_t, const Outcome&)>& done) {
   std::map<pid_t, Child> running;
   std::uint64_t next = 0;

@@ -1,4 +1,4 @@
-// Many runs, each in a process of its own, so that one that dies is a result like any other.
+// Many runs, each in its own process, so that a crash is a result like any other.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace stowage::faults {
 
-// One run in a child process. One that dies has a violation that says so.
+// One run in a child process. A crash is reported as a violation.
 [[nodiscard]] Outcome run_apart(const Plan& plan, Defect defect);
 
 struct Batch {
@@ -20,10 +20,11 @@ struct Batch {
   Defect defect = Defect::none;
   FeatureChoice features;
 };
-// Calls `done` with each seed and its outcome, in any order; false from it: no more are begun.
+// Calls `done` with each seed and its outcome, in any order; if it returns false, no more are
+// begun.
 void run_batch(const Batch& batch, const std::function<bool(std::uint64_t, const Outcome&)>& done);
 
-// A plan with fewer steps that still fails, one way or another.
+// A plan with fewer steps that still fails in some way.
 [[nodiscard]] Plan shrink(Plan plan, Defect defect);
 
 }  // namespace stowage::faults

@@ -22,18 +22,18 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kCalm{400};       // longer than any pause that anybody makes
-constexpr seconds kLongCalm{800};   // and than what kube-scheduler may still have before it
-constexpr seconds kSettled{370};    // more than three times the time for which room is kept
+constexpr seconds kCalm{400};       // longer than any timeout or pause
+constexpr seconds kLongCalm{800};   // and than what may still be ahead of kube-scheduler
+constexpr seconds kSettled{370};    // more than three times the time for which capacity is kept
 constexpr seconds kTriesAgain{70};  // longer than kube-scheduler leaves a refused pod alone
-constexpr seconds kAgain{100};      // evictions so far apart are two attempts
+constexpr seconds kAgain{100};      // evictions this far apart are two attempts
 constexpr seconds kLastQuiet{60};   // within which there must be a moment without work
 constexpr milliseconds kAuditEvery{700};
 constexpr seconds kWatchesLag{10};
-// A hold whose pod was never seen lasts 30 s, and a replica may stand still for as long.
+// A hold whose pod was never seen lasts 30 s, and a replica may be suspended for as long.
 constexpr seconds kHoldMax{65};
 
-// Takes the answer to one question of kube-scheduler.
+// Receives the answer to one request of kube-scheduler.
 class Answerer final : public net::Responder {
  public:
   explicit Answerer(KubeScheduler::Deps::Answer answer) : answer_(std::move(answer)) {}
@@ -199,7 +199,7 @@ class Simulation {
   }
 
   void start_after(const Step& step) {
-    // One that is being stopped may take longer than that: it is looked at again.
+    // A replica that is being stopped may take longer: it is checked again.
     world_.after(director_, step.lasts, [this, number = step.subject] {
       if (slots_[number].replica && slots_[number].replica->stopping()) {
         return start_after({.subject = number, .lasts = seconds{1}});
@@ -246,7 +246,7 @@ class Simulation {
     return deps;
   }
 
-  // Mostly who leads; now and then somebody else, whose readiness is not known yet.
+  // Mostly the leader; sometimes another replica, whose readiness is not known yet.
   Replica* behind_the_service() {
     std::vector<Replica*> all;
     for (Slot& slot : slots_) {
@@ -263,8 +263,8 @@ class Simulation {
 
   // ---- who leads
 
-  // When somebody has written the lease: who may go on is the leader. What others send must not be
-  // able to arrive any more, and who has made a lease must not have begun yet.
+  // After a write of the lease: only the leader may continue. Requests of others must no longer be
+  // able to arrive, and a replica that has created a lease must not have begun yet.
   void check_leaders(const ApiSide::Acted& acted) {
     if (acted.request.method == "GET" || acted.response.status > 299) return;
     if (acted.request.target.find("/leases") == std::string::npos) return;
@@ -323,9 +323,9 @@ class Simulation {
 
   // ---- the end
 
-  // Two attempts may come late: of pods whose turn has come, or of one whose first was in vain,
-  // because others took what fell free of a card that it needs whole. A pod that goes on evicting
-  // does so whenever its room has run out.
+  // Two late attempts are allowed: of pods whose turn has come, or of a pod whose first attempt
+  // failed because others took a part of a card that it needs whole. A pod that evicts without end
+  // does so whenever its nomination expires.
   [[nodiscard]] bool evicts_without_end() const {
     std::size_t attempts = 0;
     Moment last{};
@@ -349,7 +349,7 @@ class Simulation {
     if (evicts_without_end()) {
       return checks_.violate("evicts without end", "pods were evicted again and again in the end");
     }
-    // Something may have fallen free just now.
+    // Capacity may have become free just now.
     Waiting waiting = waits_in_vain(truth());
     const Duration patience = world_.elapsed() + kTriesAgain;
     while (!waiting.why.empty() && world_.elapsed() < patience && checks_.violation().empty()) {
@@ -364,7 +364,8 @@ class Simulation {
     const More settled = [this, &done](core::Engine& engine) -> std::string {
       done = true;
       const auto now = engine.counters();
-      // Who still waits for several cards may have some kept, and who is nominated by others, too.
+      // Pods that still wait for several cards may have some kept, and so may pods that others
+      // nominate.
       const bool nominations_may = plan_.features.has(Feature::waits);
       if (now.binding + now.held + (nominations_may ? 0 : now.nominations) == 0) return {};
       const bool untrusted = plan_.features.has(Feature::untrusted) && now.held > 0;

@@ -1,4 +1,4 @@
-// One run: a plan, played from its first step to a calm end, and what was wrong with it.
+// One run: a plan, played from its first step to a calm end, and its violations.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace stowage::faults {
 
 struct RunOptions {
   Defect defect = Defect::none;
-  std::function<void(std::string_view)> log;  // a line; empty: nobody wants to know
+  std::function<void(std::string_view)> log;  // a line; empty: no log
 };
 
 struct Outcome {
-  std::string violation;            // empty: all is well
+  std::string violation;            // empty: none
   std::uint64_t digest = 0;         // of all calls to the API
   std::uint64_t textless = 0;       // the same without texts for people
   std::uint64_t steps = 0;          // pieces of work
   std::uint64_t bound = 0;          // pods, by replicas
   std::uint64_t pre_allocated = 0;  // pods, by kube-scheduler to cards of a pre-allocation
-  std::uint64_t recounts = 0;       // of a ledger, against the API
+  std::uint64_t recounts = 0;       // comparisons of a ledger with the API
   std::uint64_t takeovers = 0;      // times that a replica became leader
 };
 

@@ -1,4 +1,4 @@
-// What the objects of the API say, read by hand.
+// Parses the objects of the API without the controller's readers.
 #include <algorithm>
 #include <charconv>
 
@@ -15,7 +15,7 @@ constexpr std::string_view kIndexes = "tencent.com/predicate-gpu-idx-0";
 constexpr std::string_view kDevices = "nvidia.com/gpu";
 constexpr std::string_view kCores = "elasticgpu.io/gpu-core";
 
-// Devices are asked for and offered in whole numbers; cpu and memory are not looked at.
+// Devices are requested and offered in whole numbers; cpu and memory are ignored.
 void read_amounts(const json::object& from, Amounts& into) {
   for (const auto& [name, value] : from) {
     if (std::string_view(name).find('/') == std::string_view::npos) continue;

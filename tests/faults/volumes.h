@@ -1,6 +1,6 @@
-// Volumes that are made on demand: claims of the plan's pods wait for their first consumer, and a
-// provisioner makes the volume some time after a scheduler has named a node. It may give up; then
-// it takes the node off the claim, and the scheduler has to decide anew.
+// Volumes that are provisioned on demand: claims of the plan's pods wait for their first consumer,
+// and a provisioner creates the volume some time after a scheduler has selected a node. It may give
+// up: then it removes the node from the claim, and the scheduler has to decide again.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class Volumes {
   Volumes(const Volumes&) = delete;
   Volumes& operator=(const Volumes&) = delete;
 
-  // Before the pod.
+  // Call it before the pod is created.
   void create_claim(std::uint32_t pod);
   // It is quick from now on.
   void calm() { calm_ = true; }

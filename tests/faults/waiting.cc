@@ -1,4 +1,4 @@
-// Who waits although there is a place: judged at the end, when all is calm.
+// Finds pods that wait although they fit: checked at the end, when all is calm.
 #include <algorithm>
 #include <map>
 
@@ -16,11 +16,11 @@ struct Use {
   std::int64_t users = 0;
 };
 
-struct Place {  // a node as it is used
+struct Place {  // a node and its use
   const NodeView* node = nullptr;
   std::map<std::string, Use> used;  // by card
   Amounts taken;                    // of what it offers
-  bool unclear = false;             // somebody has cards there that nobody names
+  bool unclear = false;             // a pod there has unnamed cards
 };
 
 Place read_place(const Truth& truth, const NodeView& node,
@@ -53,7 +53,7 @@ bool cards_fit(const PodShape& shape, Place& place) {
   return fits >= shape.cards;
 }
 
-// What the kubelet, and kube-scheduler, look at.
+// What the kubelet and kube-scheduler check.
 bool devices_fit(const PodView& pod, const Place& place) {
   return std::all_of(pod.asks.begin(), pod.asks.end(), [&](const auto& ask) {
     const auto offered = place.node->offers.find(ask.first);
@@ -63,7 +63,7 @@ bool devices_fit(const PodView& pod, const Place& place) {
   });
 }
 
-// The volume of its claim is there, and is of another node.
+// The volume of its claim exists, on another node.
 bool volume_elsewhere(const Truth& truth, const PodView& pod, const std::string& node) {
   const local::ObjectPtr claim =
       truth.store.get(local::Kind::persistent_volume_claim, {pod.name.ns, claim_name(pod.number)});
@@ -74,7 +74,7 @@ bool volume_elsewhere(const Truth& truth, const PodView& pod, const std::string&
   return volume != nullptr && volume->bytes.find("\"" + node + "\"") == std::string::npos;
 }
 
-// Somebody schedules it, and what it asks for can be had.
+// A scheduler handles it, and its request can be satisfied.
 bool may_hope(const PodShape& shape) {
   if (shape.listener == Listener::other || shape.listener == Listener::nobody) return false;
   return shape.asks != Asks::mixed && shape.excess == Excess::none &&
@@ -91,7 +91,7 @@ Waiting waits_in_vain(const Truth& truth) {
     Place place = read_place(truth, *node, pods);
     if (place.unclear) continue;
     bool untrusted = false;
-    std::string kept_for;  // somebody else's capacity
+    std::string kept_for;  // nominated capacity of another pod
     for (const PodView* pod : pods) {
       if (!pod->node.empty() || pod->ended()) continue;
       if (shape_of(truth.plan, pod->number).pre_allocated_node == pod_number(node->name) + 1) {

@@ -30,7 +30,7 @@ net::HttpResponse status_reply(int code, std::string_view reason) {
   return response;
 }
 
-// What "?timeout=1234ms" says.
+// The value of "?timeout=1234ms".
 Duration server_limit(const std::string& target) {
   const std::size_t at = target.find("timeout=");
   if (at == std::string::npos || target.find("timeoutSeconds=") != std::string::npos) {
@@ -45,7 +45,7 @@ Duration server_limit(const std::string& target) {
 
 std::string path_of(const std::string& target) { return target.substr(0, target.find('?')); }
 
-// A watch on its way; lives as long as one of the two sides holds it.
+// A watch in transit; lives as long as one of the two sides holds it.
 struct Flow {
   StreamHandler handler;
   std::string path;
@@ -54,8 +54,8 @@ struct Flow {
   Moment last_byte{};
   std::string partial;  // of a line, for defects
   bool closed = false;  // no callback any more
-  bool hung = false;    // nothing comes through
-  bool live = false;    // its head was good
+  bool hung = false;    // nothing arrives
+  bool live = false;    // its head was successful
 };
 
 class StreamHandle final : public net::HttpCaller::Stream {
@@ -114,10 +114,10 @@ struct Wire::Impl : std::enable_shared_from_this<Wire::Impl> {
                 [self = shared_from_this(), call] { self->arrive(call); });
   }
 
-  // On the server's side; goes on even if the replica has died meanwhile.
+  // On the server's side; continues even if the replica has died meanwhile.
   void arrive(const CallPtr& call) {
     if (side.down() || call->fault == Fault::cut || call->fault == Fault::lease_only) {
-      // Perhaps the client hears of it, perhaps only its deadline tells.
+      // Either the client gets an error, or only its deadline ends the call.
       if (rng.below(2) == 0) reply_at(call, tl::unexpected(broken(true)), travel(false));
       return;
     }
@@ -142,7 +142,7 @@ struct Wire::Impl : std::enable_shared_from_this<Wire::Impl> {
         wrong->headers.emplace_back("Retry-After", "1");
         break;
       case Fault::internal: wrong = status_reply(500, "InternalError"); break;
-      case Fault::not_found:  // not from the API server: there is no Status in it
+      case Fault::not_found:  // not from the API server: it has no Status
         wrong = net::HttpResponse{.status = 404, .headers = {}, .body = "404 page not found"};
         wrong->headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
         break;
@@ -219,7 +219,7 @@ struct Wire::Impl : std::enable_shared_from_this<Wire::Impl> {
     handler.end(std::move(error));
   }
 
-  // In order, one after the other, however much each is delayed.
+  // In order, however much each is delayed.
   void deliver(const std::shared_ptr<Flow>& flow, std::function<void(Flow&)> what) {
     const Duration delay = travel(false) + side.watch_delay(options.replica, rng);
     flow->last_arrival = std::max(flow->last_arrival, world.now() + delay);
@@ -264,7 +264,7 @@ struct Wire::Impl : std::enable_shared_from_this<Wire::Impl> {
 
   void trouble_watches(Trouble trouble) {
     tidy();
-    const auto all = flows;  // those that are opened anew meanwhile are not meant
+    const auto all = flows;  // without those that are opened meanwhile
     for (const auto& flow : all) {
       switch (trouble) {
         case Trouble::hang: flow->hung = true; break;
@@ -312,7 +312,7 @@ struct Wire::Impl : std::enable_shared_from_this<Wire::Impl> {
   std::vector<std::shared_ptr<Flow>> flows;
 };
 
-// The server's end of a watch.
+// The server's side of a watch.
 class Wire::Impl::Responder final : public net::Responder {
  public:
   Responder(std::shared_ptr<Impl> body, std::shared_ptr<Flow> flow)
@@ -331,7 +331,7 @@ class Wire::Impl::Responder final : public net::Responder {
     });
   }
   void upgrade(std::string /*protocol*/, std::function<void(std::string_view)> /*data*/) override {}
-  // In two pieces now and then: a reader must not care where bytes are cut.
+  // Sometimes in two pieces: a reader must not depend on how bytes are split.
   void write(std::shared_ptr<const std::string> chunk) override {
     const std::size_t cut =
         impl_->rng.below(8) == 0 ? impl_->rng.below(chunk->size() + 1) : chunk->size();

@@ -1,5 +1,5 @@
-// One replica's way to the API server: calls and watches with all that can happen to them. What it
-// reports as not sent was not sent; what was sent may have been acted on whatever is reported.
+// One replica's connection to the API server: calls and watches with their faults. What it reports
+// as not sent was not sent; what was sent may have been acted on, whatever is reported.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace stowage::faults {
 
-// Where planted defects (defects.h) reach in. All may be empty.
+// Hooks for planted defects (defects.h). All may be empty.
 struct WireDefects {
   std::function<void(net::HttpRequest&)> on_request;
   std::function<void(const net::HttpRequest&, tl::expected<net::HttpResponse, net::CallError>&)>
       on_reply;
-  // A line of a watch on this path; false: it is not passed on.
+  // A line of a watch on this path; false: it is dropped.
   std::function<bool(std::string_view path, std::string_view line)> on_line;
 };
 
@@ -42,7 +42,7 @@ class Wire {
   enum class Trouble : std::uint8_t { cut, hang, expire };
   void trouble_watches(Trouble trouble);
 
-  // Nothing is on its way in either direction, and nodes and pods are being watched: the replica
+  // Nothing is in transit in either direction, and nodes and pods are being watched: the replica
   // knows what the server knows.
   [[nodiscard]] bool quiet() const;
   // The same for everything that it has ever watched.

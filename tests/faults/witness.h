@@ -1,5 +1,5 @@
-// When did who know what? A replica cannot heed what it has not heard of, and a bind that is under
-// way cannot be called back. What is older than both has to be heeded.
+// Records which replica knew what, and when. A replica cannot consider what it has not received,
+// and a bind in flight cannot be cancelled. What is older than both must be considered.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@ class Witness {
  public:
   explicit Witness(const World& world) : world_(world) {}
 
-  // Longer than a bind is tried for.
+  // Longer than a bind is retried.
   static constexpr Duration kUnderWay = std::chrono::seconds{32};
 
-  // This replica has heard of everything up to now.
+  // This replica has received everything up to now.
   void heard(const std::string& replica) { heard_[replica] = world_.now(); }
-  // This replica has decided where the pod goes, though it is bound later, perhaps much later.
+  // This replica has decided where the pod goes; it may be bound much later.
   void decided(const std::string& uid, const std::string& replica) {
     decided_[uid] = known_until(replica);
   }
-  // Somebody else has made this node fuller, or smaller.
+  // Others have made this node fuller, or smaller.
   void disturbed(const std::string& node) { disturbed_[node] = world_.now(); }
 
   // It has other cards, or another number of them.
@@ -39,13 +39,13 @@ class Witness {
     return found != changed_.end() && found->second >= since;
   }
 
-  // What happened before that moment counts for what this replica does now.
+  // What happened before that time must be considered in what this replica does now.
   [[nodiscard]] Moment known_until(const std::string& replica) const {
     const auto heard = heard_.find(replica);
     if (heard == heard_.end()) return {};
     return std::min(heard->second, world_.now() - kUnderWay);
   }
-  // The same for a bind of this pod, whoever sends it.
+  // The same for a bind of this pod, by any sender.
   [[nodiscard]] Moment known_until(const std::string& sender, const std::string& uid) const {
     const auto decided = decided_.find(uid);
     if (decided == decided_.end()) return known_until(sender);

@@ -18,7 +18,7 @@ void World::at(Process process, Moment when, std::function<void()> work) {
 
 void World::kill(Process process) {
   queues_[process].alive = false;
-  // Work may hold what posts more work when it goes.
+  // Destroyed work may own objects that post more work.
   const auto dropped = std::exchange(queues_[process].work, {});
 }
 

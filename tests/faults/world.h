@@ -1,8 +1,8 @@
-// Virtual time for several processes: who does what when. Work is done one piece after the other;
-// that of one process in its order, that of several at one moment in an order that the seed draws.
+// Virtual time for several processes. Work runs one piece at a time: that of one process in its
+// order, that of several at the same time in an order that the seed draws.
 //
-// A process that is killed loses all its work. One that is paused does what falls due meanwhile
-// when the pause is over, all of it late: a machine that stood still.
+// A process that is killed loses all its work. A paused process does the work that fell due when
+// the pause is over, all of it late, like a machine that was suspended.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,13 @@ class World {
   void pause(Process process, Duration length);
   [[nodiscard]] bool paused(Process process) const;
 
-  // Does the next piece of work; false if there is none, or none before `end`: then the clock
-  // stands there.
+  // Does the next piece of work; false if none exists before `end`: then the clock is set to
+  // `end`.
   bool step(Moment end);
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
-  // Later than the moments that mean "never".
+  // Later than time zero, which means "never".
   static constexpr Moment kBegin{std::chrono::hours{1}};
   struct Queue {
     std::map<std::pair<Moment, std::uint64_t>, std::function<void()>> work;
@@ -73,7 +73,7 @@ class OwnTime final : public net::Schedule {
   World::Process process_;
 };
 
-// A length of time between the two, both in milliseconds.
+// A random duration between the two, both in milliseconds.
 [[nodiscard]] Duration draw_millis(base::Rng& rng, double least, double most);
 
 }  // namespace stowage::faults

@@ -3,11 +3,11 @@
 
 Usage: ledger_test.py STOWAGE [--burn COMMAND]
 
-Two nodes of a local cluster: one with the card that is really here, read by an agent through NVML,
-and one with a card from a file that is 30 percent busy. At rest a pod of policy `load` goes to the
-real card; while the real card is kept busy (--burn, or a small program if there is nvcc) it goes to
-the other. What the ledger knows of the real card is compared with nvidia-smi. Exit status 77 where
-there is no card.
+Two nodes of a local cluster: one with the real card of this machine, read by an agent through NVML,
+and one with a card from a file that is 30 percent busy. A pod of policy `load` goes to the real
+card while that is idle; while it is kept busy (--burn, or a small program if nvcc exists) the pod
+goes to the other. The ledger's data about the real card is compared with nvidia-smi. Exit status 77
+on a machine without a card.
 """
 import argparse
 import http.client
@@ -126,7 +126,7 @@ def run(args, cards, folder):
             busy = wait_until("the card is busy",
                               lambda: machine.metrics(machine.real).get(name, 0) > 0.9, timeout=60)
             good &= check("the agent sees the load", busy, machine.metrics(machine.real)[name])
-            time.sleep(3)  # told with the next beats
+            time.sleep(3)  # reported with the next beats
             node, _ = machine.place("under-load")
             good &= check("under load the pod goes to the other node", node == machine.other, node)
         finally:

@@ -1,6 +1,6 @@
-"""A machine with two cards of which one is divided, as a fake NVML and a fake nvidia-smi have it.
+"""A machine with two cards, one of them divided, as a fake NVML and a fake nvidia-smi.
 
-For the self-test of nvidia_smi_test.py. A change lets the two differ in one value.
+For the self-test of nvidia_smi_test.py. A change makes the two differ in one value.
 """
 
 import contextlib
@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-# Name of a change -> what must be found to disagree.
+# Name of a change -> the value that must be reported as different.
 CHANGES = {
     "uuid": ["cards"],
     "model": ["model"],
@@ -160,7 +160,7 @@ BAD = {
 
 
 class Machine:
-    """Files in a folder that make up the machine."""
+    """The files of the machine in a folder."""
 
     def __init__(self, folder, change):
         values = dict(GOOD)

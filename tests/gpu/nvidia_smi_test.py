@@ -4,11 +4,11 @@
 Usage: nvidia_smi_test.py PROBE [--library NVML] [--smi PROGRAM] [--burn COMMAND] [--samples 10]
        nvidia_smi_test.py PROBE --self-test FAKE_NVML
 
-PROBE is stowage_gpu_probe. At rest first, then under load: by the command of --burn, which is to
-keep the cards busy until it is killed, or by a small program if there is nvcc. What does not change
-must be the same. Of what does change both are asked at the same time, several times, and the middle
-one of our readings must lie between the lowest and the highest of nvidia-smi's, give or take the
-tolerance in the table. Exit status 0 if all agree, 1 if not, 77 where there is no card.
+PROBE is stowage_gpu_probe. First idle, then under load: by the command of --burn, which must keep
+the cards busy until it is killed, or by a small program if nvcc exists. Constant values must be
+equal. Changing values are read from both at the same time, several times, and the median of our
+readings must be between the lowest and the highest of nvidia-smi's, within the tolerance in the
+table. Exit status 0 if all agree, 1 if not, 77 on a machine without a card.
 """
 
 import argparse
@@ -29,11 +29,11 @@ import nvidia_smi_fake
 
 SKIPPED = 77
 PATIENCE_S = 120  # for any one command
-LOAD_PATIENCE_S = 60  # until a load is seen
+LOAD_PATIENCE_S = 60  # until a load is visible
 
-# What is asked of nvidia-smi several times: our name, its name, from its unit to ours, and how far
-# the two may be apart (absolute, share). Sensors are read at other moments than nvidia-smi's, and
-# the driver takes the mean of utilisation and power over a period of its own.
+# Values that are read several times from nvidia-smi: our name, its name, the factor from its unit
+# to ours, and the tolerance (absolute, relative). Sensors are not read at the same time as
+# nvidia-smi's, and the driver averages utilisation and power over its own period.
 CHANGING = [
     ("utilisationPermille", "utilization.gpu", 10, 150, 0.0),
     ("memoryUsedMiB", "memory.used", 1, 16, 0.005),
@@ -47,7 +47,7 @@ FIXED = [
     ("busId", "pci.bus_id"),
     ("memoryMiB", "memory.total"),
 ]
-# Ways over PCIe, as `nvidia-smi topo -m` names them and as we count them.
+# PCIe paths, as `nvidia-smi topo -m` names them and as we count them.
 WAYS = {"PIX": 50, "PXB": 40, "PHB": 30, "NODE": 20, "SYS": 10}
 
 BURN = r"""
@@ -88,11 +88,11 @@ int main() {
 
 
 class Skip(Exception):
-    """There is nothing to compare here."""
+    """Nothing to compare on this machine."""
 
 
 class Smi:
-    """nvidia-smi, asked in the ways that it can be asked."""
+    """Calls nvidia-smi."""
 
     def __init__(self, program):
         self.program = program
@@ -137,7 +137,7 @@ class Smi:
 
 
 def ways_of(text):
-    """Rows of the matrix of `nvidia-smi topo -m`, for the cards alone."""
+    """Rows of the matrix of `nvidia-smi topo -m`, for cards only."""
     rows = []
     for line in text.splitlines():
         words = re.sub(r"\x1b\[[0-9;]*m", "", line).split()
@@ -147,20 +147,20 @@ def ways_of(text):
 
 
 def known(text):
-    """The text of a value, or None for the words by which nvidia-smi says that there is none."""
+    """The text of a value, or None for the texts by which nvidia-smi marks a missing value."""
     text = (text or "").strip()
     absent = text.strip("[]").lower() in ("", "n/a", "not supported", "unknown error", "none")
     return None if absent else text
 
 
 def number(text, scale=1):
-    """ "12.5 W" as a number, in a unit that is so many times smaller; None stays None."""
+    """"12.5 W" as a number, multiplied by scale; None stays None."""
     match = re.match(r"-?\d+(\.\d+)?", known(text) or "")
     return None if match is None else float(match[0]) * scale
 
 
 class Table:
-    """What was compared, and how it ended."""
+    """The comparisons and their results."""
 
     def __init__(self):
         self.rows = []
@@ -217,7 +217,7 @@ class Probe:
 
 
 def measure(probe, smi, samples, every_ms):
-    """Samples of both, taken side by side."""
+    """Samples of both, taken at the same time."""
     process = probe.start(samples, every_ms)
     theirs = []
     names = [row[1] for row in CHANGING]
@@ -234,7 +234,7 @@ def measure(probe, smi, samples, every_ms):
 
 
 def compare_changing(table, phase, theirs, ours, whole):
-    """Values of whole cards (ids) that change."""
+    """Compares changing values of undivided cards (ids)."""
     for card in whole:
         mine = [c for line in ours for c in line["cards"] if c["id"] == card]
         for name, smi_name, scale, absolute, share in CHANGING:
@@ -273,7 +273,7 @@ def compare_processes(table, phase, details, ours, whole):
 
 
 def compare_fixed(table, smi, inventory, details):
-    """Returns the ids of the cards that are not divided."""
+    """Compares constant values. Returns the ids of the cards that are not divided."""
     cards = {card["id"]: card for card in inventory["cards"]}
     fixed = smi.cards(*[row[1] for row in FIXED], "driver_version", "mig.mode.current")
     divided = {uuid for uuid, row in fixed.items() if row["mig.mode.current"] == "Enabled"}
@@ -300,7 +300,7 @@ def compare_fixed(table, smi, inventory, details):
 
 
 def numa_of(bus_id):
-    """By the kernel, as we have it too: nvidia-smi knows it only for `topo -m`, and not always."""
+    """From the kernel, as our source does: nvidia-smi has it only in `topo -m`, and not always."""
     short = bus_id.lower()[4:]
     file = pathlib.Path("/sys/bus/pci/devices") / short / "numa_node"
     try:
@@ -344,7 +344,7 @@ def compare_links(table, smi, inventory):
 
 
 def compare_errors(table, details, ours, whole):
-    """What the long report alone says. Parts that it has not are not compared."""
+    """Compares values that only the long report has. Missing parts are not compared."""
     for card in whole:
         mine = next(c for c in ours[-1]["cards"] if c["id"] == card)
         failed = known(details[card].findtext("remapped_rows/remapped_row_failure"))
@@ -391,7 +391,7 @@ def under_load(args, table, probe, smi, whole):
                 if burn.poll() is not None or time.monotonic() > end:
                     raise AssertionError("the load does not show in nvidia-smi")
                 time.sleep(0.5)
-            time.sleep(args.settle)  # the means that the driver takes have to forget the rest
+            time.sleep(args.settle)  # the driver's averages must no longer include the idle time
             theirs, ours, _ = measure(probe, smi, args.samples, args.every)
             compare_changing(table, "load", theirs, ours, whole)
             compare_processes(table, "load", smi.details(), ours, whole)
@@ -426,7 +426,7 @@ def compare(args):
 
 
 def self_test(args):
-    """Both sides are made up: the same first, then with one value changed, which must be found."""
+    """Both sides are fake: equal first, then with one changed value, which must be found."""
     failures = 0
     if ways_of(nvidia_smi_fake.TOPOLOGY) != nvidia_smi_fake.WAYS:
         failures += 1

@@ -1,9 +1,9 @@
-// Says what a source of cards says, as JSON: one line with the inventory, then one for each sample.
+// Prints what a source of cards reports, as JSON: one line with the inventory, then one per sample.
 //
 //   stowage_gpu_probe --nvml [LIBRARY] | --fake FILE [--samples 1] [--every 1000]
 //
-// With --every milliseconds between samples. Exit status 1 if the source says nothing, 2 if the
-// flags make no sense.
+// --every: milliseconds between samples. Exit status 1 if the source reports nothing, 2 if the
+// flags are invalid.
 #include <charconv>
 #include <chrono>
 #include <cstdio>

@@ -11,7 +11,7 @@
 #include "codec/extender.h"
 #include "dialect/dialect.h"
 
-// Of the sanitizers' run-time library; not there without it.
+// From the sanitizers' runtime library; null without it.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
 
 namespace stowage::hostile {

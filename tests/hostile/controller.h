@@ -1,6 +1,6 @@
-// The controller's way from the text of an object to a decision, without network and threads:
-// decoder, cluster cache, event queue and engine, one after the other. Every step is measured by
-// itself.
+// The controller's path from the text of an object to a decision, without network and threads:
+// decoder, cluster cache, event queue and engine, one after the other. Every step is measured
+// separately.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace stowage::hostile {
 
-// Processor time of this thread, in seconds.
+// CPU time of this thread, in seconds.
 [[nodiscard]] double cpu_seconds();
 // Bytes that are allocated now. A sanitizer's allocator pads them.
 [[nodiscard]] std::size_t heap_bytes();
@@ -47,7 +47,7 @@ class Controller {
   void tick();
   // Bodies of all verbs of the extender about this pod. The pod is one of the victims, too.
   void ask_extender(std::string_view pod_json);
-  // The same with so many nodes, and victims of one of them.
+  // The same with that many nodes, and victims of one of them.
   static constexpr std::size_t kMostNamed = 100'000;  // that a body may name
   void ask_extender_long_lists(std::string_view pod_json, std::size_t named = kMostNamed);
 
@@ -63,7 +63,7 @@ class Controller {
   [[nodiscard]] std::size_t bound() const { return bound_; }
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
   [[nodiscard]] std::size_t most_commands() const { return most_commands_; }  // of one event
-  // The last sentence with which a pod was refused by name.
+  // The last refusal of the pod with this name, as a sentence.
   [[nodiscard]] std::string why(const std::string& name) const;
 
  private:

@@ -1,6 +1,6 @@
-// What hostile authors can not do: bounds on bytes and on work, for one object of each kind of list
-// at the largest size that the API takes, and at the largest that our limits allow. No times are
-// taken here; bench/hostile_bench does that.
+// Limits on what hostile authors can cause, in bytes and work, for one object of each kind of list
+// at the largest size that the API accepts, and at the largest that our limits allow. Times are not
+// measured here; bench/hostile_bench does that.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ void add_nodes(Controller& controller) {
   }
 }
 
-// The parser keeps what it took for the longest text, six times its length: once, for all objects.
+// The parser keeps its buffer for the longest text, six times its length: once, for all objects.
 void make_room_to_read(Controller& controller) {
   const Kind& longest = node_kinds().front();
   controller.upsert_node(node_json(&longest, "unused", Size::largest));
@@ -50,7 +50,7 @@ class HostilePods : public ::testing::TestWithParam<Case> {
   static std::size_t pods() { return kRounds * pod_kinds().size(); }
 
   static void add_pods(Controller& controller) {
-    controller.upsert_pod(json(0));  // the parser has its room from now on
+    controller.upsert_pod(json(0));  // the parser has its buffer from now on
     for (std::size_t i = 0; i < pods(); ++i) {
       const std::string text = json(i);
       const std::size_t before = heap_bytes();
@@ -104,7 +104,7 @@ TEST_P(HostilePods, AreTheSameAfterARestart) {
             other.engine().ledger().pods().count() + other.engine().counters().waiting);
 }
 
-TEST_P(HostilePods, KeepNobodyElseFromAPlace) {
+TEST_P(HostilePods, KeepNoOtherPodFromAPlace) {
   Controller controller;
   add_nodes(controller);
   add_pods(controller);
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, HostilePods,
                                            Case{Size::within_limits, false},
                                            Case{Size::within_limits, true}));
 
-// Largest ones are refused with a sentence, those within the limits are not.
+// The largest ones are refused with a sentence, those within the limits are not.
 TEST(HostileAuthors, AreToldWhatTheLimitIs) {
   Controller controller;
   add_nodes(controller);

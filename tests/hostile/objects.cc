@@ -36,7 +36,7 @@ std::string pod_term(std::size_t pod, std::size_t i) {
   return fmt::format(R"({{"labelSelector":{},"topologyKey":"k{}-{}"}})", selector(pod, i), pod, i);
 }
 
-// Means every pod of every namespace, and is different from all others.
+// Matches every pod of every namespace, and is different from all others.
 std::string broad_term(std::size_t pod, std::size_t i) {
   return fmt::format(
       R"({{"labelSelector":{{"matchExpressions":[{{"key":"x{}-{}","operator":"DoesNotExist"}}]}},)"
@@ -66,7 +66,7 @@ std::string quoted(size_t pod, size_t i) { return fmt::format(R"("v{}-{}")", pod
 std::string list(const char* name) { return fmt::format(R"(S"{}":[@])", name); }
 std::string map(const char* name) { return fmt::format(R"(S"{}":{{@}})", name); }
 
-// One term of required affinity to other pods, or to nodes, in which something is long.
+// One term of required affinity to pods or nodes, with one long part.
 std::string one_term(const char* of, const char* term) {
   std::string frame = terms(of, "required");
   return frame.replace(frame.find('@'), 1, term);

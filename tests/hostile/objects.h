@@ -1,5 +1,5 @@
-// Objects as a hostile author would write them: for each list that the API has, one object in which
-// that list is as long as the API server takes it, or as long as our limits allow.
+// Objects as a hostile author would write them: for each list of the API, one object in which that
+// list is as long as the API server accepts, or as long as our limits allow.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace stowage::hostile {
 
-// A little less than the API server stores: 1.5 MiB, with what it adds itself.
+// A little less than the API server stores: 1.5 MiB, including what it adds.
 inline constexpr std::size_t kLargest = std::size_t{1400} << 10U;
-inline constexpr std::size_t kAnnotations = std::size_t{250} << 10U;  // it takes 256 KiB of these
+inline constexpr std::size_t kAnnotations = std::size_t{250} << 10U;  // the API takes 256 KiB
 
 struct Kind {
   const char* name;
-  // Text in which @ is where the entries go; they are separated by commas. The first letter says
-  // which part of the object it is: labels, annotations, owners, requests, ports, containers, spec
-  // or (T) status.
+  // Text in which @ marks the place of the entries; they are separated by commas. The first letter
+  // says which part of the object it is: labels, annotations, owners, requests, ports, containers,
+  // spec or (T) status.
   std::string frame;
   std::function<std::string(std::size_t pod, std::size_t entry)> entry;
   std::size_t most = ~std::size_t{0};  // entries, by our limits
-  std::size_t bytes = kLargest;        // that the API takes of this list
+  std::size_t bytes = kLargest;        // that the API accepts for this list
 };
 
 enum class Size : unsigned char { largest, within_limits };
@@ -34,21 +34,20 @@ enum class Size : unsigned char { largest, within_limits };
 struct PodRequest {
   std::size_t number = 0;  // pods of one kind differ by it
   Size size = Size::largest;
-  std::string node;  // that it is bound to; empty: it wants a place
+  std::string node;  // to which it is bound; empty: pending
 };
 [[nodiscard]] std::string pod_uid(const Kind& kind, std::size_t number);
 [[nodiscard]] std::string pod_json(const Kind& kind, const PodRequest& ask);
-// One that nobody could object to.
+// A valid, ordinary pod.
 [[nodiscard]] std::string plain_pod_json(const std::string& name, int priority,
                                          const std::string& node);
 
-// A pod whose shares of cards are as much in all as a node of share_node_json() has, or a little
-// less; but no card holds two of them, and there are more of them than cards. Each is another
-// shape.
+// A pod whose shares of cards add up to what a node of share_node_json() has, or a little less; but
+// no card holds two of them, and there are more of them than cards. Each is another shape.
 [[nodiscard]] std::string scattered_uid(std::size_t number);
 [[nodiscard]] std::string scattered_pod_json(std::size_t number, int priority);
 [[nodiscard]] std::string share_node_json(const std::string& name);
-// An ordinary pod that wants a share of a card of such a node.
+// An ordinary pod that requests a share of a card of such a node.
 [[nodiscard]] std::string share_pod_json(const std::string& name, int priority,
                                          const std::string& node);
 

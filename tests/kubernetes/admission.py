@@ -1,4 +1,4 @@
-"""Cases: the admission policies of deploy/, and what the controller makes of forged annotations."""
+"""Cases: the admission policies of deploy/, and how the controller treats forged annotations."""
 import json
 
 from api import Api, ApiError, wait_until
@@ -10,7 +10,7 @@ INVENTORY = "stowage.dev/gpu-inventory"
 RETRY = "stowage.dev/retry-since"
 SIGNATURE = "stowage.dev/signature"
 PROMISED_NODE = "stowage.dev/pre-allocated-node"
-# What schedulers, and what agents, of other systems write about cards.
+# Annotations about cards that schedulers and agents of other systems write.
 CHOSEN = ("tencent.com/predicate-node", "tencent.com/predicate-gpu-idx-0",
           "nvidia.com/predicate-time", "nvidia.com/pre-allocated", "elasticgpu.io/assumed",
           "elasticgpu.io/container-c0", "nano-gpu/assume", "nano-gpu/container-c0")
@@ -18,13 +18,13 @@ GIVEN = ("nvidia.com/real-allocated", "nvidia.com/gpu-assigned", "tencent.com/gp
          "ai.centaurus.io/alnair-gpu-id")
 STOWAGE = "system:serviceaccount:kube-system:stowage"
 AGENT = "system:serviceaccount:kube-system:stowage-agent"
-# Two policies refuse it; which of them is named is the API server's choice.
+# Two policies refuse it; the API server chooses which one to name.
 REFUSED_TO_NODES = "only by the agent of that node|and nothing else of"
 NODE_OF_TOKEN = "authentication.kubernetes.io/node-name"
 
 
 class As(Api):
-    """The admin, speaking for another user."""
+    """The admin, impersonating another user."""
 
     def __init__(self, cluster, user, groups=(), extra=None):
         admin = cluster.users["admin"]
@@ -35,7 +35,7 @@ class As(Api):
                               for key, value in (extra or {}).items()]
 
     def headers(self, content_type=None):
-        # One value for each header is all that these tests need.
+        # These tests need only one value per header.
         return {**super().headers(content_type), **dict(self.impersonated)}
 
 
@@ -59,7 +59,8 @@ class AdmissionCase(Case):
         wait_until("the policies are in force", lambda: all(self.probes()))
 
     def probes(self):
-        """What the policies say to a forged pod and a forged node, which nobody keeps."""
+        """How the policies answer to a forged pod and a forged node; dry runs, so nothing is
+        stored."""
         probe = pod("probe", annotations={GPUS: "x"})
         yield self.refuses(self.author, "POST", self.pods + "?dryRun=All", probe)
         probe = node("probe", annotations={INVENTORY: "x"})
@@ -67,7 +68,7 @@ class AdmissionCase(Case):
         yield self.refuses(self.agent(), "POST", "/api/v1/nodes?dryRun=All", node("probe"))
 
     def agent(self, node_name=None):
-        """The agents' account, with a token of a pod on that node; None: that does not say."""
+        """The agents' account, with a token of a pod on that node; None: a token without a node."""
         return As(self.cluster, AGENT, extra={NODE_OF_TOKEN: node_name} if node_name else None)
 
     def lift(self):
@@ -75,7 +76,7 @@ class AdmissionCase(Case):
         wait_until("the policies are gone", lambda: not any(self.probes()))
 
     def grant_everything(self, user):
-        """RBAC lets this user do all with pods and nodes: what is refused, the policy refuses."""
+        """RBAC allows this user everything with pods and nodes, so only the policy can refuse."""
         roles = "/apis/rbac.authorization.k8s.io/v1"
         name = f"{self.namespace}-{user.replace(':', '-')}"
         self.api.create(f"{roles}/clusterroles", {
@@ -125,7 +126,7 @@ class PodPolicy(AdmissionCase):
                   "stowage.dev/policy": "spread", "stowage.dev/topology": "none", "x.dev/gpus": "y"}
         self.author.create(self.pods, pod("wishes", annotations=wishes))
 
-    def test_stowage_binds_with_cards_and_nobody_edits_them(self):
+    def test_stowage_binds_with_cards_and_no_user_edits_them(self):
         self.add_nodes(node("n1"))
         self.author.create(self.pods, pod("a"))
         bound = self.bound("a")
@@ -229,7 +230,7 @@ class NodePolicy(AdmissionCase):
                     message = self.refused_write(user, f"/api/v1/nodes/n2{part}",
                                                  with_annotation(INVENTORY, text))
                     self.assertRegex(message, REFUSED_TO_NODES)
-        # Others that run on the node are no agents.
+        # Other pods on the node are not agents.
         other = As(self.cluster, "author", extra={NODE_OF_TOKEN: "n1"})
         self.refused_write(other, "/api/v1/nodes/n1", with_annotation(INVENTORY, None))
         self.refused_write(self.author, "/api/v1/nodes/n1", with_annotation(INVENTORY, None))
@@ -238,7 +239,7 @@ class NodePolicy(AdmissionCase):
         self.api.patch("/api/v1/nodes/n2", with_annotation(INVENTORY, inventory("n2")))
 
     def test_an_agent_changes_nothing_but_its_own_annotation(self):
-        """RBAC would let it: what is refused, the policy refuses."""
+        """RBAC allows it, so only the policy can refuse."""
         marked = node("n1", annotations={"theirs": "1", INVENTORY: inventory("old")})
         marked["metadata"]["labels"]["zone"] = "a"
         self.add_nodes(marked, node("n2"))
@@ -294,7 +295,7 @@ class NodePolicy(AdmissionCase):
         self.assertIn("it names none", message)
 
     def test_a_token_bound_to_a_pod_names_the_node(self):
-        """The agent as it is: a token of its service account, for a pod on the node."""
+        """The real agent: a token of its service account, for a pod on the node."""
         account = "/api/v1/namespaces/kube-system/serviceaccounts"
         self.cluster.kubectl("apply", "--validate=strict", "-f", DEPLOY / "agent.yaml", "-l",
                              "stowage.dev/part=access")
@@ -316,7 +317,7 @@ class NodePolicy(AdmissionCase):
 
 
 class WithoutPolicy(Case):
-    """What the controller makes of forged and edited annotations where nobody forbids them."""
+    """How the controller treats forged and edited annotations if no policy forbids them."""
 
     needs_cards = True
 
@@ -326,7 +327,7 @@ class WithoutPolicy(Case):
                 return float(line.split()[1])
         return None
 
-    def test_edited_annotations_move_nobody(self):
+    def test_edited_annotations_move_no_pod(self):
         self.add_nodes(node("n1", gpus=2))
         self.add(pod("a"))
         text = self.bound("a")["metadata"]["annotations"][GPUS]
@@ -358,7 +359,7 @@ class WithoutPolicy(Case):
         wait_until("it is reported", lambda: self.events("a", "UntrustedAnnotation"))
         half = {"stowage.dev/gpu-core": "50", "stowage.dev/gpu-memory": "40960"}
         self.add(pod("half", half))
-        self.refused("half")  # nobody knows which card is in use
+        self.refused("half")  # it is unknown which card is in use
         self.api.delete(f"{self.pods}/half")
         self.api.patch(f"{self.pods}/a", with_annotation(GPUS, text))
         self.add(pod("b"))
@@ -375,7 +376,7 @@ class WithoutPolicy(Case):
                 name, "UntrustedAnnotation"))
 
     def test_a_pod_that_is_created_on_a_node_names_no_cards(self):
-        """Were it believed, card 0 would look free, although nobody knows which one it uses."""
+        """If it counted, card 0 would look free, although it is unknown which card the pod uses."""
         self.add_nodes(node("n1", gpus=2))
         self.add(pod("placed", annotations={GPUS: gpus_text("n1", c0=[1])}, nodeName="n1"))
         wait_until("it is reported", lambda: self.events("placed", "UntrustedAnnotation"))

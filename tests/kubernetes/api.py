@@ -9,7 +9,7 @@ import urllib.parse
 
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
-# What a connection does when the server is away.
+# Errors of a connection while the server is away.
 CONNECTION_ERRORS = (OSError, http.client.HTTPException)
 
 
@@ -22,7 +22,7 @@ class ApiError(Exception):
 
 
 class Api:
-    """Talks to one API server as one user. May be used by several threads."""
+    """Calls one API server as one user. Thread-safe."""
 
     def __init__(self, port, ca_file, token=None, certificate=None):
         self.port = port
@@ -90,7 +90,7 @@ class Api:
         return self.request("PATCH", path, body, content_type)
 
     def delete(self, path):
-        """Deletes at once: without a kubelet nobody would end a pod gracefully."""
+        """Deletes at once: without a kubelet a graceful deletion would never end."""
         return self.request("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1",
                                              "gracePeriodSeconds": 0})
 
@@ -110,9 +110,9 @@ class Api:
 class Watch:
     """Collects the events of a path in a thread, over broken connections.
 
-    events is a list of (type, object) that only grows. Where the server has forgotten what came
-    between (it does when it restarts), all objects are listed, as events of type LISTED, and
-    gaps counts it. failure says why the watch gave up.
+    events is a list of (type, object) that only grows. If the server no longer has the events in
+    between (after a restart), all objects are listed, as events of type LISTED, and gaps counts
+    that. failure says why the watch gave up.
     """
 
     def __init__(self, api, path, resource_version):
@@ -192,7 +192,7 @@ class Watch:
 def wait_until(what, holds, timeout=30, every=0.05, details=None):
     """The first true value of holds(). Raises AssertionError that says what did not happen.
 
-    The server may be away meanwhile. details() adds what is known to the failure.
+    The server may be away meanwhile. details() adds information to the failure.
     """
     deadline = time.monotonic() + timeout
     trouble = None

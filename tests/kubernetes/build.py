@@ -36,7 +36,7 @@ PROGRAMS = {
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
 }
 NEEDED = ("etcd", "kube-apiserver", "kubectl")
-# Nobody looks into these programs with a debugger: a tenth of the time and a quarter of the room.
+# These programs need no debug information: a tenth of the time and a quarter of the space.
 FLAGS = ("-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false")
 # Both packages have to agree, or /version is v0.0.0 and kubectl cannot parse it.
 VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
@@ -46,7 +46,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class Unavailable(Exception):
-    """There is no control plane on this machine; the line says how to get one."""
+    """This machine has no control plane; the message says how to get one."""
 
     def __str__(self):
         return " ".join(super().__str__().split())
@@ -84,7 +84,7 @@ def linker_flags(version):
 
 
 def environment(**more):
-    """The caller's settings of where modules come from, and none that change what is built."""
+    """The caller's settings of module sources, without settings that change what is built."""
     kept = {name: value for name, value in os.environ.items()
             if name not in ("GOOS", "GOARCH", "GOEXPERIMENT", "GO111MODULE", "GODEBUG")}
     return {**kept, "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false", "GOWORK": "off",
@@ -92,7 +92,7 @@ def environment(**more):
 
 
 def go_version(text):
-    """(1, 26, 8) of go1.26.8; what is missing counts as 0."""
+    """(1, 26, 8) for go1.26.8; missing parts count as 0."""
     found = re.match(r"(?:go)?(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(number or 0) for number in found.groups()) if found else (0, 0, 0)
 
@@ -119,9 +119,9 @@ def require_go(found, go_mod):
 
 
 def run_go(what, command, folder, env):
-    """Runs a go command out of the way of other work; a line now and then if it takes long.
+    """Runs a go command at low priority; prints a line from time to time if it takes long.
 
-    Returns (exit code, everything it said).
+    Returns (exit code, output).
     """
     def prepare():
         die_with_parent()
@@ -199,7 +199,8 @@ def fetch(go, version, folder):
 
 
 def output_name(package):
-    """What go build calls the program of a package: its last part that is not a version."""
+    """The name that go build gives to a program: the last part of its package that is not a
+    version."""
     parts = package.split("/")
     return parts[-2] if re.fullmatch(r"v\d+", parts[-1]) else parts[-1]
 
@@ -207,7 +208,7 @@ def output_name(package):
 def build_all(go, version, folder, target):
     """One command for all programs, so that one is compiled while another is linked.
 
-    Go keeps what is compiled: an interrupted build is taken up again.
+    Go caches what is compiled: an interrupted build continues.
     """
     command = [go, "build", "-mod=readonly", *FLAGS, "-ldflags", linker_flags(version),
                "-o", f"{target}/", *PROGRAMS.values()]
@@ -221,7 +222,7 @@ def build_all(go, version, folder, target):
 
 @contextlib.contextmanager
 def locked(path):
-    """One build at a time; the system drops the lock of a builder that died."""
+    """One build at a time; the system releases the lock of a builder that died."""
     with open(path, "w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -240,7 +241,7 @@ def cache_root():
 
 
 def cache_name(version):
-    """What the binaries are made from; another recipe has another name."""
+    """A name that depends on everything that the binaries are made from."""
     digest = hashlib.sha256(repr((PROGRAMS, FLAGS, linker_flags(version))).encode())
     if version == PINNED:
         for name in ("go.mod", "go.sum"):
@@ -278,7 +279,7 @@ def build(version):
 
 
 def assets(folder):
-    """A folder that the caller vouches for."""
+    """A folder given by the caller."""
     path = pathlib.Path(folder).resolve()
     missing = [name for name in NEEDED if not os.access(path / name, os.X_OK)]
     if missing:

@@ -1,4 +1,4 @@
-"""What every case of the tests has: a cluster, a scheduler, a namespace, and a line of report."""
+"""What all cases share: a cluster, a scheduler, a namespace, and a line in the report."""
 import time
 import unittest
 
@@ -7,7 +7,7 @@ from objects import CARD_MIB, GPUS, condition, node_of, wrong_cards
 
 
 class Case(unittest.TestCase):
-    """One case: a namespace of its own, no nodes, and a scheduler that was just started."""
+    """One case: its own namespace, no nodes, and a scheduler that was just started."""
 
     cluster = None
     subject = None
@@ -68,7 +68,8 @@ class Case(unittest.TestCase):
         return pods
 
     def refused(self, name, reasons=("Unschedulable",), timeout=30):
-        """The message of the condition once the pod is said not to be scheduled, and why."""
+        """The message of the condition, once the pod is reported as not scheduled for this reason.
+        """
         def message():
             value = self.pod(name)
             self.assertFalse(node_of(value), f"{name} is bound")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A Kubernetes control plane on loopback for one run of the tests.
 
-Usage: cluster.py [--scheduler] [--controller-manager]   to have one for yourself, until Ctrl-C
+Usage: cluster.py [--scheduler] [--controller-manager]   runs one until Ctrl-C
 
 etcd and kube-apiserver, with kube-scheduler and kube-controller-manager on request, on free ports,
-with real certificates and RBAC. Data lie on tmpfs. Whatever was started is killed when the process
-ends, however it ends; the logs are removed unless keep_logs was set.
+with real certificates and RBAC. Data is on tmpfs. All started processes are killed when this
+process ends, however it ends; the logs are removed unless keep_logs was set.
 """
 import atexit
 import base64
@@ -24,10 +24,10 @@ from api import Api, wait_until
 
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent.parent / "deploy"
 TMPFS = pathlib.Path("/dev/shm")
-# None is of use without kubelets and controllers: nobody makes service accounts, declares nodes
-# ready or removes the finalizers of volumes.
+# Useless without kubelets and controllers: nothing creates service accounts, marks nodes as ready
+# or removes the finalizers of volumes.
 ADMISSION_OFF = "ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection"
-# Who asked for what, of the accounts that we ship (rights.py).
+# Records the requests of the accounts that we ship (rights.py).
 AUDIT = """apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -49,7 +49,7 @@ def free_port():
 
 
 def remove_left_behind():
-    """Frees the memory that data of killed runs take."""
+    """Frees the memory of data that killed runs left behind."""
     for path in TMPFS.glob("stowage-kube-*-*"):
         pid = path.name.split("-")[2]
         if not pathlib.Path("/proc", pid).exists():
@@ -85,7 +85,7 @@ class Process:
         return self.child.wait()
 
     def stop(self, timeout=10):
-        """Asks it to end and insists after the timeout. Returns the exit code."""
+        """Sends SIGTERM, and SIGKILL after the timeout. Returns the exit code."""
         if self.alive:
             self.child.terminate()
             try:
@@ -95,7 +95,7 @@ class Process:
         return self.child.wait()
 
     def wait(self, timeout):
-        """The exit code once it has ended by itself."""
+        """The exit code once it has ended without a signal from us."""
         try:
             return self.child.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -108,7 +108,7 @@ class Process:
 
 
 class Certificates:
-    """A CA of our own and what it signs, in PEM files of one folder."""
+    """Our own CA and the certificates that it signs, in PEM files of one folder."""
 
     def __init__(self, folder, name="ca"):
         self.folder = folder
@@ -163,19 +163,19 @@ class Cluster:
             "kube-controller-manager": sign(
                 "manager", "/CN=system:kube-controller-manager", "clientAuth"),
         }
-        # Whose word about others counts: the API server's, when it passes requests on.
+        # The CA of the API server's proxy client, whose user headers count.
         self.front_proxy = Certificates(self.folder, "front-proxy-ca")
         self.proxy = self.front_proxy.sign("front-proxy", "/CN=front-proxy-client", "clientAuth")
         self.service_account_key = self.folder / "service-accounts.key"
         self.certificates.openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out",
                                   self.service_account_key)
-        # A user that is known and may do nothing.
+        # A user that is authenticated but has no rights.
         self.tokens = {"nobody": "token-of-nobody"}
         lines = [f'{token},{user},uid-{user},""\n' for user, token in self.tokens.items()]
         (self.folder / "tokens.csv").write_text("".join(lines), encoding="utf-8")
 
     def start(self):
-        """Starts etcd and the API server. A port that someone took meanwhile is chosen anew."""
+        """Starts etcd and the API server. Chooses another port if one was taken meanwhile."""
         for attempt in (1, 2, 3):
             self.ports = {name: free_port() for name in ("client", "peer", "api")}
             try:
@@ -252,7 +252,7 @@ class Cluster:
         return process
 
     def start_controller_manager(self):
-        """kube-controller-manager with the controllers that make pods, and no others."""
+        """kube-controller-manager with only the controllers that create pods."""
         user = "kube-controller-manager"
         kubeconfig = self.kubeconfig(user, certificate=self.users[user])
         port = free_port()
@@ -266,7 +266,7 @@ class Cluster:
         return process
 
     def spawn(self, name, *flags, program=None, env=None):
-        """Starts a program, one of the binaries unless given. It is killed with the cluster."""
+        """Starts a program, by default one of the binaries. It is killed with the cluster."""
         command = [program or self.binaries / name, *flags]
         self.processes[name] = Process(name, command, self.folder, env)
         return self.processes[name]
@@ -308,7 +308,7 @@ class Cluster:
         return path
 
     def service_account_config(self, namespace, name):
-        """A kubeconfig with a token of a service account, as a pod would be given it."""
+        """A kubeconfig with a token of a service account, as a pod would get it."""
         answer = self.api.create(
             f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token",
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
@@ -316,7 +316,7 @@ class Cluster:
         return self.kubeconfig(f"{namespace}-{name}", token=answer["status"]["token"])
 
     def kubectl(self, *arguments, text=None):
-        """Runs kubectl as admin; its output, or AssertionError with what it said."""
+        """Runs kubectl as admin; returns its output, or raises AssertionError with it."""
         command = [self.binaries / "kubectl", f"--kubeconfig={self.admin_config}",
                    f"--cache-dir={self.folder / 'kubectl-cache'}", *arguments]
         done = subprocess.run([str(part) for part in command], input=text, check=False, timeout=60,
@@ -326,7 +326,7 @@ class Cluster:
         return done.stdout
 
     def healthy(self):
-        """Brings back what a failed test left dead."""
+        """Starts the API server if a failed test left it stopped."""
         if not self.processes["etcd"].alive:
             raise AssertionError(f"etcd ended:\n{self.processes['etcd'].tail()}")
         server = self.processes.get("kube-apiserver")

@@ -1,11 +1,11 @@
-"""Asks both schedulers about a pod and compares what they say."""
+"""Asks both schedulers about a pod and compares their answers."""
 import time
 
 from api import ApiError
 from conformance_judges import Verdict
 from conformance_world import path_of
 
-# Both learn of objects by watching. A disagreement counts if it stays when they had more time.
+# Both learn of objects by watches. A disagreement counts if it remains after more time.
 SETTLE_S = (0.03, 0.3, 1.5)
 GATED_S = 0.3
 
@@ -46,7 +46,7 @@ class Court:
         self.fitting = 0
 
     def judge(self, row):
-        """Makes the cluster of a row and asks. What is wrong, or ""."""
+        """Creates the cluster of a row and asks. Returns what is wrong, or ""."""
         trouble = ""
         for attempt, settle in enumerate(SETTLE_S):
             self.again += attempt > 0
@@ -63,7 +63,7 @@ class Court:
         return trouble
 
     def ask(self, row, settle):
-        """(verdicts, the pod of the last scheduler that was asked); only that pod is left."""
+        """(verdicts, the pod of the scheduler that was asked last); only that pod is left."""
         time.sleep(settle)
         verdicts = []
         for judge in self.judges:
@@ -94,7 +94,7 @@ class Court:
         return found
 
     def nominate(self, value, judge):
-        """A pod that its scheduler cannot place now, and has promised a node."""
+        """A pod that its scheduler cannot place now, with a nominated node."""
         value = {**value, "spec": {**value["spec"], "schedulerName": judge.scheduler}}
         promised = value.pop("promised")
         made = self.world.add(value)

@@ -1,4 +1,4 @@
-"""Cases: what a pod asks of a node itself. Gates, taints, labels, ports, resources."""
+"""Cases: what a pod requires of a node. Gates, taints, labels, ports, resources."""
 from conformance_objects import (container, expression as ex, node, on, pod, port, required, taint,
                                  term)
 from conformance_world import Row

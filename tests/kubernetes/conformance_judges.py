@@ -1,8 +1,8 @@
 """Two schedulers that judge the same pod: kube-scheduler, as the reference, and Stowage.
 
-kube-scheduler shows only the node that it takes. With an extender it shows all that its filters
-allow: it sends them before it chooses. Ours writes them down and answers with an error, so that the
-reference never binds anything and leaves no trace, in volumes for instance.
+kube-scheduler shows only the node that it takes. With an extender it shows all nodes that its
+filters allow, because it sends them before it chooses. Our extender records them and answers with
+an error, so that the reference never binds anything and changes nothing, for example volumes.
 """
 import collections
 import dataclasses
@@ -17,15 +17,15 @@ from api import Watch
 from objects import condition, node_of
 
 REFERENCE = "reference"  # schedulerName of pods for kube-scheduler
-# Answers take milliseconds; a minute is for machines that do much else.
+# Answers take milliseconds; a minute is for busy machines.
 ANSWER_S = 60
 
 
 @dataclasses.dataclass
 class Verdict:
-    """What a scheduler says about a pod. nodes: the ones allowed, or the one that it was bound to.
+    """A scheduler's verdict on a pod. nodes: the allowed ones, or the one that it was bound to.
 
-    kind: "fits", "refused", "gated", or "none" where there was no answer.
+    kind: "fits", "refused", "gated", or "none" if there was no answer.
     """
     kind: str
     nodes: frozenset = frozenset()
@@ -38,7 +38,7 @@ class Verdict:
 
 
 class Pods(Watch):
-    """The latest state of every pod, and a condition that is notified when one changes."""
+    """The latest state of every pod, and a condition variable that is notified of changes."""
 
     def __init__(self, api):
         self.changed = threading.Condition()
@@ -64,7 +64,7 @@ class Pods(Watch):
             return list(self.by_uid.values())
 
     def wait(self, answer, timeout=ANSWER_S, meanwhile=None):
-        """The first true answer(), or None. meanwhile() is called again and again until then."""
+        """The first true answer(), or None. Calls meanwhile() repeatedly until then."""
         deadline = time.monotonic() + timeout
         with self.changed:
             while True:
@@ -119,13 +119,13 @@ class Recorder:
 
 
 class Judge:
-    """A scheduler that runs. scheduler: what pods have to be named for."""
+    """A running scheduler. scheduler: the schedulerName of its pods."""
 
     def __init__(self, pods):
         self.pods = pods
 
     def verdict(self, uid, meanwhile=None, gated=False, timeout=ANSWER_S):
-        """gated: whether that is an answer, or a gate that someone is about to lift."""
+        """gated: whether a gate is an answer; otherwise the gate will be removed soon."""
         def answer():
             found = self.seen(uid)
             return found if found and (gated or found.kind != "gated") else None
@@ -169,7 +169,7 @@ class Reference(Judge):
 
 
 class Binder(Judge):
-    """One that binds. process: what has to be alive."""
+    """A scheduler that binds. process: must be alive."""
 
     scheduler = "stowage"
 
@@ -182,7 +182,7 @@ class Binder(Judge):
 
 
 class StandIn(Binder):
-    """kube-scheduler in the place of Stowage: whatever disagrees then is the fault of the test."""
+    """kube-scheduler instead of Stowage: a disagreement is then an error of the test."""
 
     name = "stand-in"
     is_kube = True

@@ -1,4 +1,4 @@
-"""Short forms of the objects that the cases are made of."""
+"""Short forms of the objects in the cases."""
 import objects
 from conformance_world import AWAY, BOUND, HOME, priority
 
@@ -40,9 +40,9 @@ def port(number, protocol="TCP", host_ip=""):
 
 def pod(name="pod", labels=None, containers=None, namespace=HOME, ports=(), level=None,
         preempts=False, **spec):
-    """A pod. Amounts (cpu=, memory=, gpu=, ephemeral=, fpga=) go to its one container.
+    """A pod. Amounts (cpu=, memory=, gpu=, ephemeral=, fpga=) go to its only container.
 
-    level: its priority, by a class that preempts or, usually, does not.
+    level: its priority, by a class that preempts or, by default, does not.
     """
     amounts = {key: spec.pop(key) for key in ("cpu", "memory", "gpu", "ephemeral", "fpga")
                if key in spec}
@@ -54,7 +54,7 @@ def pod(name="pod", labels=None, containers=None, namespace=HOME, ports=(), leve
 
 
 def on(where, name, labels=None, terminating=False, status=None, **options):
-    """A pod that someone has bound to a node."""
+    """A pod that is already bound to a node."""
     value = pod(name, labels, nodeName=where, schedulerName="someone", **options)
     if status:
         value["status"] = status
@@ -70,7 +70,7 @@ def expression(key, operator, *values):
 
 
 def required(*terms):
-    """Node affinity of terms made by term()."""
+    """Node affinity with terms from term()."""
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
         "nodeSelectorTerms": list(terms)}}}
 
@@ -111,7 +111,7 @@ def storage_class(name=WAITS, provisioner="kubernetes.io/no-provisioner", waits=
 
 def claim(name="data", size="1Gi", kind=WAITS, modes=("ReadWriteOnce",), volume="", phase="",
           namespace=HOME, finalizers=(), **more):
-    """A claim; bound where a volume is named."""
+    """A claim; bound if a volume is named."""
     terminating = more.pop("terminating", False)
     meta = {"name": name, "namespace": namespace}
     spec = {"accessModes": list(modes), "resources": {"requests": {"storage": size}},
@@ -128,7 +128,7 @@ def claim(name="data", size="1Gi", kind=WAITS, modes=("ReadWriteOnce",), volume=
 
 def volume(name="v1", where=(), size="1Gi", kind=WAITS, modes=("ReadWriteOnce",), claimed="",
            labels=None, phase="", driver="", handle="", affinity=None, **more):
-    """A volume; where: host names that it can be used on; claimed: by the claim of that name."""
+    """A volume; where: hosts on which it can be used; claimed: the name of its claim."""
     spec = {"capacity": {"storage": size}, "accessModes": list(modes), "storageClassName": kind,
             "persistentVolumeReclaimPolicy": "Retain", **more}
     if driver:
@@ -154,7 +154,7 @@ def uses(*claims):
 
 
 def drivers(where, count, driver=DRIVER):
-    """What a driver says about a node: how many volumes can be attached."""
+    """A driver's limit of attached volumes on a node."""
     return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": where},
             "spec": {"drivers": [{"name": driver, "nodeID": where, "topologyKeys": [HOST],
                                   "allocatable": {"count": count}}]}}

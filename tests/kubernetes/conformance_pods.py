@@ -1,11 +1,11 @@
-"""Cases: what a pod asks of other pods. Spread, affinity, anti-affinity, promised nodes."""
+"""Cases: what a pod requires of other pods. Spread, affinity, anti-affinity, nominated nodes."""
 from conformance_objects import (HOST, ZONE, apart, away, expression as ex, near, node, on, pod,
                                  port, required, selects, spread, taint, term, together)
 from conformance_world import AWAY, HOME, Row
 
 WEB, DB = {"app": "web"}, {"tier": "db"}
 IS_WEB, IS_DB = selects(**WEB), selects(**DB)
-# Two nodes in zone a, one in zone b, and where it matters one in none.
+# Two nodes in zone a, one in zone b, and where it matters one without a zone.
 NODES = [node("n1", "a", gpus=2), node("n2", "a", gpus=2), node("n3", "b", gpus=2)]
 AND_BARE = [*NODES, node("n4")]
 ALL = "n1 n2 n3"
@@ -204,7 +204,7 @@ def apart_from_others():
 
 
 def symmetry():
-    """What pods that are there have against the new one."""
+    """Rules of existing pods that exclude the new one."""
     def row(name, fits, *objects, labels=None, nodes=NODES):
         return Row(f"symmetry: {name}", fits, nodes, pod("web", labels or WEB), list(objects))
 
@@ -238,7 +238,7 @@ def symmetry():
 
 
 def promised():
-    """Pods that wait for a node which they were promised count for those that are no higher."""
+    """Nominated pods count for pods of equal or lower priority."""
     def row(name, fits, level, theirs, nodes=None, **spec):
         return Row(f"promised: {name}", fits, nodes or [node("n1"), node("n2", cpu="1")],
                    pod("late", WEB, level=level, **spec),
@@ -258,8 +258,8 @@ def promised():
         row("it may not come: nothing to be near to", "", 5, {"labels": DB}, pair,
             affinity=together(near(IS_DB))),
         row("it may come: keep away", "n2", 5, {"labels": DB}, pair, affinity=apart(near(IS_DB))),
-        # kube-scheduler does not look at affinity at all where neither the pod nor any that is
-        # bound has some. Who does takes n2, which is right as well.
+        # kube-scheduler ignores affinity if neither the pod nor any bound pod has some. A scheduler
+        # that does not ignore it takes n2, which is right as well.
         row("it may come: it has something against us", "n1 n2", 5,
             {"affinity": apart(near(IS_WEB))}, pair),
         row("it may come: spread", "n2", 5, {"labels": WEB}, pair,

@@ -1,6 +1,6 @@
-"""Cases: a pod for which others have to go. Each scheduler has the same cluster to itself.
+"""Cases: pods that need victims. Each scheduler has the same cluster to itself.
 
-Nobody ends pods gracefully here, so the test does: it removes pods that terminate, as kubelets do.
+There are no kubelets, so the test removes terminating pods as kubelets do.
 """
 import dataclasses
 import time
@@ -13,16 +13,16 @@ from objects import condition, node_of
 
 WEB = {"app": "web"}
 GUARDED = {"guard": "yes"}
-NOMINATED_S = 5  # how long a pod may go without its promise
-QUIET_S = 0.6  # how long nothing has to happen where nothing may
+NOMINATED_S = 5  # time limit for the nomination
+QUIET_S = 0.6  # how long to check that nothing happens
 PLACED_S = 15
 
 
 @dataclasses.dataclass
 class Contest:
-    """victims: the sets of pods that may go, names separated by blanks; none: nobody goes.
+    """victims: the allowed sets of victims, names separated by blanks; empty: no victims.
 
-    oversleeps: kube-scheduler makes room and does not notice when it is there, for minutes.
+    oversleeps: kube-scheduler evicts pods but does not notice for minutes that they are gone.
     """
     name: str
     victims: tuple
@@ -34,7 +34,7 @@ class Contest:
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of the pod, of the others, and what was not done as it should be."""
+    """What happened to the pod and to the others, and what was wrong."""
     node: str = ""
     promised: str = ""
     victims: set = dataclasses.field(default_factory=set)
@@ -71,7 +71,7 @@ def judge(court, contest):
 
 
 def hold(court, row, judge_, expected, sleeps):
-    """Lets one scheduler place the pod, and watches; sleeps: until someone has gone."""
+    """Lets one scheduler place the pod, and watches; sleeps: until a victim is gone."""
     world, outcome = court.world, Outcome()
     try:
         for value in [*row.nodes, *row.objects]:
@@ -96,7 +96,8 @@ def hold(court, row, judge_, expected, sleeps):
 
 
 def end_victims(court, outcome, begin):
-    """Removes pods that terminate, once the promise is seen, which comes at about that time."""
+    """Removes terminating pods once the nomination is visible, which comes at about the same time.
+    """
     ending = [value for value in court.pods.values()
               if value["metadata"].get("deletionTimestamp")]
     outcome.victims |= {value["metadata"]["name"] for value in ending}
@@ -202,7 +203,7 @@ def budgets():
 
 
 def rules():
-    """Not only resources are freed."""
+    """Victims free more than resources."""
     is_web = selects(**WEB)
     alone = [storage_class(), volume(claimed="data", modes=ALONE, driver="csi.example.com"),
              claim(volume="v1", modes=ALONE)]

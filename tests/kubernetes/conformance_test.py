@@ -3,12 +3,12 @@
 
 Usage: conformance_test.py [-v] [-k WORD]... [--seeds N] [--seed N]
                            [--only kube-scheduler | --with kube-scheduler]
-Where kube-scheduler finds a pod schedulable or not, Stowage has to agree, and its node has to be
-one that kube-scheduler's filters allow. First the cases of the tables, then preemption, then random
+Stowage must agree with kube-scheduler on whether a pod is schedulable, and its node must be one
+that kube-scheduler's filters allow. First the cases of the tables, then preemption, then random
 ones: --seeds N of them (STOWAGE_CONFORMANCE_SEEDS, 500), or --seed N, that one and those of the
 same cluster before it. -k runs only the cases whose names have one of the words, -v prints every
-verdict. With --only, only kube-scheduler is asked, to see whether the cases are right; with --with,
-another kube-scheduler is in the place of Stowage, to see whether the test is.
+verdict. With --only, only kube-scheduler is asked, to check the cases; with --with, another
+kube-scheduler replaces Stowage, to check the test.
 README.md names the variables. The last line counts; exit code 1 on any disagreement.
 """
 import argparse
@@ -33,7 +33,7 @@ SAY_EVERY_S = 10
 
 
 class Report:
-    """Counts, prints what is wrong, and a line now and then."""
+    """Counts, prints failures, and a progress line from time to time."""
 
     def __init__(self, total):
         self.total = total
@@ -58,7 +58,7 @@ def chosen(name, words):
 
 
 def run(court, arguments):
-    """Everything that was asked for. True if all is well."""
+    """Runs everything that was requested. True if all cases passed."""
     words = arguments.words
     court.verbose = arguments.verbose
     one = arguments.seed is not None

@@ -1,4 +1,4 @@
-"""Cases: volumes, bound and to be bound, their places, limits, conflicts; claims of devices."""
+"""Cases: bound and unbound volumes, their topology, limits, conflicts; device claims."""
 from conformance_objects import (DRIVER, FIXED, HOST, NOW, WAITS, ZONE, claim, drivers,
                                  expression as ex, node, on, pod, required, storage_class, term,
                                  uses, volume)
@@ -60,7 +60,7 @@ def bound():
 
 
 def static():
-    """Claims that wait for their first user, and volumes that are there."""
+    """Claims that wait for their first consumer, and existing volumes."""
     def one(name, fits, volume_, *more, **options):
         return row(f"static: {name}", fits, LATE, volume_, claim(**options), *more)
     plain = claim()
@@ -263,7 +263,7 @@ def exclusive():
 
 
 def disks():
-    """Volumes written into the pod, which a node can mount once."""
+    """Volumes in the pod's spec that a node can mount once."""
     def one(name, fits, held, asked):
         return Row(f"disks: {name}", fits, NODES[:2],
                    pod(volumes=[{"name": "d", **asked}]),
@@ -305,7 +305,7 @@ def disks():
 
 
 def devices():
-    """Claims of devices are refused, and said to be the reason."""
+    """Device claims are refused, and named as the reason."""
     group = "resource.k8s.io/v1"
     objects = [
         {"apiVersion": group, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},

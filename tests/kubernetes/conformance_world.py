@@ -1,4 +1,4 @@
-"""The objects of a case: made, watched over like controllers would, and removed again."""
+"""The objects of a case: created, updated as controllers would do it, and removed again."""
 import copy
 import dataclasses
 import time
@@ -31,12 +31,12 @@ GATE = [{"name": "stowage.dev/conformance"}]
 
 @dataclasses.dataclass
 class Row:
-    """One case. fits: the nodes that the filters allow, separated by blanks; "" where none.
+    """One case. fits: the nodes that the filters allow, separated by blanks; "" for none.
 
-    fits is what the reference has to say as well, so that a case that tests nothing is noticed;
-    None where it is not known. objects has everything but the nodes and the pod. nominated are pods
-    that wait for a node and have one promised. ephemeral: claims that are made for the pod, by the
-    name of the volume. unlike: a word of the reason why Stowage refuses what the reference allows.
+    The reference must agree with fits, so that a case that tests nothing is noticed; None if
+    unknown. objects has everything except the nodes and the pod. nominated are pods that wait and
+    have a nominated node. ephemeral: claims that are created for the pod, by the name of the
+    volume. unlike: a word of the reason why Stowage refuses what the reference allows.
     """
     name: str
     fits: str
@@ -62,9 +62,9 @@ def path_of(value):
 class World:
     def __init__(self, api):
         self.api = api
-        self.made = set()  # collections with something in them
+        self.made = set()  # collections that are not empty
         self.count = 0
-        self.claims = False  # whether someone has to play the controllers of volumes
+        self.claims = False  # whether the test must act as the volume controllers
         for name, labels in NAMESPACES.items():
             api.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
         for value in PRIORITIES:
@@ -74,7 +74,7 @@ class World:
                     "preemptionPolicy": policy})
 
     def add(self, value):
-        """Creates the object with its status. terminating: it is deleted, and does not go."""
+        """Creates the object with its status. terminating: it is deleted, but stays."""
         value = dict(value)
         terminating = value.pop("terminating", False)
         status = value.get("status")
@@ -88,7 +88,7 @@ class World:
         return answer
 
     def add_subject(self, row, scheduler):
-        """The pod of a row for a scheduler. What belongs to it is there before it is looked at."""
+        """The pod of a row for a scheduler. The objects that it needs are created before it."""
         self.count += 1
         value = copy.deepcopy(row.pod)
         value["metadata"]["name"] = f"{value['metadata']['name']}-{self.count}"
@@ -121,7 +121,7 @@ class World:
                 raise
 
     def clear(self):
-        """Removes everything but the namespaces and priority classes."""
+        """Removes everything except the namespaces and priority classes."""
         for path in sorted(self.made, key=lambda path: not path.endswith("pods")):
             for value in self.api.request("DELETE", path, {
                     "kind": "DeleteOptions", "apiVersion": "v1",
@@ -135,7 +135,7 @@ class World:
         self.claims = False
 
     def tend_volumes(self):
-        """What the controllers of volumes do: completes bindings, provisions on selected nodes."""
+        """What the volume controllers do: complete bindings, provision on selected nodes."""
         path = KINDS["PersistentVolumeClaim"][0].format("")
         claims = {(value["metadata"]["namespace"], value["metadata"]["name"]): value
                   for value in self.api.list(path) if not value["spec"].get("volumeName")}
@@ -174,7 +174,7 @@ class World:
 
 
 def bind_volume(api, volume, claim):
-    """What the controller of volumes does with a volume that is meant for a claim."""
+    """What the volume controller does with a volume that is reserved for a claim."""
     claim["kind"], volume["kind"] = "PersistentVolumeClaim", "PersistentVolume"
     api.patch(f"{path_of(volume)}/status", {"status": {"phase": "Bound"}})
     api.patch(path_of(claim), {
@@ -186,7 +186,7 @@ def bind_volume(api, volume, claim):
 
 
 def usable(volume, where):
-    """Whether the volume is on the node, as far as it names hosts."""
+    """Whether the volume can be used on the node, if it names hosts."""
     needed = volume["spec"].get("nodeAffinity", {}).get("required", {})
     hosts = [expression["values"] for term in needed.get("nodeSelectorTerms", ())
              for expression in term.get("matchExpressions", ())
@@ -212,5 +212,5 @@ def provisioned(claim, where):
 
 
 def priority(value, never=True):
-    """The name of a class."""
+    """The name of a priority class."""
     return f"p{value}".replace("-", "minus") + ("-never" if never else "")

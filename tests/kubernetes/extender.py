@@ -21,12 +21,12 @@ THEIRS = "default-scheduler"
 
 
 def share(name, percent, memory_mib, scheduler=THEIRS, **more):
-    """A pod that asks for a part of one card."""
+    """A pod that asks for a share of one card."""
     return pod(name, {CORE: str(percent), MEMORY: str(memory_mib)}, scheduler=scheduler, **more)
 
 
 def plain_node(name, annotations=None, labels=None, **resources):
-    """A node whose cards are told by resources and annotations of a dialect alone."""
+    """A node whose cards are described only by resources and annotations of a dialect."""
     return node(name, gpus=0, annotations=annotations, labels=labels, **resources)
 
 
@@ -39,7 +39,7 @@ def label(value, name):
 
 
 class ExtenderCase(Case):
-    """A case with Stowage as extender and kube-scheduler as the one who asks it."""
+    """A case with Stowage as the extender of a kube-scheduler."""
 
     starts_subject = False
     needs_cards = True
@@ -50,7 +50,7 @@ class ExtenderCase(Case):
             self.skipTest("no kube-scheduler")
 
     def start_stowage(self, preset="stowage", tls=None, **more):
-        """Starts the controller with one extender; its address."""
+        """Starts the controller with one extender; returns its address."""
         port = free_port()
         stanza = {"preset": preset, "name": "tested", "listen": f"127.0.0.1:{port}", **more}
         if tls:
@@ -87,7 +87,7 @@ class ExtenderCase(Case):
         self.cluster.kubectl("create", "-n", self.namespace, "-f", "-", text=text)
 
     def calls(self, verb, what="calls"):
-        """How often kube-scheduler called, or got an error, by our metrics."""
+        """How often kube-scheduler called, or got an error, from our metrics."""
         text = self.subject.get("/metrics")[1]
         found = re.search(rf'^stowage_extender_{what}_total{{[^}}]*verb="{verb}"}} (\S+)$', text,
                           re.M)
@@ -144,7 +144,7 @@ class Protocol(ExtenderCase):
         wait_until("it is not taken", lambda: "keeping the old ones" in self.subject.said())
         self.add(share("b", 10, 1000))
         self.bound("b")
-        self.certificates()  # the same files anew
+        self.certificates()  # the same files with new certificates
         wait_until("it is taken", lambda: "certificates reloaded" in self.subject.said())
         self.add(share("c", 10, 1000))
         self.bound("c")
@@ -162,13 +162,13 @@ class Protocol(ExtenderCase):
 
 
 class Dialects(ExtenderCase):
-    """The pods that people of each system write, under the configuration that we ship for it."""
+    """The pods that users of each system write, with the configuration that we ship for it."""
 
     def start_shipped(self, name, preset=None):
         return self.start_scheduler(shipped(name, self.start_stowage(preset or name)))
 
     def start_migrated(self, file, preset, tls=None, scheduler=None):
-        """With what the system's README shows, migrated, and the address changed."""
+        """With the configuration of the system's README, migrated, and the address changed."""
         text = migrated(MIGRATE / file)
         if scheduler:
             text = re.sub(r"schedulerName: .*", f"schedulerName: {scheduler}", text)
@@ -198,7 +198,7 @@ class Dialects(ExtenderCase):
         value = self.bound("nano-share")
         self.assertEqual(node_of(value), "m1")
         if "nano-gpu" not in self.scheduler.config.read_text(encoding="utf-8"):
-            return  # its README knows nothing of its predecessor
+            return  # its README does not mention its predecessor
         self.assertEqual(annotation(value, "nano-gpu/container-main"), "0")
         self.assertEqual(annotation(value, "nano-gpu/assume"), "true")
 
@@ -225,7 +225,7 @@ class Dialects(ExtenderCase):
         self.check_gpu_admission()
 
     def test_gpu_admission_migrated(self):
-        """Whole nodes, no managed resources."""
+        """Full Node objects, no managed resources."""
         self.start_migrated("gpu-admission.in.json", "gpu-admission", scheduler="gpu-scheduler")
         self.check_gpu_admission()
 
@@ -257,7 +257,7 @@ class Dialects(ExtenderCase):
         self.check_vgpu_manager()
 
     def test_vgpu_manager_migrated(self):
-        """HTTPS, with a certificate that is not looked at."""
+        """HTTPS, with a certificate that is not verified."""
         self.start_migrated("vgpu-manager.in.yaml", "vgpu-manager", self.certificates())
         self.check_vgpu_manager()
 
@@ -338,7 +338,7 @@ class Dialects(ExtenderCase):
         self.start_shipped("elastic-gpu-scheduler")
         self.add_nodes(plain_node("e1", **{"elasticgpu.io/gpu-core": "300"}))
         self.add(pod("a", {"elasticgpu.io/gpu-core": "150"}, scheduler=THEIRS))
-        # The first try may come before the nodes do.
+        # The first attempt may come before the nodes.
         wait_until("it says what to write", lambda: re.search(
             "100.*200", condition(self.pod("a")).get("message", "")))
 

@@ -1,4 +1,4 @@
-"""Cases: Stowage as an extender when pods race, processes die, room is made and quotas bind."""
+"""Cases: Stowage as an extender when pods race, processes die, victims go and quotas apply."""
 import json
 import re
 import subprocess
@@ -39,7 +39,7 @@ class Races(ExtenderCase):
         self.bound(second)
 
     def check_crowd(self, pods, places, cards):
-        """As many are bound as there is room for, and after they have gone as many again."""
+        """As many pods are bound as fit, and as many again after they have gone."""
         self.add(*pods)
         for _ in range(2):
             wait_until(f"{places} are bound",
@@ -91,7 +91,7 @@ class ExtenderRestarts(ExtenderCase):
         self.over_committed(cards)
 
     def bounce(self, make, stop, start):
-        """Pods that come before, while and after something is away."""
+        """Pods that come before, during and after an outage of one part."""
         for number in range(30):
             self.add(make(f"p{number}"))
             if number == 9:
@@ -144,7 +144,7 @@ class Absence(ExtenderCase):
         self.over_committed()
 
     def test_pods_do_not_wait_for_one_that_is(self):
-        """They get a node and no cards; what they may be using is taken for used."""
+        """They get a node without cards; the cards that they may use count as used."""
         self.start_both(ignorable=True)
         self.add_nodes(node("n1", gpus=1))
         self.subject.kill()
@@ -158,7 +158,7 @@ class Absence(ExtenderCase):
 
 
 class Preemption(ExtenderCase):
-    """kube-scheduler asks about victims where a resource that it counts itself has run out."""
+    """kube-scheduler asks about victims if a resource that it counts itself is exhausted."""
 
     def setUp(self):
         super().setUp()
@@ -169,7 +169,7 @@ class Preemption(ExtenderCase):
             self.addCleanup(self.api.delete, f"{classes}/{name}")
 
     def ranked(self, name, word, *limits, **more):
-        # Without a kubelet only a pod that needs no time to end is ever gone.
+        # Without a kubelet, only a pod without grace period is ever removed.
         return pod(name, *limits, priorityClassName=f"{self.namespace}-{word}",
                    terminationGracePeriodSeconds=0, **more)
 
@@ -189,7 +189,7 @@ class Preemption(ExtenderCase):
         self.refused("nowhere")
         wait_until("kube-scheduler asked about victims", lambda: self.calls("preempt") > before)
         self.assertEqual(self.bound_names(), ["on-a100", "on-t4"])
-        # Without us it would take the least important pod, which has the wrong card.
+        # Without us it would evict the pod of lowest priority, which has the wrong card.
         self.add(self.of_model("urgent", "high", "Tesla T4"))
         self.assertEqual(node_of(self.bound("urgent")), "t1")
         self.assertEqual(self.bound_names(), ["on-a100", "urgent"])
@@ -203,8 +203,8 @@ class Preemption(ExtenderCase):
         text = shipped("nvidia-gpu-scheduler", self.start_stowage("nvidia-gpu-scheduler"))
         self.check_models(text.replace("nodeCacheCapable: true", "nodeCacheCapable: false"))
 
-    def test_nobody_is_evicted_in_vain(self):
-        """By the sums of a node it would do to evict a small pod, by its cards it would not."""
+    def test_no_pod_is_evicted_in_vain(self):
+        """By the sums of a node, evicting a small pod would be enough; by its cards it is not."""
         self.start_scheduler(shipped("elastic-gpu-scheduler",
                                      self.start_stowage("elastic-gpu-scheduler")))
         self.add_nodes(plain_node("e1", **{"elasticgpu.io/gpu-core": "200"}))
@@ -216,7 +216,7 @@ class Preemption(ExtenderCase):
         self.refused("urgent")
         wait_until("kube-scheduler asked about victims", lambda: self.calls("preempt") > 0)
         self.assertEqual(self.bound_names(), ["large-1", "large-2", "small"])
-        # One that may evict a large one as well.
+        # A pod that may evict a large one as well.
         self.api.delete(f"{self.pods}/urgent")
         self.add(self.share("more-urgent", "highest", 80))
         self.bound("more-urgent")
@@ -226,7 +226,7 @@ class Preemption(ExtenderCase):
         return self.ranked(name, word, {"elasticgpu.io/gpu-core": str(percent)}, scheduler=THEIRS)
 
     def test_victims_are_added_until_the_pod_fits(self):
-        """Two halves of a card have to go, where one would be enough by the count of slots."""
+        """Two halves of a card have to go, although one would be enough by the number of slots."""
         self.start_scheduler(shipped("vgpu-manager", self.start_stowage("vgpu-manager")))
         self.add_nodes(vgpu_node("v1", "NVIDIA A100-SXM4-80GB", cards=1, split=2))
         ask = {"nvidia.com/vgpu-number": "1", "nvidia.com/vgpu-memory": "1000"}
@@ -262,7 +262,7 @@ class Manners(ExtenderCase):
         self.assertRegex(refused[f"{self.namespace}/b"], r"\b400\b.*\b600\b")
 
     def test_a_pod_that_asks_for_no_card_is_bound_by_the_extender_as_well(self):
-        """Without managed resources every pod comes to us."""
+        """Without managed resources every pod is sent to us."""
         address = self.start_stowage()
         self.start_scheduler(config(extender(address, managedResources=[])))
         self.add_nodes(node("n1", gpus=1), node("n2", gpus=0))
@@ -307,11 +307,11 @@ class Quotas(ExtenderCase):
         self.assertIn("ExceedsGPUQuota", self.refused("b", ("SchedulerError",)))
         self.add(vcuda("ours", 100, scheduler="stowage"))
         self.assertIn("used 1000 of 1000", self.refused("ours", ("QuotaExceeded",)))
-        # A broken one changes nothing.
+        # An invalid quota changes nothing.
         self.write("gpuquota", "gpu_quota", "{")
         wait_until("the metric tells", lambda: self.metric("stowage_quota_broken") == 1)
         self.assertEqual(self.bound_names(), ["a"])
-        # More of it counts at once; kube-scheduler tries again when something happens.
+        # A larger quota counts at once; kube-scheduler tries again after the next event.
         self.write("gpuquota", "gpu_quota", self.gpu_quota(3))
         self.assertEqual(node_of(self.bound("ours")), "q1")
         self.assertEqual(node_of(self.bound("b")), "q1")
@@ -341,7 +341,7 @@ class Quotas(ExtenderCase):
 
 
 class Configurations(ExtenderCase):
-    """Files that people start from load in this kube-scheduler."""
+    """The files that users start from are valid for this kube-scheduler."""
 
     def accepts(self, text):
         text = re.sub(r"<[^>\n]*>:<[^>\n]*>", "127.0.0.1:1", text)

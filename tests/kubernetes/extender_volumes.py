@@ -10,8 +10,8 @@ from extender_life import vcuda, vcuda_node
 from kube_scheduler import shipped
 from objects import GPUS, MODEL, cards_of, node, node_of, pod
 
-HOLD_S = 2    # of the extender: far shorter than the volume takes
-LATE_S = 30   # how long the provisioner lets kube-scheduler wait
+HOLD_S = 2    # of the extender: much shorter than the volume takes
+LATE_S = 30   # how long the provisioner takes
 EVERY_S = 3   # between competitors
 OTHER = "other-scheduler"
 
@@ -20,7 +20,7 @@ class LateVolumes(ExtenderCase):
     """One card. The pod that was given it waits for its volume; others want the card meanwhile."""
 
     def start_two(self, name, scheduler):
-        """Two kube-schedulers: the second one knows nothing of what the first has assumed."""
+        """Two kube-schedulers: the second does not know what the first has assumed."""
         text = shipped(name, self.start_stowage(name, holdSeconds=HOLD_S))
         self.start_scheduler(text)
         changed = text.replace(f"schedulerName: {scheduler}", f"schedulerName: {OTHER}")
@@ -39,7 +39,7 @@ class LateVolumes(ExtenderCase):
         self.addCleanup(self.api.delete, path_of({**value, "kind": kind}))
 
     def provision(self, value):
-        """What a driver and the controllers of volumes do."""
+        """What a driver and the volume controllers do."""
         made = self.api.get(path_of(value))
         volume = self.api.create("/api/v1/persistentvolumes",
                                  provisioned(made, made["metadata"]["annotations"][SELECTED_NODE]))
@@ -51,7 +51,7 @@ class LateVolumes(ExtenderCase):
         return made["metadata"].get("annotations", {}).get(SELECTED_NODE)
 
     def compete(self, make, schedulers):
-        """Others ask for the card until the volume comes, and nobody gets it."""
+        """Other pods ask for the card until the volume comes, and none gets it."""
         count, end = 0, time.monotonic() + LATE_S
         while time.monotonic() < end:
             self.add(make(f"other-{count}", scheduler=schedulers[count % len(schedulers)]))
@@ -74,12 +74,12 @@ class LateVolumes(ExtenderCase):
         text = self.subject.get("/metrics")[1]
         decided = re.search(r"^stowage_evictions_decided_total (\S+)$", text, re.M)
         self.assertEqual(float(decided.group(1)), 0)
-        # They did want it.
+        # Afterwards they get it.
         self.api.delete(f"{self.pods}/late")
         wait_until("one of the others has the card", lambda: len(self.bound_names()) == 1)
         return value
 
-    def test_a_promise_lasts_until_the_volume_is_there(self):
+    def test_a_pre_allocation_lasts_until_the_volume_is_there(self):
         self.start_two("gpu-admission", "gpu-scheduler")
         self.add_nodes(vcuda_node("t1", 1))
         value = self.check(lambda name, **more: vcuda(name, 60, **more),
@@ -91,7 +91,7 @@ class LateVolumes(ExtenderCase):
     def test_a_counted_card_is_kept_until_the_volume_is_there(self):
         self.start_two("nvidia-gpu-scheduler", THEIRS)
         self.add_nodes(node("n1", gpus=1))
-        # This preset leaves pods that name no model to kube-scheduler.
+        # This preset leaves pods without a model to kube-scheduler.
         wish = {"nvidia.com/gpu.model": MODEL}
         value = self.check(lambda name, **more: pod(name, annotations=wish, **more),
                            (THEIRS, OTHER, "stowage"))

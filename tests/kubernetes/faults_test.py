@@ -3,10 +3,10 @@
 
 Usage: faults_test.py [--rounds 20] [--pods 2000] [-k WORD]...
 
-Every kind of kill is done in so many rounds while so many pods are created, bound by two replicas
-of the controller of which one leads. In the end every pod is bound, none was ever seen on two nodes
-or with two sets of cards, and no card is given out twice. -k runs only the cases whose names have
-one of the words. The last line counts; exit code 1 if a case failed.
+Every kind of kill is done in that many rounds while that many pods are created and bound by two
+replicas of the controller, one of them leading. In the end every pod is bound, none was ever seen
+on two nodes or with two sets of cards, and no card is given twice. -k runs only the cases whose
+names have one of the words. The last line counts; exit code 1 if a case failed.
 """
 import argparse
 import http.client
@@ -32,7 +32,7 @@ WHOLE = {"nvidia.com/gpu": "1"}
 
 
 class Load:
-    """Creates pods at a steady pace in a thread, also through times when the server is away."""
+    """Creates pods at a steady rate in a thread, also while the server is away."""
 
     def __init__(self, api, path, count, per_second, make):
         self.api, self.path, self.count, self.make = api, path, count, make
@@ -58,7 +58,7 @@ class Load:
         try:
             self.api.create(self.path, self.make(number))
         except ApiError as error:
-            if error.code != 409:  # an earlier try took effect before its answer was lost
+            if error.code != 409:  # an earlier attempt succeeded, but its answer was lost
                 raise
         return True
 
@@ -88,7 +88,7 @@ class FaultCase(Case):
         return sum(1 for value in self.api.list(self.pods) if node_of(value))
 
     def judge(self, count):
-        """Nothing is lost, nothing is there twice, and the ledger says what the API says."""
+        """Nothing is lost or duplicated, and the ledger agrees with the API."""
         pods = self.all_bound(count, timeout=120)
         self.assertIsNone(self.watch.failure)
         for name, states in bindings(self.watch).items():
@@ -155,7 +155,7 @@ class Kills(FaultCase):
 
 class Pressure(FaultCase):
     def test_events_are_compacted_away_while_the_controllers_cannot_look(self):
-        """410: what they watched from is gone. They have to list."""
+        """410: the version that they watched from is gone. They have to list again."""
         load = self.load(count=400)
         wait_until("some are bound", lambda: self.bound_count() >= 50)
         lists = {each.name: each.sum("stowage_lists_total") for each in self.replicas.members}
@@ -187,7 +187,7 @@ class Pressure(FaultCase):
         return json.loads(text)
 
     def test_the_api_server_says_429_to_most_of_our_calls(self):
-        """One seat, and no queue, for all calls of ours that have to do with pods."""
+        """One seat without a queue for all our calls about pods."""
         flow = "/apis/flowcontrol.apiserver.k8s.io/v1"
         self.api.create(f"{flow}/prioritylevelconfigurations", {
             "metadata": {"name": "narrow"},
@@ -206,9 +206,9 @@ class Pressure(FaultCase):
                                             "resources": ["pods/binding", "pods/status"],
                                             "verbs": ["*"]}]}]}})
         self.addCleanup(lambda: self.api.delete(f"{flow}/flowschemas/narrow"))
-        # The server takes up new levels in its own time, and is done with 400 pods in a second.
+        # The server applies new levels after some time, and handles 400 pods in a second.
         wait_until("the narrow level is in force", self.narrow_is_in_force)
-        # Nobody looks while the pods come: then there are many binds at once.
+        # The replicas are frozen while the pods come, so that there are many binds at once.
         for each in self.replicas.members:
             each.freeze()
         load = self.load(count=400)
@@ -228,7 +228,7 @@ class Pressure(FaultCase):
 
 
     def narrow_is_in_force(self):
-        """True when a bind of ours, of a pod that is not there, is counted by the narrow level."""
+        """True when our bind of a missing pod is counted by the narrow level."""
         schema = self.api.get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/narrow")
         account = self.api.create(
             "/api/v1/namespaces/kube-system/serviceaccounts/stowage/token",
@@ -249,10 +249,10 @@ class Pressure(FaultCase):
 
 
 class RollingUpgrade(FaultCase):
-    """As a Deployment does it: a new one is ready before an old one is asked to end."""
+    """As a Deployment does: a new replica is ready before an old one is stopped."""
 
     def roll(self, load, service=None):
-        """Three times through all replicas, spread over the pods that come."""
+        """Three times through all replicas, spread over the incoming pods."""
         for number in range(3):
             wait_until("pods have come", lambda at=(number + 0.3) * load.count / 3:
                        load.failure or load.created >= at, timeout=120)

@@ -1,7 +1,8 @@
 """Random cases: ten pods, one after the other, on each of many small random clusters.
 
-Case N is pod N % 10 on cluster N // 10. Some of the pods stay, as both schedulers then see. A
-disagreement is made smaller by leaving out rules, objects and nodes, and printed with all of them.
+Case N is pod N % 10 on cluster N // 10. Some of the pods stay, so that both schedulers see them. A
+disagreement is reduced by leaving out rules, objects and nodes, and printed with those that are
+left.
 """
 import copy
 import dataclasses
@@ -14,7 +15,7 @@ from conformance_world import KINDS, Row
 from generator_parts import Dice, make_cluster, make_labels, make_parts, put_together
 
 PODS_PER_CLUSTER = 10
-SHRUNK_MOST = 5  # disagreements that are made smaller; many have the same reason
+SHRUNK_MOST = 5  # disagreements that are reduced; many have the same cause
 SHRINK_SETTLE_S = 0.15
 
 
@@ -54,7 +55,7 @@ def make_case(seed, names):
 
 
 class Stage:
-    """A cluster that is there while its pods are tried."""
+    """A cluster that exists while its pods are tried."""
 
     def __init__(self, court, number):
         self.court = court
@@ -96,7 +97,7 @@ class Stage:
             self.remove(made, row)
 
     def keep(self, made, row, where):
-        """The pod stays where it was bound; where nobody binds, it is put there."""
+        """Keeps the pod on its node; if no scheduler binds it, the test does."""
         meta = made["metadata"]
         value = copy.deepcopy(row.pod)
         seen = self.court.pods.by_uid.get(meta["uid"], made)
@@ -120,7 +121,8 @@ class Stage:
                     self.world.api.delete(f"{path}/{value['metadata']['name']}")
 
     def shrink(self, case):
-        """A smaller row that is still wrong, and what is; the cluster is made anew after that."""
+        """A smaller row that is still wrong, and its error; creates the cluster again afterwards.
+        """
         parts, objects, nodes = list(case.parts), list(self.objects), list(self.nodes)
         trouble = ""
         for kept in (parts, objects, nodes):
@@ -136,7 +138,7 @@ class Stage:
         return row, trouble
 
     def once(self, row):
-        """Whether the row by itself shows a disagreement."""
+        """Whether the row alone shows a disagreement."""
         self.world.clear()
         try:
             for value in [*row.nodes, *row.objects]:
@@ -155,7 +157,7 @@ def describe(row):
 
 
 def run(court, seeds, take):
-    """Tries the cases and hands the name of each and what is wrong to take."""
+    """Tries the cases; passes the name of each and what is wrong to take."""
     stage, shrunk = None, 0
     for seed in seeds:
         if stage is None or seed % PODS_PER_CLUSTER == 0:

@@ -1,4 +1,4 @@
-"""Random clusters, and random pods made of a few rules each. Everything follows from a seed."""
+"""Random clusters, and random pods of a few rules each. Everything depends only on the seed."""
 import copy
 import dataclasses
 import random
@@ -19,7 +19,7 @@ KEYS = (HOST, ZONE, ZONE, "rack")
 
 @dataclasses.dataclass
 class Part:
-    """One rule of a pod: fields of its spec, of its one container, and objects that it needs."""
+    """One rule of a pod: fields of its spec, of its only container, and objects that it needs."""
     name: str
     spec: dict = dataclasses.field(default_factory=dict)
     container: dict = dataclasses.field(default_factory=dict)
@@ -38,7 +38,7 @@ def merge(into, value):
 
 
 def put_together(labels, parts, level=None):
-    """A pod of these rules."""
+    """A pod with these rules."""
     value = pod("random", labels, level=level)
     for part in parts:
         merge(value["spec"], part.spec)
@@ -98,7 +98,7 @@ def make_class(dice, zones):
 
 
 def make_shared(dice, names, zones):
-    """Bound claims that everyone may use, and one that one pod at a time may."""
+    """Bound claims that all pods may use, and one that one pod at a time may use."""
     objects = []
     for index in range(3):
         where = dice.some(names, 1, 4) if dice.odds(0.4) else ()
@@ -119,7 +119,7 @@ def make_labels(dice):
 
 
 def make_bound(dice, name, names):
-    """A pod that is there, whatever its node makes of it."""
+    """A bound pod, whether its node fits or not."""
     options = {"cpu": f"{dice.randint(0, 20)}00m", "memory": f"{dice.randint(0, 3)}Gi"}
     if dice.odds(0.25):
         options["gpu"] = str(dice.randint(1, 2))
@@ -165,7 +165,7 @@ def make_selector(dice):
 
 
 def names_revision(chosen):
-    """Then the label cannot be added to it by its key."""
+    """True if the selector has rev already: then matchLabelKeys cannot add it."""
     return any(entry["key"] == "rev" for entry in chosen.get("matchExpressions", ()))
 
 
@@ -182,7 +182,7 @@ def make_near(dice):
 
 
 def amounts(dice, _):
-    """cpu and memory, and sometimes what not every node has."""
+    """cpu and memory, and sometimes resources that some nodes lack."""
     requests = {"cpu": f"{dice.randint(1, 40)}00m", "memory": f"{dice.randint(1, 8)}Gi"}
     if dice.odds(0.5):
         requests["nvidia.com/gpu"] = str(dice.randint(1, 3))
@@ -273,7 +273,7 @@ def bound_claims(dice, _):
 
 
 def waiting_claims(dice, names):
-    """One or two claims, and some volumes that they may find."""
+    """One or two claims, and some volumes that may match them."""
     count = dice.choice([1, 1, 2])
     objects = [claim(f"wait{index}", f"{dice.randint(1, 4)}Gi") for index in range(count)]
     for index in range(dice.randint(1, 5)):
@@ -293,7 +293,7 @@ def disk(dice, _):
     return Part("disk", {"volumes": [make_disk(dice)]})
 
 
-# With how often they are taken.
+# Weights of the rules.
 RULES = {amounts: 6, inits: 2, whole_pod: 1, selector: 2, affinity: 3, tolerations: 4, ports: 2,
          spreads: 4, near_others: 3, apart_from_others: 3, bound_claims: 2, waiting_claims: 2,
          new_claim: 1, disk: 1}

@@ -1,4 +1,4 @@
-"""The real kube-scheduler with extenders, configured by the files that people use."""
+"""The real kube-scheduler with extenders, configured by the files that users have."""
 import http.client
 import json
 import pathlib
@@ -11,7 +11,7 @@ from cluster import DEPLOY, free_port
 SHIPPED = DEPLOY / "extender"
 KUBECONFIG = "/etc/kubernetes/scheduler.conf"
 PKI = re.compile(r"/etc/kubernetes/pki/\S+\.(crt|key)")
-# How long a pod that failed waits; 10 seconds in production.
+# Back-off of a failed pod; 10 seconds in production.
 BACKOFF_S = 2
 
 
@@ -25,7 +25,7 @@ def config(*extenders, profiles=("default-scheduler",), **more):
 
 
 def extender(address, *resources, **more):
-    """One that is asked everything on our own routes. resources: kept by the extender alone."""
+    """An extender with all our own routes. resources: managed by the extender alone."""
     return {"urlPrefix": f"{address}/stowage", "filterVerb": "filter",
             "prioritizeVerb": "prioritize", "preemptVerb": "preempt", "bindVerb": "bind",
             "weight": 15, "httpTimeout": "10s", "nodeCacheCapable": True,
@@ -40,7 +40,7 @@ def shipped(name, address):
 
 
 def moved(text, address):
-    """The same configuration with another address, without a leader's lease, and less patient."""
+    """The configuration with another address and a shorter back-off, without leader election."""
     text, count = re.subn(r"(urlPrefix: \"?)https?://[^/\"\n]+", rf"\1{address}", text)
     if count != 1:
         raise AssertionError(f"{count} extenders in the configuration, not one")
@@ -51,7 +51,7 @@ def moved(text, address):
 
 
 class KubeScheduler:
-    """One run after the other of kube-scheduler with one configuration."""
+    """Successive runs of kube-scheduler with one configuration."""
 
     def __init__(self, cluster, text):
         self.cluster = cluster
@@ -59,7 +59,7 @@ class KubeScheduler:
         self.port = None
         kubeconfig = cluster.kubeconfig("kube-scheduler",
                                         certificate=cluster.users["kube-scheduler"])
-        if "clientConnection" not in text:  # a pod would know how to reach the API server
+        if "clientConnection" not in text:  # in a pod, the API server's address is known
             text = f"{text}\nclientConnection:\n  kubeconfig: {KUBECONFIG}\n"
         text = text.replace(KUBECONFIG, str(kubeconfig))
         certificate, key = cluster.users["admin"]
@@ -79,7 +79,8 @@ class KubeScheduler:
         return self
 
     def start(self, name="kube-scheduler"):
-        """Until it has seen what there is, so that nothing is left to chance. name: of its log."""
+        """Returns when it has read the cluster, so that results are deterministic. name: of its
+        log."""
         self.spawn(name=name)
         wait_until("kube-scheduler is ready", self.ready, timeout=60,
                    details=lambda: self.process.tail(5))
@@ -87,7 +88,7 @@ class KubeScheduler:
 
     def ready(self):
         self.process.require_alive()
-        context = ssl._create_unverified_context()  # it signs its certificate itself
+        context = ssl._create_unverified_context()  # its certificate is self-signed
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=5,
                                                  context=context)
         try:
@@ -99,7 +100,7 @@ class KubeScheduler:
             connection.close()
 
     def accepts(self):
-        """Whether it can be started with the configuration, and what it said."""
+        """Whether it starts with the configuration, and its output."""
         complete = self.config.with_suffix(".complete.yaml")
         self.spawn(f"--write-config-to={complete}")
         code = self.process.wait(timeout=60)

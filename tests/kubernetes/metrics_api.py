@@ -1,7 +1,7 @@
 """Cases: metrics.nvidia.com through the real aggregation layer, filled by real agents.
 
-The API server reaches the controller as it would in a cluster: by an APIService and a Service, here
-one that names this machine. Agents have cards from files, and a kubelet's double beside them.
+The API server reaches the controller as in a cluster: by an APIService and a Service, which here
+names this machine. Agents have cards from files, and a fake kubelet.
 """
 import base64
 import http.client
@@ -52,7 +52,7 @@ def with_devices(name, *ids, ns="d"):
 
 
 class Agent:
-    """The agent of one node, with its cards, its token, and the kubelet that it asks."""
+    """The agent of one node, with its cards, its token, and its kubelet."""
 
     def __init__(self, case, name, text, kubelet=True):
         self.case, self.name = case, name
@@ -101,7 +101,7 @@ class Agent:
 
 
 class Kubectl:
-    """One that goes on: the lines it has printed so far."""
+    """A kubectl that keeps running, and the lines that it has printed so far."""
 
     def __init__(self, cluster, *arguments):
         self.out = cluster.folder / f"kubectl-{time.monotonic_ns()}.txt"
@@ -158,7 +158,7 @@ class MetricsApi(Case):
         return self.port_of(self.subject)
 
     def lead_to(self, port):
-        """As if the Service led to that replica."""
+        """As if the Service pointed to that replica."""
         self.api.patch(REGISTRATION, {"spec": {"service": {
             "namespace": "kube-system", "name": "stowage-agents", "port": port}}})
         wait_until("the API server passes requests on", self.available, timeout=60,
@@ -219,7 +219,7 @@ class MetricsApi(Case):
         self.assertIn('"kind": "GpuInfo"', self.cluster.kubectl("get", "gpui", "n2", "-o", "json"))
         self.assertIn("h1", self.cluster.kubectl("get", "gpuinfo", "n2", "-o", "yaml"))
 
-        # A client of the original: {"Type","Object"} lines.
+        # A client of the original API: {"Type","Object"} lines.
         old = Kubectl(self.cluster, "get", "--raw", f"{GROUP}/podresources?watch=true")
         self.addCleanup(old.stop)
         # And one of Kubernetes.
@@ -259,7 +259,7 @@ class MetricsApi(Case):
                 ("Tesla T4", 3, []), ("T4", 1, []))
         for number, (model, count, want) in enumerate(rows):
             with self.subTest(model=model, count=count):
-                # It exists: what is held for it is written on it before the answer.
+                # It exists: the pre-allocation is written on it before the answer.
                 [asking] = self.add(pod(
                     f"asking-{number}", {"nvidia.com/gpu": str(count)}, scheduler="theirs",
                     annotations={"nvidia.com/gpu.model": model} if model else {}))
@@ -283,7 +283,7 @@ class MetricsApi(Case):
         self.assertIn("nobody", text)
         self.assertEqual(nobody.raw("POST", f"{GROUP}/schedule/filter", {})[0], 403)
         self.assertEqual(self.cluster.api_as().raw("GET", f"{GROUP}/gpuinfos")[0], 403)
-        # Rights to see pods are rights to see their cards.
+        # A user that may see pods may see their cards.
         rbac = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
         self.api.create(rbac, {
             "metadata": {"name": self.namespace},
@@ -301,7 +301,7 @@ class MetricsApi(Case):
 
         def ask(certificate=None, headers=None):
             context = ssl.create_default_context(cadata=authority)
-            context.check_hostname = False  # it is one for the Service
+            context.check_hostname = False  # its certificate is for the Service
             if certificate:
                 context.load_cert_chain(*map(str, certificate))
             connection = http.client.HTTPSConnection("localhost", self.port(), context=context,
@@ -324,13 +324,13 @@ class MetricsApi(Case):
     # ---- certificates and replicas
 
     def served(self):
-        """The serial number of the certificate that new connections are shown."""
+        """The serial number of the certificate that new connections get."""
         pem = ssl.get_server_certificate(("localhost", self.port()))
         return subprocess.run(["openssl", "x509", "-noout", "-serial"], input=pem, text=True,
                               check=True, stdout=subprocess.PIPE).stdout.strip()
 
     def caught_up(self, watch, agent, step):
-        """A pod that comes is seen by everybody who watches, and by everybody who asks."""
+        """Waits until a new pod is in the list and in the watch."""
         agent.kubelet.set([with_devices(f"step-{step}", "g2")])
         wait_until(f"step {step} is listed",
                    lambda: self.api.raw("GET", f"{GROUP}/podresources")[0] == 200
@@ -347,7 +347,7 @@ class MetricsApi(Case):
         wait_until("there is a new certificate", lambda: self.served() != before)
         self.assertEqual(self.api.get(REGISTRATION)["spec"]["caBundle"], bundle, "same authority")
         self.caught_up(watch, agent, 2)
-        # All of it lost: what is in use stays, and is written again once there is a place for it.
+        # The secret is deleted: the certificate in use stays, and is written again once it can be.
         self.api.raw("DELETE", SECRET)
         wait_until("it is said", lambda: "create the secret kube-system/" in self.subject.said())
         before = self.served()
@@ -357,7 +357,7 @@ class MetricsApi(Case):
                    lambda: self.api.get(SECRET).get("data", {}).get("ca.key"))
         self.assertEqual(self.served(), before)
         self.assertEqual(self.api.get(REGISTRATION)["spec"]["caBundle"], bundle)
-        # A new authority, by request, of which everybody is told.
+        # A new authority, on request, which all clients learn of.
         self.api.patch(SECRET, {"data": {"ca.crt": None, "ca.key": None}})
         wait_until("there is a new authority",
                    lambda: self.api.get(REGISTRATION)["spec"]["caBundle"] != bundle)
@@ -367,7 +367,7 @@ class MetricsApi(Case):
         wait_until("the API server trusts it", self.available, timeout=60)
         self.caught_up(watch, agent, 3)
         self.assertIsNone(watch.child.poll(), "the watch goes on all the time")
-        # An agent that comes now trusts the new one.
+        # An agent that starts now trusts the new one.
         agent.process.kill()
         agent.start()
         self.caught_up(watch, agent, 4)
@@ -405,7 +405,7 @@ class MetricsApi(Case):
         self.assertEqual(nobody.raw("GET", f"{GROUP}/gpuinfos")[0], 403)
         self.assertGreater(
             standby.metric('stowage_metrics_api_forwarded_total{outcome="answered"}'), 0)
-        # The leader dies: agents find the other one by themselves, and it answers.
+        # The leader dies: agents find the other replica, and it answers.
         self.subject.kill()
         wait_until("the other one leads", standby.leads, timeout=30)
         wait_until("and knows what there is", lambda: self.api.raw(

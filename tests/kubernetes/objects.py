@@ -1,4 +1,4 @@
-"""Nodes and pods as the tests create them, and what their annotations say about cards."""
+"""Nodes and pods as the tests create them, and the cards in their annotations."""
 import collections
 import json
 
@@ -59,7 +59,7 @@ def gpus_text(where, **containers):
 
 
 def cards_of(value):
-    """Container -> its cards, as the annotation of a bound pod says: index, milli, memoryMiB."""
+    """Container -> its cards from the annotation of a bound pod: index, milli, memoryMiB."""
     text = value["metadata"].get("annotations", {}).get(GPUS)
     if not text:
         return {}

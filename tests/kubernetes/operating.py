@@ -1,4 +1,4 @@
-"""Cases: what an operator does with a controller that runs."""
+"""Cases: what an operator does with a running controller."""
 import http.client
 import os
 import signal
@@ -62,7 +62,7 @@ class Operating(Case):
         token = self.token_of("debugger")
         self.assertEqual(self.ask("/debug/log-level", token)[0], 403)
         self.grant("debugger", "get")
-        # What the API server said is remembered for ten seconds.
+        # The API server's answer is cached for ten seconds.
         wait_until("it may look", lambda: self.ask("/debug/log-level", token)[0] == 200)
         self.assertEqual(self.ask("/debug/log-level", token, "PUT", "debug")[0], 403)
         code, profile = self.ask("/debug/profile/cpu?seconds=1", token)

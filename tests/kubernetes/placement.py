@@ -1,4 +1,4 @@
-"""Cases: what is placed where, on which cards, and why not."""
+"""Cases: where pods are placed, on which cards, and why not."""
 import collections
 import subprocess
 
@@ -24,7 +24,7 @@ class Binding(Case):
         self.assertEqual(node_of(self.bound("a")), "n1")
 
     def test_cards_of_other_pods_are_respected(self):
-        """Pods that others bound, and that say nothing of cards, may be using any of them."""
+        """Pods bound by others, without annotations about cards, may use any card."""
         self.add_nodes(node("n1", gpus=2))
         self.add(pod("other", {"nvidia.com/gpu": "1"}, scheduler="someone", nodeName="n1"))
         self.add(pod("big", {"nvidia.com/gpu": "2"}))
@@ -32,7 +32,7 @@ class Binding(Case):
         if self.subject.chooses_cards:
             self.add(pod("share", {"stowage.dev/gpu-core": "10"}))
             self.refused("share")
-            # The device plugin gives it the card that is left, and we do not say which one.
+            # The device plugin gives it the remaining card; we do not name it.
             self.add(pod("small"))
             self.assertNotIn(GPUS, self.bound("small")["metadata"].get("annotations", {}))
             self.add(pod("third"))
@@ -149,7 +149,7 @@ class Waiting(Case):
         self.assertEqual(event["type"], "Warning")
         self.assertRegex(event["note"], r"\b3\b.*\d")
         self.assertEqual(event["regarding"]["uid"], self.pod("a")["metadata"]["uid"])
-        # kubectl describe reads the same event by the older API.
+        # kubectl describe reads the same event from the older API.
         self.assertIn("FailedScheduling", self.cluster.kubectl(
             "describe", "pod", "a", "-n", self.namespace))
 
@@ -286,7 +286,7 @@ class Rules(Case):
         self.bound("gated")
 
     def test_a_pod_with_rules_that_are_not_kept_is_not_placed_by_guess(self):
-        """Anti-affinity to itself by host: at most one per node, or none at all."""
+        """Anti-affinity to itself by host: at most one pod per node, or none at all."""
         rule = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"topologyKey": "kubernetes.io/hostname",
              "labelSelector": {"matchLabels": {"app": "one-per-node"}}}]}},
@@ -343,7 +343,7 @@ class Amounts(Case):
 
 
 class Seeds(Case):
-    """The example pods of the projects whose ways of asking are understood."""
+    """The example pods of the projects whose dialects are supported."""
 
     def test_toyscheduler(self):
         self.add_nodes(node("a", gpus=4), node("b", gpus=4))
@@ -352,7 +352,7 @@ class Seeds(Case):
                    for number in range(1, 6)))
         pods = self.all_bound(5)
         self.check_cards(pods, cards=4)
-        if self.subject.chooses_cards:  # a node is filled before the next is begun
+        if self.subject.chooses_cards:  # a node is filled before the next one is used
             self.assertEqual(sorted(collections.Counter(map(node_of, pods)).values()), [1, 4])
 
     def test_alnair(self):

@@ -15,7 +15,7 @@ CONFIG = ("apiVersion: stowage.dev/v1alpha1\nkind: ControllerConfig\n"
 
 
 class Replica(Stowage):
-    """One of them. Its log and its process have a name of their own."""
+    """One replica, with its own names of log and process."""
 
     def __init__(self, cluster, name):
         super().__init__(cluster)
@@ -34,7 +34,7 @@ class Replica(Stowage):
         return float(found[1]) if found else None
 
     def sum(self, family):
-        """Of all samples of a family."""
+        """The sum over all samples of a family."""
         found = re.findall(rf"^{family}(?:{{.*}})? (\S+)$", self.get("/metrics")[1], re.M)
         return sum(map(float, found))
 
@@ -79,7 +79,7 @@ class Replicas:
 
 
 class Service:
-    """Connections to one address, passed to a replica that takes part, each in its turn."""
+    """Connections to one address, passed in turn to the replicas in `ports`."""
 
     def __init__(self):
         self.ports = []

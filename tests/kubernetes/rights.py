@@ -1,7 +1,7 @@
-"""Cases: the rights that we ship are those that are used, no fewer and no more.
+"""Cases: the rights that we ship are exactly those that are used.
 
-The API server writes down what the accounts of the controller and of the agents ask for (AUDIT in
-cluster.py). So this comes after all other cases, and says something only if all of them ran.
+The API server records the requests of the accounts of the controller and of the agents (AUDIT in
+cluster.py). So this runs after all other cases, and is valid only if all of them ran.
 """
 import json
 import pathlib
@@ -16,10 +16,10 @@ ROLES = {
                  f"{RBAC}/namespaces/kube-system/roles/stowage"],
     AGENT: [f"{RBAC}/clusterroles/stowage-agent"],
 }
-# Asked of the replica that leads, which asks the API server whether it may (metrics_api.py).
+# Requested from the leading replica, which asks the API server for permission (metrics_api.py).
 NOT_OF_THE_API_SERVER = {"metrics.nvidia.com"}
-# Used where no case here comes: by the conformance tests, which have volumes and preemption, or
-# when an event comes again. Each with the file that asks for it, and how.
+# Used only outside these cases: by the conformance tests, which have volumes and preemption, or
+# when an event is repeated. Each with the file that uses it, and how.
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "src"
 ELSEWHERE = {
     ("", "persistentvolumeclaims", "patch", ""): (
@@ -32,7 +32,7 @@ ELSEWHERE = {
 
 
 def granted(api, user):
-    """(group, resource, verb, name) of every right; the name is empty where it counts for all."""
+    """(group, resource, verb, name) of every right; the name is empty if it applies to all."""
     rights = set()
     for path in ROLES[user]:
         for rule in api.get(path).get("rules", []):
@@ -43,14 +43,14 @@ def granted(api, user):
 
 
 def requests(folder):
-    """(user, group, resource, verb, name, code) of what was asked for, each once."""
+    """(user, group, resource, verb, name, code) of each distinct request."""
     seen = set()
     for path in sorted(folder.glob("audit*.json")):
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 try:
                     event = json.loads(line)
-                except ValueError:  # the server was killed in the middle of it
+                except ValueError:  # the server was killed while it wrote the line
                     continue
                 about = event.get("objectRef")
                 if not about:
@@ -87,12 +87,12 @@ class Rights(Case):
             self.assertIn(words, (SOURCES / file).read_text(encoding="utf-8"), right)
 
     def test_nothing_is_missing(self):
-        """What was refused was refused to one who may not have it: no role of ours lacks it."""
+        """Every request that succeeded is covered by the account's own role, or by `other`."""
         asked = requests(self.cluster.folder)
         for user in ROLES:
             rights = granted(self.cluster.api, user)
             used = {each[1:5] for each in asked if each[0] == user and each[5] < 300}
-            # What every account may do, or is granted by another role (authentication-reader).
+            # Rights of all accounts, or from another role (authentication-reader).
             other = {("", "configmaps", verb, "extension-apiserver-authentication")
                      for verb in ("get", "list", "watch")}
             beyond = [each for each in sorted(used - other)

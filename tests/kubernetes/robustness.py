@@ -89,7 +89,7 @@ class Restarts(Case):
         self.assertTrue(process.alive, f"the scheduler ended:\n{process.tail()}")
 
     def create_once(self, name):
-        """Creates the pod, unless an earlier try did so before its answer was lost."""
+        """Creates the pod, unless an earlier attempt succeeded and its answer was lost."""
         try:
             self.add(pod(name))
         except ApiError as error:
@@ -277,6 +277,6 @@ class Kubelets(Case):
         for name in ("a", "b"):
             wait_until(f"{name} is running", lambda name=name: process.require_alive()
                        and self.pod(name)["status"]["phase"] == "Running")
-        # A graceful deletion ends only where a kubelet takes part.
+        # A graceful deletion ends only with a kubelet.
         self.api.request("DELETE", f"{self.pods}/a")
         wait_until("a is gone", lambda: self.api.gone(f"{self.pods}/a"))

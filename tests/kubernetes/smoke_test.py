@@ -2,9 +2,9 @@
 """The controller against a real Kubernetes control plane.
 
 Usage: smoke_test.py [--with kube-scheduler] [-k WORD]...
-With kube-scheduler in its place, cases that are about cards are skipped; the others show that what
-they ask for is what Kubernetes does. -k runs only the cases whose names have one of the words.
-README.md names the variables. The last line counts; exit code 1 if a case failed.
+With kube-scheduler in its place, cases about cards are skipped; the others show that Kubernetes
+behaves as they expect. -k runs only the cases whose names have one of the words. README.md names
+the variables. The last line counts; exit code 1 if a case failed.
 """
 import argparse
 import sys
@@ -50,7 +50,7 @@ def run(cluster, words, compares_rights):
 
 
 def start(cluster, stand_in):
-    """The control plane with our manifests applied, and what is tested on it."""
+    """The control plane with our manifests applied, and the scheduler under test."""
     begin = time.monotonic()
     cluster.start()
     cluster.kubectl("apply", "--validate=strict", "-f", DEPLOY / "stowage.yaml")

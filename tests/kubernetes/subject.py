@@ -42,7 +42,7 @@ class Stowage:
         self.default_config.write_text(CONFIG, encoding="utf-8")
 
     def start(self, kubeconfig=None, config=None, wait=True):
-        """Starts it with the rights of deploy/, unless a kubeconfig says otherwise."""
+        """Starts it with the rights of deploy/, unless a kubeconfig is given."""
         kubeconfig = kubeconfig or self.cluster.service_account_config("kube-system", "stowage")
         self.address = None
         log = self.cluster.folder / f"{self.name}.log"
@@ -56,7 +56,7 @@ class Stowage:
         return self
 
     def said(self):
-        """What it has logged since it was started last."""
+        """What it has logged since its last start."""
         with open(self.process.log, "rb") as file:
             file.seek(self.log_start)
             return file.read().decode(errors="replace")
@@ -83,7 +83,7 @@ class Stowage:
         self.process.kill()
 
     def stop(self):
-        """Asks it to end; it has to do so by itself, with success."""
+        """Sends SIGTERM; it must exit with status 0."""
         code = self.process.stop(timeout=20)
         if code != 0:
             raise AssertionError(f"the controller ended with {code}:\n{self.process.tail()}")
@@ -92,7 +92,7 @@ class Stowage:
         if self.process:
             self.process.kill()
             self.process = None
-            # The next one need not wait until the lease has run out.
+            # The next one need not wait until the lease expires.
             self.cluster.api.raw(
                 "DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/stowage",
                 None, "application/json")
@@ -102,7 +102,7 @@ class Stowage:
 
 
 class KubeScheduler:
-    """Shows what the tests expect of any scheduler; it knows nothing of cards."""
+    """Shows what the tests expect of any scheduler; it does not know cards."""
 
     name = "kube-scheduler"
     chooses_cards = False

@@ -60,7 +60,7 @@ spec:
 
 
 class Cluster:
-    """A server of its own, and kubectl with nothing of this machine's configuration."""
+    """A server, and a kubectl that ignores this machine's configuration."""
 
     def __init__(self, program):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="kubectl-test-"))
@@ -131,7 +131,7 @@ class KubectlTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def background(self, *args):
-        """Runs kubectl beside the test; what it prints is in the file that this gives."""
+        """Runs kubectl in the background; returns the file with its output."""
         path = self.cluster.folder / "background"
         with open(path, "w", encoding="utf-8") as out:
             process = subprocess.Popen(
@@ -364,7 +364,7 @@ class KubectlTest(unittest.TestCase):
             self.assertEqual(lines[0], ["p1", "0/1", "Pending"])
 
     def sees_a_pod(self, path):
-        """A pod of another name shows that the watch is on, also where it starts slowly."""
+        """A pod of another name shows that the watch has started, even if that is slow."""
         name = f"probe-{time.monotonic_ns()}"
         self.create(POD % (name, "probe"))
         self.ok("delete", "pod", name)
@@ -385,7 +385,7 @@ class KubectlTest(unittest.TestCase):
         self.create(POD % ("p1", "a"))
         self.cluster.bind("p1", "n1")
         with self.background("drain", "n1", "--force") as (process, path):
-            # There is no kubelet here: the test ends the pod when it has been evicted.
+            # There is no kubelet: the test ends the pod after it was evicted.
             self.eventually(
                 lambda: self.field("pod", "p1", ".metadata.deletionTimestamp"), "the eviction")
             self.ok("delete", "pod", "p1", "--force", "--grace-period=0")

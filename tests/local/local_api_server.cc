@@ -1,4 +1,4 @@
-// Serves an empty local cluster, for tests: prints the address and runs until it is told to end.
+// Serves an empty local cluster, for tests: prints the address and runs until a signal ends it.
 #include <chrono>
 #include <csignal>
 #include <cstdio>

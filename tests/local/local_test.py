@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs `stowage local` as people do and talks to it over HTTP: nodes, workloads, failures, flags.
+"""Runs `stowage local` as users do and calls it over HTTP: nodes, workloads, failures, flags.
 
 Usage: local_test.py PATH_OF_STOWAGE
 
-Everything is on loopback, on ports that the program picks itself.
+Everything is on loopback, on ports that the program chooses.
 """
 
 import json
@@ -37,7 +37,7 @@ KINDS = {
 
 
 class Cluster:
-    """A local cluster as a process, in a folder of its own."""
+    """A local cluster as a process, in its own folder."""
 
     def __init__(self, *flags):
         self.folder = tempfile.TemporaryDirectory(prefix="stowage-local-")
@@ -332,7 +332,8 @@ class Flags(unittest.TestCase):
         )
 
     def assert_ends(self, code, args, *words):
-        """That exit code, nothing on stdout, one line on stderr that has all of the words."""
+        """Expects that exit code, nothing on stdout, one line on stderr that has all of the words.
+        """
         result = self.run_local(*args)
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertEqual(result.stdout, "")

@@ -1,5 +1,5 @@
 // Prints docs/metrics.md: every metric of the controller and of the agent, with its labels, from
-// what the code itself writes when there is something of everything.
+// the output of the code with sample data for every metric.
 #include <string>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""docs/metrics.md is what the code says.
+"""docs/metrics.md agrees with the code.
 
-    page_test.py PROGRAM PAGE
+page_test.py PROGRAM PAGE
 """
 import difflib
 import pathlib

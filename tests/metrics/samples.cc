@@ -10,7 +10,7 @@
 namespace stowage::metrics {
 namespace {
 
-// Labels of a sample: what stands before =" in the braces.
+// Labels of a sample: the names before =" in the braces.
 void add_labels(const std::string& line, Family& family) {
   std::size_t at = line.find('{');
   if (at == std::string::npos) return;

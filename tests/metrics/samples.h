@@ -1,5 +1,5 @@
-// The metrics of the controller and of the agent, as the code writes them when there is something
-// of everything, and what they say of each metric.
+// The metrics of the controller and of the agent, as the code writes them with sample data for
+// every metric, and their descriptions.
 #pragma once
 
 #include <map>

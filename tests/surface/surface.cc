@@ -1,6 +1,6 @@
-// Prints the names that users depend on, one in a line, as the code's own tables have them: keys of
-// files, values that they take, metrics, reasons, resources, annotations, objects, paths.
-// surface_test.py adds what only the program and the manifests know.
+// Prints the names that users depend on, one per line, from the tables of the code: keys of files,
+// their values, metrics, reasons, resources, annotations, objects, paths. surface_test.py adds
+// those that only the program and the manifests have.
 #include <set>
 #include <string>
 #include <string_view>

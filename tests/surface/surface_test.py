@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""docs/public-surface.txt has every name that users depend on, as the code has them.
+"""docs/public-surface.txt has every name that users depend on, as in the code.
 
-    surface_test.py TABLES PROGRAM FILE [--write]
+surface_test.py TABLES PROGRAM FILE [--write]
 
-TABLES prints what stands in tables of the code. Commands and flags are those of PROGRAM's help,
-objects those of the manifests in deploy/.
+TABLES prints the tables of the code. Commands and flags come from PROGRAM's help, objects from the
+manifests in deploy/.
 """
 import difflib
 import pathlib
@@ -37,7 +37,7 @@ def subcommands(text):
 
 
 def commands(program, path=()):
-    """Lines for a command, its flags and those of the commands under it."""
+    """Lines for a command, its flags and its subcommands."""
     text = run(program, *path, "--help")
     body = re.split(r"^(?:Examples|Start here):", text, flags=re.M)[0]
     lines = [" ".join(("stowage", *path))] if path else []
@@ -50,7 +50,7 @@ def commands(program, path=()):
 
 
 def objects(folder):
-    """Kind and name of what the manifests create, and our own labels."""
+    """Kind and name of the objects in the manifests, and our own labels."""
     lines = set()
     for file in sorted(folder.glob("*.yaml")):
         text = file.read_text(encoding="utf-8")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Placement quality on the openb trace: what was published is reproduced, and dual-price beats it.
+"""Placement quality on the openb trace: the published results are reproduced, and dual-price is
+better.
 
 Usage: trace_test.py PROGRAM SUITE, with SUITE one of published, dual_price, churn, memory.
-The trace is read from the folder that STOWAGE_TRACES names; where it is missing the test is skipped
-(exit code 77). Bounds are those of the published figures and of the project's own aims; nothing
-here depends on the speed of the machine.
+The trace is read from the folder in STOWAGE_TRACES; without it the test is skipped (exit code 77).
+The bounds are the published figures and the project's own goals; nothing depends on the speed of
+the machine.
 """
 import collections
 import csv

@@ -1,11 +1,11 @@
-"""The cluster whose objects are recorded, and how they are told to another API server."""
+"""The cluster whose objects are recorded, and how they are created on another API server."""
 import json
 import pathlib
 import time
 
 NODES = ("card-a", "card-b", "counted", "vgpu", "vcuda", "elastic")
-HELD = "kube-scheduler"  # the scheduler of pods that come through an extender
-# Cards for all dialects at once: the annotation describes them, allocatable says what is offered.
+HELD = "kube-scheduler"  # the scheduler of external pods
+# Cards for all dialects at once: described by the annotation, offered by allocatable.
 AMOUNTS = {"cpu": "64", "memory": "256Gi", "pods": "110"}
 CONFIG = """\
 apiVersion: stowage.dev/v1alpha1
@@ -90,8 +90,8 @@ PLACED = [
     pod("no-cards", [{"cpu": 1}]),
 ]
 WAITING = pod("too-large", [{"stowage.dev/gpu": 9}])
-# Through an extender: (pod, preset, node, route of filter, route of bind or None if
-# kube-scheduler binds it, or nobody has yet).
+# External pods: (pod, preset, node, route of filter, route of bind, or None if kube-scheduler binds
+# it or it is not bound yet).
 BOUND_BY_US = (pod("extender-bound", [{"elasticgpu.io/gpu-core": 30,
                                        "elasticgpu.io/gpu-memory": 2048}], HELD),
                "elastic-gpu-scheduler", "elastic", "/scheduler/filter", "/scheduler/bind")
@@ -127,7 +127,7 @@ class Objects:
 
 
 def told_again(value, since):
-    """The pod for another API server: times count from now on as they did from the recording."""
+    """The pod for another API server, with its times moved to the present."""
     value = json.loads(json.dumps(value))
     meta = value["metadata"]
     for key in ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"):

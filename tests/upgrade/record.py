@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Records what a version of Stowage writes to the API, for upgrade_test.py.
 
-    record.py STOWAGE FOLDER
+record.py STOWAGE FOLDER
 
-Run it once with the program of a release, before anything is changed; FOLDER is
-fixtures/VERSION. The objects are as the local API server has them.
+Run it once with the program of a release, before any change; FOLDER is fixtures/VERSION. The
+objects are stored as the local API server returns them.
 """
 import pathlib
 import re
@@ -79,7 +79,7 @@ def main():
         wait_until("the controller is ready", controller.ready)
         recording = Recording(cluster, controller)
         recording.run()
-        time.sleep(3)  # events are written behind everything else
+        time.sleep(3)  # events are written last
         free = recording.extenders["stowage"].send("GET", "/stowage/status")[1].decode()
         out.write("free", free)
         out.write("nodes", cluster.api.get("/api/v1/nodes")["items"])

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The program takes over from what an older version wrote: no card is lost or given twice.
+"""The program takes over what an older version wrote: no card is lost or given twice.
 
-    upgrade_test.py STOWAGE
+upgrade_test.py STOWAGE
 
-The objects in fixtures/VERSION were recorded with that version's own program (record.py).
+The objects in fixtures/VERSION were recorded with the program of that version (record.py).
 """
 import json
 import pathlib
@@ -27,14 +27,14 @@ GPUS = "stowage.dev/gpus"
 
 
 def free_of(text):
-    """{node: [(percent, MiB)]} out of the answer of /stowage/status."""
+    """{node: [(percent, MiB)]} from the answer of /stowage/status."""
     cards = json.loads(json.loads(text)["elasticgpu.io/gpu-core"])
     return {name: [(card["CoreAvailable"], card["MemoryAvailable"]) for card in of_node]
             for name, of_node in cards.items()}
 
 
 class Upgraded(LocalCluster):
-    """A local cluster with the objects of that version, and nobody who looks at them yet."""
+    """A local cluster with the objects of that version, without a controller yet."""
 
     def __init__(self, version):
         super().__init__(PROGRAM, "--nodes", "0")
@@ -68,7 +68,7 @@ class Upgraded(LocalCluster):
         lease = self.objects.read("lease")
         for key in ("uid", "resourceVersion", "creationTimestamp", "managedFields"):
             lease["metadata"].pop(key, None)
-        # The local cluster has one already, which is free.
+        # The local cluster already has one, which is free.
         now = self.call("GET", f"{LEASES}/stowage")
         lease["metadata"]["resourceVersion"] = now["metadata"]["resourceVersion"]
         self.call("PUT", f"{LEASES}/stowage", lease)
@@ -120,7 +120,7 @@ class Takeover(unittest.TestCase):
         self.wait_free(cluster, free_of(cluster.objects.read("free")))
 
     @each_version
-    def test_a_promised_pod_is_bound_to_its_cards(self, cluster):
+    def test_a_pre_allocated_pod_is_bound_to_its_cards(self, cluster):
         cluster.start()
         before = free_of(cluster.objects.read("free"))
         self.wait_free(cluster, before)

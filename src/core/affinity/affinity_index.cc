@@ -79,7 +79,7 @@ void AffinityIndex::log(const AffinityPod& pod, std::int8_t delta) {
 
 void AffinityIndex::free_unused() {
   if (sets_.over_limits()) {
-    // The log names sets: without it, counters that have not read it to its end count anew.
+    // The log names sets: without it, counters that have not read it to its end must count again.
     log_.clear();
     anti_matches_.forget(sets_.free_empty());
     counters_.forget_sets();

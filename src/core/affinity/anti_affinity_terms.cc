@@ -33,7 +33,7 @@ void AntiAffinityTerms::add_pods(AntiTermIndex index, NodeIndex node, std::int32
   pods += delta;
   if (pods == 0) term.by_node.erase(node.at());
   if (term.by_node.empty()) unused_.insert(index);
-  if (term.version != domains_.version()) return;  // the next refresh() counts anew
+  if (term.version != domains_.version()) return;  // the next refresh() counts again
   const DomainIndex domain = domains_[term.topology].of(node.at());
   if (domain.valid()) term.by_domain.add(domain, delta);
 }

@@ -1,5 +1,6 @@
-// The topology counters that were asked for lately, within a budget of bytes: when it is spent, the
-// least recently used ones go until half of it is free. A counter that comes back counts anew.
+// The topology counters that were used lately, within a budget of bytes: when it is spent, the
+// least recently used ones are removed until half of it is free. A removed counter that is needed
+// again counts from the start.
 #pragma once
 
 #include <cstddef>

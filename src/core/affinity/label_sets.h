@@ -31,7 +31,7 @@ class LabelSets {
 
   // The pod's set, added if it is new.
   [[nodiscard]] LabelSetIndex intern(const PodSpec& pod);
-  // The pod's set, added if it is new and the limits leave room for it; else invalid.
+  // The pod's set, added if it is new and within the limits; else invalid.
   [[nodiscard]] LabelSetIndex intern_within_limits(const PodSpec& pod);
   void add_pods(LabelSetIndex index, std::int32_t delta) {
     LabelSet& set = sets_[index.at()];

@@ -1,5 +1,5 @@
 // Pods that came to nodes or left them, oldest first. Readers keep a position and read on from it.
-// A full log drops its older half: a reader whose position is below start() must count anew.
+// A full log drops its older half: a reader whose position is below start() must count again.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Counts the pods that meet some criteria by topology domain. update() reads the change log from
-// where it stopped, so a pod that comes or leaves costs nothing here until somebody asks.
+// where it stopped, so a pod that comes or leaves costs nothing here until the next update().
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class TopologyCounter {
   void update();
   // Requires: called whenever sets are freed.
   void forget_sets() { selected_.clear(); }
-  // True if counting anew gives the same. Requires: up to date.
+  // True if a recount gives the same. Requires: up to date.
   [[nodiscard]] bool verify() const;
 
   // Counts, as of the last update().

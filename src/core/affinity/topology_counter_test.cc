@@ -78,7 +78,7 @@ TEST_F(TopologyCounterTest, OnlyEligibleNodesCount) {
   EXPECT_EQ(counter.nodes(domains_[counter.topology()].of(1)), 0);
 }
 
-TEST_F(TopologyCounterTest, CountsAnewWhenNodesChangedOrTheLogWasCleared) {
+TEST_F(TopologyCounterTest, CountsAgainWhenNodesChangedOrTheLogWasCleared) {
   TopologyCounter counter = make();
   add(0, "web", 1);
   EXPECT_EQ(count(counter, 0), 1);

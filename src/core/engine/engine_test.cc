@@ -426,7 +426,7 @@ std::string drawn(std::uint64_t seed) {
   return text;
 }
 
-TEST(EngineRandom, DrawsAnewForEveryPodAndAlikeForEverySeed) {
+TEST(EngineRandom, DrawsForEveryPodAndAlikeForEverySeed) {
   EXPECT_EQ(drawn(1), drawn(1));
   EXPECT_NE(drawn(1), drawn(2));
   int nodes = 0;

@@ -154,7 +154,7 @@ TEST_F(ExternalPodsTest, ClaimingTwiceGivesTheSameCards) {
   EXPECT_EQ(engine_.ledger().pods().count(), 1U);
 }
 
-TEST_F(ExternalPodsTest, APodOnItsWayIsNotFilteredAnew) {
+TEST_F(ExternalPodsTest, APodThatIsBeingBoundIsNotFilteredAgain) {
   start("binpack", {node("a").cards(2), node("b").cards(2)});
   ASSERT_TRUE(claim(whole("p"), "a").place.has_value());
   EXPECT_EQ(filter(whole("p")).binding_to, "a");

@@ -187,7 +187,7 @@ void PreemptionPlanner::weigh(VictimPlan& plan) {
   }
 }
 
-// Nodes with less important pods that could be evicted, the most promising first.
+// Nodes with pods of lower priority that could be evicted, the best candidates first.
 std::vector<PreemptionPlanner::Candidate> PreemptionPlanner::candidates(
     const Preemptor& preemptor, const std::vector<NodeIndex>& nodes) const {
   std::vector<Candidate> all;
@@ -238,7 +238,7 @@ std::optional<VictimPlan> PreemptionPlanner::cheapest(const Preemptor& preemptor
   const std::size_t nodes_to_try = std::max<std::size_t>(kNodesToTry / cost, 1);
   const std::size_t nodes_in_vain = (cost > 1 ? 2 : 8) * nodes_to_try;
   for (const Candidate& candidate : candidates(preemptor, nodes)) {
-    // After the most promising ones, only until a plan is found.
+    // After the best candidates, only until a plan is found.
     if (++tried > nodes_to_try && best) break;
     if (tried > nodes_in_vain) break;
     auto plan = on_node(preemptor, candidate.node, less_important(preemptor.pod, candidate.node));

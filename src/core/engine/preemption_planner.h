@@ -41,7 +41,7 @@ class PreemptionPlanner {
     const ConstraintFilter& constraint_filter;
   };
   // The cheapest plan on these nodes. They must refuse the pod for reasons that preemption can
-  // resolve. Only the most promising nodes are tried with a dry run.
+  // resolve. Only the best candidates are tried with a dry run.
   [[nodiscard]] std::optional<VictimPlan> cheapest(const Preemptor& preemptor,
                                                    const std::vector<NodeIndex>& nodes);
   // Chooses as few of the potential victims as possible. Unset: evicting all of them does not help.

@@ -72,7 +72,7 @@ class Requeuer {
   void serve_line(NodeIndex node, const Line& line);
   void nominate_starving();
   // The group whose first pod has waited longest among the most important ones that may get a
-  // nomination; null if there is none.
+  // nomination; null if none exists.
   [[nodiscard]] Waiting::Group* longest_starving();
   [[nodiscard]] std::optional<VictimPlan> nearest_nomination(const PodSpec& pod, Shape& shape);
 

@@ -34,7 +34,7 @@ class Ranking {
     __builtin_prefetch(&blocks_[node.at() / kLeaves], 1);
   }
 
-  // The feasible node with the least cost; invalid if there is none.
+  // The feasible node with the least cost; invalid if none exists.
   [[nodiscard]] NodeIndex best() const;
   // The same among nodes that `allowed` accepts. Walks only blocks that could contain a better one.
   [[nodiscard]] NodeIndex best_if(const std::function<bool(NodeIndex)>& allowed) const;

@@ -71,7 +71,7 @@ class ShapeCache {
   ShapeCache(const Ledger& ledger, const PolicyOptions& options, std::size_t keys = kMaxKeys,
              SearchSteps* search = nullptr);
 
-  // The entry for this shape; `make` is called if there is none yet.
+  // The entry for this shape; `make` is called if none exists yet.
   [[nodiscard]] Entry& find(const std::string& key, const std::function<Shape()>& make);
   // Updates the ranking to the ledger, and to the model as the class comment describes.
   void refresh(Entry& entry, const std::shared_ptr<const PolicyModel>& model);

@@ -77,9 +77,9 @@ class Ledger {
     pods_.record(pod).placed_by_then = by_then;
   }
   void release(PodIndex pod);
-  // A pod that others placed, or that we placed before a restart. A known pod is charged anew.
-  // Never fails: what does not fit is debt. Positions after the last card of the node are cards
-  // that it does not report, with their ids in `absent`.
+  // A pod that others placed, or that we placed before a restart. The charge of a known pod is
+  // replaced. Never fails: what does not fit is debt. Positions after the last card of the node are
+  // cards that it does not report, with their ids in `absent`.
   PodIndex seen_bound(const PodSpec& pod, std::string_view node, const std::optional<Assignment>&,
                       std::span<const std::string> absent = {});
 

@@ -59,7 +59,7 @@ std::uint16_t MemorySizes::take(std::int32_t mib) {
   auto number = static_cast<std::size_t>(known - sizes_.begin());
   if (known == sizes_.end()) {
     if (sizes_.size() ==
-        kMost) {  // reuse the number of an unused size; if there is none, the last number
+        kMost) {  // reuse the number of an unused size; if none exists, the last number
       const auto unused = std::find(cards_.begin(), cards_.end(), 0U);
       number = std::min<std::size_t>(static_cast<std::size_t>(unused - cards_.begin()), kMost - 1);
       if (unused != cards_.end()) sizes_[number] = mib;

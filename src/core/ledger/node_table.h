@@ -59,7 +59,7 @@ class NodeTable {
     return records_[node.at()].pods;
   }
 
-  // The slot with this name; a new one if there is none.
+  // The slot with this name; a new one if none exists.
   NodeIndex add(const std::string& name);
   // Frees the slot unless the node is present or has pods.
   void drop_if_empty(NodeIndex node);

@@ -53,7 +53,7 @@ struct UnnamedUse {
   CardCharge most;  // most that its shares may take of any single card
   std::int32_t with_core =
       0;  // part of most.milli: shares whose memory is proportional to their compute
-  std::int32_t shared = 0;        // cards of which it has a share
+  std::int32_t shared = 0;        // cards that it has a share of
   std::int32_t shared_milli = 0;  // sum over all of them
   std::int32_t whole = 0;         // whole cards
   friend bool operator==(const UnnamedUse&, const UnnamedUse&) = default;

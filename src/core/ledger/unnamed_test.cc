@@ -85,7 +85,7 @@ TEST(CountedCards, TwoOfFourPodsHaveToEndWhenFourCardsBecomeThree) {
   EXPECT_FALSE(place(engine, by_number("sixth", Naming::if_known)).placed());
 }
 
-TEST(CountedCards, ADevicePluginThatStartsAnewFindsItsPodsCharged) {
+TEST(CountedCards, ADevicePluginThatRestartsFindsItsPodsCharged) {
   Engine engine = engine_with("first", {counted(4)});
   for (const char* uid : {"p0", "p1", "p2"}) ASSERT_TRUE(place(engine, pod(uid).gpus(1)).placed());
   add(engine, counted(0));

@@ -61,7 +61,7 @@ struct PodHeld {  // an unbound pod with a pre-allocation from before this engin
   // to the cards or the quota since, and even while the node lacks the cards.
   bool is_signed = false;
 };
-// For a hold that does not expire by itself, but ends with HoldEnded.
+// For a hold that does not expire, but ends with HoldEnded.
 inline constexpr base::Instant kUntilTold{std::numeric_limits<std::int64_t>::max()};
 // The hold's time is over, and a lookup found the pod on no node. Ignored if the pod has been
 // reserved since.

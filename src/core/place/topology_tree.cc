@@ -60,7 +60,7 @@ std::vector<Level> tree_of(const LinkMatrix& links, CardMask free) {
   return levels;
 }
 
-// The group with the fewest free cards that still has `count`; 0 if there is none.
+// The group with the fewest free cards that still has `count`; 0 if none exists.
 CardMask tightest_group(const Level& groups, CardMask free, std::size_t count) {
   CardMask best = 0;
   for (const CardMask group : groups) {

@@ -20,7 +20,7 @@ PodSpec asking(const Gib& containers) {
   return result;
 }
 
-// Adds a node with cards of 16 GiB, of which this much is in use.
+// Adds a node with cards of 16 GiB and this much of them in use.
 void add_node(Engine& engine, const std::string& name, const Gib& used) {
   add(engine, node(name).cards(used.size()).memory_mib(16 * kMibPerGib));
   for (std::size_t i = 0; i < used.size(); ++i) {

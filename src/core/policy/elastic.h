@@ -10,7 +10,7 @@
 
 namespace stowage::core {
 
-// The best rated assignment; the last in search order among equals. Unset if there is none within
+// The best rated assignment; the last in search order among equals. Unset if none exists within
 // the search limit, or if the shape has init containers or topology requests.
 [[nodiscard]] std::optional<PlacedContainers> place_elastic(const JudgeContext& context,
                                                             const Shape& shape,

@@ -26,7 +26,7 @@ class ClaimReservations {
   void seen(const Claim& claim);
   void seen(const Volume& volume);
 
-  // Another pod's reservation of the claim; null if there is none.
+  // Another pod's reservation of the claim; null if none exists.
   [[nodiscard]] const Reservation* by_another(const std::string& claim,
                                               const std::string& uid) const;
   // True if another pod will bind the volume to another claim.

@@ -20,8 +20,8 @@ std::function<WallTime()> steady_wall_clock() {
 
 namespace {
 
-// A client that was connected to an earlier cluster must not take this one for it: uids differ, and
-// the versions of that cluster are too old here.
+// A client of an earlier cluster must not mistake this one for it: uids differ, and the versions of
+// the earlier cluster are too old here.
 StoreOptions store_options(std::uint64_t seed) {
   StoreOptions options;
   options.now = steady_wall_clock();
@@ -31,8 +31,8 @@ StoreOptions store_options(std::uint64_t seed) {
   return options;
 }
 
-// This cluster is new, and nobody leads: a controller that finds this lease need not wait, as it
-// has to where there is none.
+// This cluster is new and has no leader. With this lease, a controller need not wait as it must if
+// the lease is missing.
 json::object free_lease() {
   return {{"metadata", {{"name", "stowage"}}},
           {"spec",

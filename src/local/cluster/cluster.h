@@ -1,5 +1,5 @@
 // The whole local cluster on one event loop: API server on loopback, nodes, kubelets, controllers.
-// All but a scheduler: that is a client like any other.
+// It has no scheduler: a scheduler is a client like any other.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@
 
 namespace stowage::local {
 
-// The system's time at the start, and from there on a clock that is never set back or forward.
+// Starts at the system's time and then follows a steady clock: it is never set back or forward.
 [[nodiscard]] std::function<WallTime()> steady_wall_clock();
 
 struct ClusterOptions {
   std::vector<NodeGroup> nodes;
   std::uint16_t port = 0;  // 0: any free one
   std::string kubeconfig;  // a file to write, and to remove at the end; "": none
-  std::uint64_t seed = 0;  // of uids and generated names; 0: another one each time
+  std::uint64_t seed = 0;  // of uids and generated names; 0: a random one
   KubeletOptions kubelets;
   NodeLifecycleOptions lifecycle;
 };
 
 class Cluster {
  public:
-  // Listens, makes the nodes and writes the kubeconfig, in this order; an error undoes it all.
+  // Listens, creates the nodes and writes the kubeconfig, in this order; an error undoes all of it.
   // `loop` outlives the cluster.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> start(net::EventLoop& loop,
                                                               ClusterOptions options);

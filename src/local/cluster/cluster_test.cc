@@ -50,7 +50,7 @@ TEST_F(KubeconfigFile, IsForItsOwnerAloneAndCanBeReadBack) {
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-TEST_F(KubeconfigFile, SomebodyElsesFileIsLeftAlone) {
+TEST_F(KubeconfigFile, AForeignFileIsLeftAlone) {
   for (const char* text : {"apiVersion: v1\nkind: Config\n", "x"}) {
     write(text);
     const Status written = write_kubeconfig(path(), "http://127.0.0.1:1");

@@ -23,7 +23,7 @@ constexpr mode_t kOwnerOnly = 0600;
 
 std::string mark() { return fmt::format("{}{}\n", kMark, ::getpid()); }
 
-// The process that wrote the file; unset if it is none of ours.
+// The process that wrote the file; unset if Stowage did not write it.
 std::optional<pid_t> writer_of(std::string_view text) {
   if (!text.starts_with(kMark)) return std::nullopt;
   text.remove_prefix(kMark.size());

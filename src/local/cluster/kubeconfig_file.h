@@ -1,5 +1,5 @@
-// The kubeconfig file of a local cluster: written whole or not at all, readable by its owner alone,
-// and never over somebody else's file.
+// The kubeconfig file of a local cluster: written atomically, readable only by its owner, and never
+// over a file that is not ours.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace stowage::local {
 
-// Where it goes if nobody says: the user's folder for things of this session, or the current one.
-// Another name than usual if that one is taken, by a cluster that runs, say.
+// The default path: in the user's runtime folder, or in the current folder. If the usual name is
+// taken, for example by a running cluster, the result is another name.
 [[nodiscard]] std::string default_kubeconfig_path();
 
 [[nodiscard]] std::string kubeconfig_text(const std::string& server_url);
 
-// Refuses to replace a file that is not a kubeconfig of a local cluster, or that of one which still
-// runs.
+// Fails if the file exists and is not the kubeconfig of a local cluster, or is that of a cluster
+// that still runs.
 [[nodiscard]] Status write_kubeconfig(const std::string& path, const std::string& server_url);
-// Removes it again, if it is still the one that this process wrote.
+// Removes the file if this process wrote it.
 void remove_kubeconfig(const std::string& path);
 
 }  // namespace stowage::local

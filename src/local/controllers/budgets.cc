@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::microseconds kGather = std::chrono::milliseconds{100};
 
-// How many pods the owner of this pod wants; unset if that is not known.
+// How many pods the owner of this pod wants; unset if unknown.
 std::optional<std::int64_t> wanted_by_owner(const Store& store, const StoredObject& pod) {
   const json::object tree = pod.tree();
   for (const json::object* owner : objects_at(tree, "metadata.ownerReferences")) {

@@ -1,4 +1,4 @@
-// Works out the status of PodDisruptionBudgets: how many of their pods may be evicted now.
+// Computes the status of PodDisruptionBudgets: how many of their pods may be evicted now.
 #pragma once
 
 #include <map>

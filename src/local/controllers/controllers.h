@@ -1,5 +1,5 @@
-// The controllers of a local cluster together. (What an owner leaves behind and what is in a
-// namespace goes with them in the API itself.)
+// All controllers of a local cluster. Garbage collection and the deletion of a namespace's contents
+// are in the API itself.
 #pragma once
 
 #include "local/api.h"

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ControllersFixture;
 
-// A cluster whose scheduler puts every pod on one of two nodes at once.
+// A cluster whose scheduler binds every pod to one of two nodes at once.
 struct Cluster : ControllersFixture {
   explicit Cluster(const NodeLifecycleOptions& nodes = {})
       : kubelets(api, queue, KubeletOptions{}), controllers(api, queue, nodes) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kHashLabel = "pod-template-hash";
 constexpr std::string_view kRevision = "deployment.kubernetes.io/revision";
 
-// The text of a value with the members of objects in order, so that equal values have equal texts.
+// Serialises a value with the members of objects sorted, so that equal values have equal texts.
 void append_ordered(std::string& out, const json::value& value) {
   if (const json::object* object = value.if_object()) {
     std::vector<std::string_view> keys;
@@ -83,7 +83,7 @@ RolloutWish wish_of(const json::object& tree) {
       part_of(find_at(tree, "spec.strategy.rollingUpdate.maxSurge"), wish.replicas, Round::up);
   wish.max_unavailable = part_of(find_at(tree, "spec.strategy.rollingUpdate.maxUnavailable"),
                                  wish.replicas, Round::down);
-  // With neither nothing could ever move.
+  // If both are 0, the rollout could never progress.
   if (wish.max_surge == 0 && wish.max_unavailable == 0) wish.max_unavailable = 1;
   wish.max_unavailable = std::min(wish.max_unavailable, wish.replicas);
   return wish;
@@ -93,7 +93,7 @@ RolloutWish wish_of(const json::object& tree) {
 
 struct Deployments::Sets {
   std::string hash;
-  RolloutSet fresh;  // its name is empty while there is none
+  RolloutSet fresh;  // its name is empty while it does not exist
   std::vector<RolloutSet> old;
 
   [[nodiscard]] bool has_fresh() const { return !fresh.name.name.empty(); }
@@ -201,7 +201,8 @@ ObjectPtr Deployments::make_set(const ObjectPtr& deployment, const json::object&
   if (made) return *made;
   const ObjectPtr other = api_.store().get(Kind::replica_set, name);
   if (other == nullptr) {
-    // Its own words say what is wrong with the template; a change of the deployment brings us back.
+    // The API's message says what is wrong with the template. A change of the deployment triggers a
+    // new look.
     static_cast<void>(api_.update(Kind::deployment, deployment->name, Part::status,
                                   [&](json::object& changed) -> ApiResult<bool> {
                                     set_condition(make_object(changed, "status"),
@@ -217,7 +218,7 @@ ObjectPtr Deployments::make_set(const ObjectPtr& deployment, const json::object&
   } else {
     count_collision(deployment);
   }
-  return nullptr;  // the change brings us back
+  return nullptr;  // the change triggers a new look
 }
 
 void Deployments::count_collision(const ObjectPtr& deployment) {
@@ -307,7 +308,7 @@ void Deployments::report_progress(const ObjectPtr& deployment, const json::objec
   const std::vector<std::int64_t> numbers = {int_at(tree, "metadata.generation").value_or(0),
                                              sets.fresh.replicas, sets.fresh.available, all};
   if (numbers != progress.numbers) {
-    // A change of the wish, not of what is there, begins a new rollout.
+    // Only a new generation of the deployment begins a new rollout.
     if (progress.numbers.empty() || numbers[0] != progress.numbers[0]) progress.complete = false;
     progress.numbers = numbers;
     progress.since = now;

@@ -1,6 +1,6 @@
-// Rolls Deployments out: one ReplicaSet for each template, the newest scaled up and the older ones
-// down within the limits of the strategy; status and conditions as `kubectl rollout status` reads
-// them.
+// Rolls out Deployments: one ReplicaSet for each template. The newest is scaled up and the older
+// ones down, within the limits of the strategy. Status and conditions are as `kubectl rollout
+// status` reads them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Deployments {
 
  private:
   struct Sets;
-  struct Progress {  // the numbers that a rollout moves, and when they last did
+  struct Progress {  // the numbers that a rollout changes, and when they last changed
     std::vector<std::int64_t> numbers;
     WallTime since;
     WallTime look_at;  // for the deadline; one look is planned at a time

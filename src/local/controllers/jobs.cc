@@ -16,7 +16,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::seconds;
 
-constexpr std::int64_t kPodsAtOnce = 200;  // then others have their turn
+constexpr std::int64_t kPodsAtOnce = 200;  // then other work runs
 constexpr microseconds kRetry = seconds{5};
 constexpr microseconds kFirstRest = seconds{1};  // after a failure; doubles with each
 constexpr microseconds kLongestRest = seconds{60};
@@ -177,7 +177,7 @@ void Jobs::run(const ObjectPtr& job, const json::object& tree, const Spec& spec,
   if (spec.completions) {
     wanted = std::min(wanted, *spec.completions - spec.succeeded(tally));
   } else if (spec.succeeded(tally) > 0) {
-    wanted = std::min(wanted, active);  // one has found that the work is done
+    wanted = std::min(wanted, active);  // one pod has found that the work is done
   }
   if (active > wanted) return stop_pods(job->uid, wanted);
   if (active == wanted) return;

@@ -1,5 +1,5 @@
-// Runs Jobs to their end: as many pods at a time and altogether as they ask for, new ones for those
-// that failed while the limit allows, and conditions that say how it went.
+// Runs Jobs to completion: keeps the requested number of pods, replaces failed pods up to the
+// limit, and sets the conditions.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ class Jobs {
   Jobs(Api& api, WorkQueue& queue, PodIndex& pods);  // all of them outlive it
 
  private:
-  // What has become of the pods of a job so far, those that are gone included.
+  // The outcome of a job's pods so far, including deleted pods.
   struct Tally {
     ObjectName name;
     std::set<std::string> succeeded;  // uids
     std::set<std::string> failed;     // uids
-    std::set<std::int64_t> indexes;   // that are done, of an indexed job
+    std::set<std::int64_t> indexes;   // completed indexes of an indexed job
     WallTime last_failure;
   };
   struct Spec;
@@ -33,7 +33,7 @@ class Jobs {
   void upsert(const WatchEvent& event);
   void upsert_pod(const PodFacts* now);
   void look(const ObjectName& name);
-  // True if the job goes on.
+  // True if the job continues.
   [[nodiscard]] bool conclude(const ObjectPtr& job, const json::object& tree, const Spec& spec,
                               const Tally& tally);
   void run(const ObjectPtr& job, const json::object& tree, const Spec& spec, const Tally& tally);

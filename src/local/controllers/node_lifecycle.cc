@@ -60,7 +60,7 @@ bool tolerates(const json::object& toleration, const Taint& taint) {
 
 bool same_kind(const Taint& a, const Taint& b) { return a.key == b.key && a.effect == b.effect; }
 
-// How long a pod bears a taint: the shortest of the tolerations that fit; unset: for ever.
+// How long a pod tolerates a taint: the shortest of the matching tolerations; unset: for ever.
 struct Bearing {
   bool tolerated = false;
   std::optional<seconds> most;
@@ -163,7 +163,7 @@ void NodeLifecycle::look(const ObjectName& name) {
     const WallTime since = silent_.try_emplace(name.name, now).first->second;
     const WallTime until = since + options_.silence;
     if (until <= now) {
-      set_unknown(name);  // the change brings us back
+      set_unknown(name);  // the change triggers a new look
       return;
     }
     work_.add_after(name, until - now);

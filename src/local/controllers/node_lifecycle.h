@@ -1,6 +1,6 @@
-// What befalls nodes and, with them, their pods: a node whose kubelet is silent becomes Unknown,
-// conditions become taints, taints drive pods away when their patience ends, and pods of nodes that
-// are no more are removed.
+// The life cycle of nodes and its effect on pods: a node whose kubelet is silent becomes Unknown,
+// conditions become taints, taints evict pods when their toleration ends, and pods of deleted nodes
+// are removed.
 #pragma once
 
 #include <chrono>
@@ -18,9 +18,9 @@ namespace stowage::local {
 
 struct NodeLifecycleOptions {
   std::chrono::microseconds silence = std::chrono::seconds{5};  // until a node is Unknown
-  // How long pods stay on a node that is not ready if they do not say so themselves.
+  // How long pods stay on a node that is not ready if they have no toleration for that.
   std::chrono::microseconds patience = std::chrono::seconds{30};
-  std::chrono::microseconds lost = std::chrono::seconds{2};  // until pods without a node go
+  std::chrono::microseconds lost = std::chrono::seconds{2};  // until pods of a deleted node go
   std::size_t ended_pods_max = 12'500;
 };
 
@@ -32,14 +32,14 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-// The taints that follow from the node's conditions and from its being cordoned.
+// The taints that follow from the node's conditions and from spec.unschedulable.
 [[nodiscard]] std::vector<Taint> taints_by_state(const json::object& node);
-// True if the key is one of those that taints_by_state() may give.
+// True if taints_by_state() may return a taint with this key.
 [[nodiscard]] bool is_state_taint(std::string_view key);
 
-// Until when a pod may stay where these taints are; unset: for ever. `patience` is that of pods
-// that do not speak of taints for not being ready. Requires: taints NoExecute say when they were
-// added.
+// Until when a pod may stay on a node with these taints; unset: for ever. `patience` applies to
+// pods without a toleration for not-ready and unreachable. Requires: NoExecute taints have
+// timeAdded.
 [[nodiscard]] std::optional<WallTime> may_stay_until(const json::object& pod,
                                                      const std::vector<Taint>& taints,
                                                      std::chrono::microseconds patience);
@@ -54,7 +54,7 @@ class NodeLifecycle {
   void upsert_pod(const PodFacts* now, const PodFacts* before);
   void look(const ObjectName& name);
   void set_unknown(const ObjectName& name);
-  // Brings those that follow from the node's state up to date and returns all of them.
+  // Updates the taints that follow from the node's state and returns all taints.
   [[nodiscard]] std::vector<Taint> settle_taints(const ObjectPtr& node, const json::object& tree);
   void drive_away(const std::string& node, std::vector<Taint> taints);
   void evict(const ObjectPtr& pod);
@@ -66,11 +66,11 @@ class NodeLifecycle {
   PodIndex& pods_;
   NodeLifecycleOptions options_;
   WorkList work_;
-  std::map<std::string, WallTime> silent_;  // nodes that are marked as failed, since when
-  // Nodes with taints NoExecute.
+  std::map<std::string, WallTime> silent_;  // silent nodes, and since when
+  // Nodes with NoExecute taints.
   struct Repelling {
-    std::map<std::string, WallTime> since;  // by key of the taint, where it does not say so itself
-    WallTime look_at;                       // the next look at the pods; one is planned at a time
+    std::map<std::string, WallTime> since;  // by key of the taint, if it has no timeAdded
+    WallTime look_at;                       // the next check of the pods; one is planned at a time
   };
   std::map<std::string, Repelling> repelling_;
   Watch watch_;

@@ -1,5 +1,5 @@
 // The pods as the workload controllers need them: by owner, and those without one. Follows the
-// store; what is written shows after the store's next deliver().
+// store: a write is visible after the store's next deliver().
 #pragma once
 
 #include <functional>
@@ -39,8 +39,8 @@ class PodIndex {
   [[nodiscard]] const Pods& without_owner() const { return orphans_; }
   [[nodiscard]] const Pods& all() const { return all_; }
 
-  // Called for every change of a pod, after the index knows it. `now` and `before` are null for a
-  // deletion and for a creation.
+  // Called for every change of a pod, after the index is updated. `now` is null for a deletion,
+  // `before` for a creation.
   using OnChange = std::function<void(const PodFacts* now, const PodFacts* before)>;
   void on_change(OnChange callback) { callbacks_.push_back(std::move(callback)); }
 

@@ -12,12 +12,12 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::seconds;
 
-constexpr std::int64_t kPodsAtOnce = 200;  // then others have their turn
+constexpr std::int64_t kPodsAtOnce = 200;  // then other work runs
 constexpr microseconds kRetry = seconds{5};
 constexpr microseconds kRestAfterFailure = seconds{2};
-constexpr std::size_t kFailedKept = 5;  // of one set, for people to look at
+constexpr std::size_t kFailedKept = 5;  // per set, so that people can look at them
 
-// Which pods go first when there are too many: those that do the least, then the youngest.
+// The order of deletion when there are too many pods: the least useful first, then the youngest.
 auto worth(const PodFacts& pod) {
   const int phase = pod.phase() == "Running" ? 1 : 0;
   return std::tuple(pod.bound(), phase, pod.ready(),

@@ -1,5 +1,5 @@
-// Keeps as many pods as each ReplicaSet wants: makes and deletes them, takes in those that match
-// and have no owner, lets go of those that no longer match, and counts them in its status.
+// Keeps the number of pods that each ReplicaSet wants: creates and deletes pods, adopts matching
+// pods without an owner, releases pods that no longer match, and counts them in its status.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class ReplicaSets {
   void add_pods(const ObjectPtr& set, const json::object& tree, std::int64_t count,
                 std::string& trouble);
   void remove_pods(const std::string& uid, std::int64_t count);
-  // How long to wait before more pods are made, because some have just failed.
+  // How long to wait before more pods are created, because some have just failed.
   [[nodiscard]] std::chrono::microseconds rest_after_failures(const std::string& uid);
   void report(const ObjectPtr& set, const json::object& tree, const std::string& trouble);
 

@@ -17,12 +17,13 @@ std::int64_t sum(const std::vector<std::int64_t>& numbers) {
   return total;
 }
 
-// What of a set can be relied upon: its status may still count pods that are to go.
+// Available replicas that will stay: the status may still count pods that are about to go.
 std::int64_t available(const RolloutSet& set, std::int64_t wanted) {
   return std::min(set.available, wanted);
 }
 
-// Nothing is rolled, but a wish for another number of replicas is met where it is clear by whom.
+// A paused rollout does not progress, but a changed number of replicas is applied if it is clear to
+// which set.
 RolloutStep step_paused(const RolloutWish& wish, const RolloutSet& fresh,
                         const std::vector<RolloutSet>& old) {
   RolloutStep step = as_it_is(fresh, old);
@@ -44,7 +45,7 @@ RolloutStep step_recreate(const RolloutWish& wish, const RolloutSet& fresh,
   return step;
 }
 
-// Takes replicas from the old sets, the oldest first, while there are any to take.
+// Removes replicas from the old sets, the oldest first, while any are left to remove.
 template <typename Most>
 void take_down(RolloutStep& step, std::int64_t count, const Most& most) {
   for (std::size_t i = 0; i < step.old.size() && count > 0; ++i) {
@@ -64,14 +65,14 @@ RolloutStep next_step(const RolloutWish& wish, const RolloutSet& fresh,
   const std::int64_t total = fresh.wanted + sum(step.old);
   const std::int64_t room = std::max<std::int64_t>(wish.replicas + wish.max_surge - total, 0);
   step.fresh = std::min(fresh.wanted + room, wish.replicas);
-  // One thing at a time: what goes up counts before something goes down for it.
+  // One step at a time: new replicas must be counted before old ones are removed for them.
   if (step.fresh != fresh.wanted || old.empty()) return step;
 
   const std::int64_t least = wish.replicas - wish.max_unavailable;
   const std::int64_t coming = fresh.wanted - available(fresh, fresh.wanted);
   const std::int64_t spare = total - least - coming;
   if (spare <= 0) return step;
-  // First the replicas that are of no use anyway, then as many as availability allows.
+  // First the replicas that are not available, then as many as availability allows.
   take_down(step, spare,
             [&](std::size_t i) { return old[i].wanted - available(old[i], old[i].wanted); });
   std::int64_t of_use = available(fresh, fresh.wanted);

@@ -23,12 +23,12 @@ struct RolloutWish {
   std::int64_t replicas = 0;
   std::int64_t max_surge = 0;
   std::int64_t max_unavailable = 0;
-  bool recreate = false;  // the old ones go before the new one comes
+  bool recreate = false;  // delete the old pods before new ones are created
   bool paused = false;
 };
 
-// How many replicas each set should want next; `old` by age, the oldest first. Pure: the step of a
-// rolling update that the numbers allow now.
+// How many replicas each set should have next; `old` is sorted by age, the oldest first. Pure: the
+// step of a rolling update that the numbers allow now.
 struct RolloutStep {
   std::int64_t fresh = 0;
   std::vector<std::int64_t> old;

@@ -63,7 +63,7 @@ TEST(Rollout, StepsByTable) {
     EXPECT_EQ(next_step(row.wish, row.fresh, row.old), row.step) << row.name;
 }
 
-// Pods come up and go as the sets want: the limits hold at every step, and it ends.
+// Pods start and stop as the sets want: the limits hold at every step, and the rollout ends.
 RC_GTEST_PROP(Rollout, AlwaysEndsWithinItsLimits, ()) {
   RolloutWish wish;
   wish.replicas = *rc::gen::inRange(0, 12);

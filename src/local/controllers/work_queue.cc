@@ -17,7 +17,7 @@ std::size_t WorkQueue::run() {
   const WallTime now = now_();
   const std::uint64_t end = next_number_;
   std::size_t done = 0;
-  // Entries of this run are taken one by one: the work may add to the map.
+  // Entries of this run are taken one at a time: the work may add to the map.
   for (auto at = entries_.begin(); at != entries_.end() && at->first.first <= now;) {
     if (at->first.second >= end) {
       ++at;

@@ -1,5 +1,5 @@
-// Things to do at their time, on one thread, under a clock that is handed in: the simulated parts
-// of the cluster sleep here, so that tests can run hours in a moment.
+// A queue of work by time, on one thread, with an injected clock, so that tests can simulate hours
+// in an instant.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class WorkQueue {
  public:
   using Work = std::function<void()>;
 
-  // `now` is asked whenever a delay is given.
+  // `now` is called whenever a delay is given.
   explicit WorkQueue(std::function<WallTime()> now) : now_(std::move(now)) {}
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
@@ -29,14 +29,14 @@ class WorkQueue {
   void at(WallTime when, Work work);
   void after(std::chrono::microseconds delay, Work work) { at(now() + delay, std::move(work)); }
 
-  // When the earliest is due; unset if there is nothing to do.
+  // When the earliest work is due; unset if the queue is empty.
   [[nodiscard]] std::optional<WallTime> next() const;
 
-  // Does what is due by now, and returns how much that was. What the work adds waits for the next
-  // call, even if it is due already: others get their turn in between.
+  // Runs the work that is due, and returns how many pieces. Work added meanwhile waits for the next
+  // call, even if it is due: other parts run in between.
   std::size_t run();
 
-  // Called when something is added that is due before all the rest. A program sets its timer there.
+  // Called when work is added that is due before all the rest. A program sets its timer there.
   void on_sooner(std::function<void()> sooner) { sooner_ = std::move(sooner); }
 
  private:
@@ -46,8 +46,7 @@ class WorkQueue {
   std::function<void()> sooner_;
 };
 
-// Runs one piece of work some time after it was asked for, once for any number of askings in
-// between: what many events would do many times is done once.
+// Runs one piece of work some time after the first request, once for all requests in between.
 class Soon {
  public:
   Soon(WorkQueue& queue, std::chrono::microseconds delay, WorkQueue::Work work)

@@ -1,5 +1,5 @@
-// What the workload controllers have in common: a list of objects to look at, pods made from
-// templates, amounts that may be percentages.
+// What the workload controllers share: a list of objects to reconcile, pods made from templates,
+// amounts that may be percentages.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,9 @@
 
 namespace stowage::local {
 
-// Objects of one kind whose state must be compared with what they want. They are looked at together
-// a moment after the first was added, so that a burst of events costs one look. The store has
-// delivered everything before a look.
+// Objects of one kind that have to be reconciled. They are reconciled together shortly after the
+// first was added, so that a burst of events costs one pass. The store has delivered everything
+// before a pass.
 class WorkList {
  public:
   using Look = std::function<void(const ObjectName&)>;
@@ -39,27 +39,27 @@ class WorkList {
   Soon soon_;
 };
 
-// Sees all objects of a kind that are there, as added, and then whatever changes, as long as the
-// watch is kept.
+// Reports all existing objects of a kind as added, and then every change, as long as the watch is
+// kept.
 [[nodiscard]] Watch follow(Store& store, Kind kind,
                            const std::function<void(const WatchEvent&)>& upsert);
 
-// A pod as the template of its owner describes it, with the owner's reference, not yet named.
+// A pod made from its owner's template, with the owner's reference, without a name.
 [[nodiscard]] json::object pod_of_template(const StoredObject& owner, const json::object& tree);
 // The reference by which the owner controls an object.
 [[nodiscard]] json::object owner_reference(const StoredObject& owner);
 
-// "25%" of the total, rounded up or down; a number as it is; 0 if it is neither.
+// "25%" of the total, rounded up or down; a number as it is; otherwise 0.
 enum class Round : std::uint8_t { up, down };
 [[nodiscard]] std::int64_t part_of(const json::value* amount, std::int64_t total, Round round);
 
-// A hash of the text, in letters that may stand in names and make no words.
+// A hash of the text, in letters that are valid in names and form no words.
 [[nodiscard]] std::string name_hash(std::string_view text);
 
-// Sets or removes a field with a count, as the API leaves out zeros.
+// Sets a count; removes the field if it is 0, as the API does.
 void set_count(json::object& status, std::string_view key, std::int64_t count);
 
-// Takes an owner's reference out of, or puts it into, an object. Failure is left to the next look.
+// Removes an owner's reference from an object, or adds it. A failure is retried with the next pass.
 void disown(Api& api, const ObjectPtr& object, const std::string& owner_uid);
 void adopt(Api& api, const ObjectPtr& object, const StoredObject& owner);
 

@@ -63,7 +63,7 @@ struct Totals {
   std::int64_t pods = 0;
 };
 
-// A card is in use as far as nobody else can use it: by compute or by memory.
+// The part of a card that others cannot use: the larger of compute and memory.
 std::int64_t in_use(const CardFill& card) {
   const std::int64_t by_memory =
       card.memory_mib == 0 ? 0 : card.used_mib * core::kMilliPerCard / card.memory_mib;

@@ -1,5 +1,5 @@
-// A picture of which cards are in use, for a terminal: one line for each node, one cell for each
-// card. Made from the objects of the API alone. Pure.
+// Draws the use of cards for a terminal: one line for each node, one cell for each card. Uses only
+// objects of the API. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ struct CardFill {
   std::int64_t used_mib = 0;
   std::int32_t pods = 0;
 
-  // 0 to 100, by what there is less left of. Not 0 if anything is used, 100 only if it is full.
+  // 0 to 100, by the scarcer of compute and memory. Not 0 if anything is used, 100 only if it is
+  // full.
   [[nodiscard]] int percent() const;
   friend bool operator==(const CardFill&, const CardFill&) = default;
 };
@@ -27,12 +28,12 @@ struct NodeFill {
   std::string name;
   std::string model;
   std::vector<CardFill> cards;
-  std::int32_t pods = 0;  // all that run there, with cards or without
+  std::int32_t pods = 0;  // all running pods, with or without cards
   bool ready = true;
   friend bool operator==(const NodeFill&, const NodeFill&) = default;
 };
 
-// Nodes by name. Cards by the inventory of the node, what is used by the annotations of its pods;
+// Nodes by name. Cards come from the node's inventory, their use from the annotations of its pods;
 // pods that have ended use nothing.
 [[nodiscard]] std::vector<NodeFill> fill_cards(const std::vector<json::object>& nodes,
                                                const std::vector<json::object>& pods);
@@ -40,12 +41,12 @@ struct NodeFill {
 struct MapStyle {
   bool colour = false;
   bool unicode = false;
-  std::size_t nodes_max = 48;  // the others are counted in one line
+  std::size_t nodes_max = 48;  // the other nodes are counted in one line
 };
 [[nodiscard]] std::string render_card_map(const std::vector<NodeFill>& nodes,
                                           const MapStyle& style);
 
-// "3.25" for 3250: cards in thousandths, without needless zeros.
+// "3.25" for 3250: cards in thousandths, without trailing zeros.
 [[nodiscard]] std::string cards_text(std::int64_t milli);
 
 }  // namespace stowage::local

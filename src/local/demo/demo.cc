@@ -21,7 +21,7 @@ std::vector<json::object> items_of(const json::object& list) {
   return items;
 }
 
-// Why the pod is not placed, in the words of its condition; "" while nobody has said.
+// Why the pod is not placed, from its condition; "" before there is one.
 std::string refusal_of(const json::object& pod) {
   const json::object* condition = find_condition(pod, "PodScheduled");
   if (condition == nullptr || text_at(*condition, "status") != "False") return "";

@@ -1,6 +1,6 @@
-// The demonstration: submits the workload to the API over HTTP, waits until everything that can be
-// placed is placed and the pod that can not be has been told why, then shows the cards. A client
-// like any other; lives on the client's loop.
+// The demonstration: submits the workload to the API over HTTP and waits until all pods that fit
+// are placed and the pod that does not fit has its reason. Then it shows the cards. A client like
+// any other; runs on the client's loop.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@ namespace stowage::local {
 
 struct DemoOptions {
   MapStyle style;
-  bool terminal = false;  // the progress is drawn in place, not in lines
+  bool terminal = false;  // redraw the progress in place
   net::Duration time_limit = std::chrono::seconds{60};
-  std::function<void(std::string_view)> out;  // what people read
+  std::function<void(std::string_view)> out;  // output for the user
 };
 
 class Demo {
  public:
-  // `ok`: everything was as it should be; otherwise `message` says what was not.
+  // `ok`: everything was as expected; otherwise `message` says what was not.
   struct Outcome {
     bool ok = false;
     std::string message;
@@ -39,7 +39,7 @@ class Demo {
   Demo(const Demo&) = delete;
   Demo& operator=(const Demo&) = delete;
 
-  // Once. `done` is called last, never before start() has returned.
+  // Call once. `done` is called last, never before start() has returned.
   void start(Done done);
 
  private:
@@ -60,8 +60,8 @@ class Demo {
   Done done_;
   net::Timer timer_;
   std::chrono::steady_clock::time_point begin_;
-  std::size_t next_ = 0;       // object to create
-  std::size_t in_flight_ = 0;  // creations
+  std::size_t next_ = 0;       // next object to create
+  std::size_t in_flight_ = 0;  // creations in flight
   std::int64_t drawn_ = -1;
   bool finished_ = false;
 };

@@ -12,7 +12,7 @@ using Limits = std::vector<std::pair<std::string, std::int64_t>>;
 
 struct Size {
   std::int64_t cards = 0;            // of all nodes
-  std::int64_t cards_on_a_node = 0;  // at most
+  std::int64_t cards_on_a_node = 0;  // on the largest node
   std::int64_t memory_mib = 0;       // of the smallest card
 };
 
@@ -46,8 +46,8 @@ class Builder {
          {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", kDemoNamespace}}}}});
   }
 
-  // Out of so many for 128 cards, how many are in proportion to this cluster and still leave a
-  // little room, if each takes that many thousandths of a card.
+  // `of_128` pods per 128 cards, scaled to this cluster and limited so that some capacity stays
+  // free, if each pod takes that many thousandths of a card.
   [[nodiscard]] std::int64_t share(std::int64_t of_128, std::int64_t milli) {
     const std::int64_t room = size_.cards * kFilledMilli - used_milli_;
     const std::int64_t wanted = std::max<std::int64_t>(of_128 * size_.cards / 128, 1);

@@ -1,5 +1,5 @@
 // What `stowage local demo` submits: pods of every dialect and size, a Deployment, a Job, and one
-// pod that no node can take. Sized to the cluster, so that it fills most of it. Pure.
+// pod that fits on no node. Scaled to fill most of the cluster. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct DemoObject {
   json::object body;
 };
 
-// Some pods that are alike, in words.
+// A group of similar pods, in words.
 struct DemoPart {
   std::string what;  // "share of a card: a quarter of compute, 16384 MiB"
   std::int64_t pods = 0;
@@ -28,9 +28,9 @@ struct DemoPart {
 struct DemoWorkload {
   std::vector<DemoPart> parts;
   std::vector<DemoObject> objects;  // the namespace first
-  std::int64_t pods = 0;            // that can be placed
-  std::string impossible;           // the name of the pod that can not
-  std::string impossible_wish;      // what it asks for, in words
+  std::int64_t pods = 0;            // that fit
+  std::string impossible;           // the name of the pod that does not fit
+  std::string impossible_wish;      // its request, in words
 };
 
 // Requires: count_nodes() has a value.

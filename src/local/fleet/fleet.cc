@@ -40,7 +40,7 @@ std::string card_uuid(const std::string& node, std::int32_t index) {
                      a & 0xffffU, b >> 48U, b & 0xffff'ffff'ffffU);
 }
 
-// A label can not hold the blanks of a product's name.
+// Labels cannot contain the blanks of a product name.
 std::string label_of(std::string product) {
   std::replace(product.begin(), product.end(), ' ', '-');
   return product;

@@ -1,4 +1,4 @@
-// The nodes of a local cluster: from "so many of these" to Node objects as a kubelet and the device
+// The nodes of a local cluster: turns groups of nodes into Node objects as a kubelet and the device
 // plugins of all dialects would publish them. Pure; equal groups give equal nodes.
 #pragma once
 
@@ -29,7 +29,7 @@ struct NodeGroup {
   std::int32_t count = 1;
   std::string name = "node";  // the nodes are called name-1, name-2, ...
   std::int32_t gpus = 0;
-  CardModel model;              // not looked at without cards
+  CardModel model;              // ignored without cards
   std::int64_t cpu = 0;         // cores; 0: by the number of cards
   std::int64_t memory_mib = 0;  // 0: by the number of cards
   std::vector<std::pair<std::string, std::string>> labels;
@@ -37,11 +37,11 @@ struct NodeGroup {
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 };
 
-// How many nodes there are altogether, if that is not too many.
+// The total number of nodes; an error if there are too many.
 [[nodiscard]] Result<std::int32_t> count_nodes(const std::vector<NodeGroup>& groups);
 
-// Nodes of one name are numbered through over all groups, with as many digits as the last needs.
-// Requires: count_nodes() has a value.
+// Nodes of the same name are numbered consecutively over all groups, with as many digits as the
+// last one needs. Requires: count_nodes() has a value.
 [[nodiscard]] std::vector<json::object> make_nodes(const std::vector<NodeGroup>& groups,
                                                    WallTime now);
 

@@ -68,7 +68,7 @@ TEST(Fleet, TooManyOrNoNodesAreRefused) {
   EXPECT_EQ(count_nodes({}).value(), 0) << "nodes may be created later";
 }
 
-// What the scheduler makes of a node: all dialects speak of the same cards and nobody disagrees.
+// All dialects describe the same cards of a node, without disagreement.
 TEST(Fleet, EveryModelIsReadBackByTheDialectsWithoutANote) {
   for (const CardModel& model : card_models()) {
     NodeGroup one;

@@ -60,7 +60,7 @@ class MixReader {
     return fail(fmt::format("{}{}: {} {}", file_, line, path.empty() ? "the file" : path, trouble));
   }
 
-  // Calls for each key of a mapping; all of them must be among `known`, unless that is empty.
+  // Calls for each key of a mapping; every key must be in `known`, unless `known` is empty.
   [[nodiscard]] Status each_key(const YAML::Node& map, const std::string& path,
                                 const std::vector<std::string>& known, const OnKey& on_key) const {
     if (!map.IsMap()) return wrong(map, path, "must be a mapping (key: value)");
@@ -169,7 +169,7 @@ class MixReader {
       STOWAGE_TRY_ASSIGN(group.memory_mib, memory_mib(value, path));
     } else if (key == "name") {
       STOWAGE_TRY(name, text(value, path));
-      // Room for the number behind it.
+      // Leaves space for the number of the node.
       if (name.size() > 50 || dns_label_problem(name)) {
         return wrong(
             value, path,

@@ -40,7 +40,8 @@ void add(Amounts& to, const Amounts& more) {
   for (const auto& [name, amount] : more) add(to[name], amount);
 }
 
-// A sum that had reached kTooMuch comes out too small here, until the last pod that is in it goes.
+// After a sum has reached kTooMuch, the result is too small here until the last pod of that sum
+// goes.
 void take_off(std::int64_t& from, std::int64_t less) {
   from = std::max<std::int64_t>(from - less, 0);
 }
@@ -52,8 +53,8 @@ void raise_to(Amounts& to, const Amounts& other) {
   }
 }
 
-// The largest moment of a pod: containers that run together are added up, init containers come one
-// after the other beside the sidecars before them.
+// The maximum over time of what a pod uses: containers that run together are added up; init
+// containers run one after the other, beside the sidecars before them.
 template <typename Ask>
 Amounts largest_moment(const json::object& pod, const Ask& ask) {
   Amounts sidecars;
@@ -74,7 +75,7 @@ Amounts largest_moment(const json::object& pod, const Ask& ask) {
   return most;
 }
 
-// The value of one of our annotations; null if it is not there or can not be read.
+// The value of one of our annotations; null if it is missing or invalid.
 json::value annotated_json(const json::object& object, std::string_view name) {
   const std::string_view text = annotation(object, name);
   if (text.empty()) return nullptr;
@@ -198,7 +199,7 @@ std::optional<AdmissionRefusal> Admission::judge(const Node& node, const Held& c
       return AdmissionRefusal{"UnexpectedAdmissionError",
                               fmt::format("the node has no card {}", use.card)};
     }
-    // Where nobody lists the cards, nobody knows their memory either.
+    // If the node has no list of cards, their memory is unknown too.
     const std::int64_t memory = listed ? card->second : kTooMuch;
     const auto held = node.cards.find(use.card);
     const CardUse used = held == node.cards.end() ? CardUse{} : held->second;

@@ -87,7 +87,7 @@ json::object node_with_card() {
 TEST(Admission, SharesOfACardAreAddedUpAndTooManyAreRefused) {
   Admission admission;
   admission.set_node("n", supply_of(node_with_card()));
-  // Two shares of one card: by the name of the resource they would be two cards.
+  // Two shares of one card: counted by resource name they would be two cards.
   const std::string asks = R"({"stowage.dev/gpu":"1","stowage.dev/gpu-core":"60"})";
   EXPECT_EQ(admission.admit("n", "1", pod_asking(asks, on_card("GPU-a", 600, 500))), std::nullopt);
   const auto core = admission.admit("n", "2", pod_asking(asks, on_card("GPU-a", 401, 0)));
@@ -98,7 +98,7 @@ TEST(Admission, SharesOfACardAreAddedUpAndTooManyAreRefused) {
   EXPECT_EQ(admission.admit("n", "5", pod_asking(asks, on_card("GPU-a", 400, 500))), std::nullopt);
 }
 
-TEST(Admission, CardsThatNobodyListsAreCountedByTheirComputeAlone) {
+TEST(Admission, UnlistedCardsAreCountedByTheirComputeAlone) {
   Admission admission;
   admission.set_node("n", supply_of(parse(R"({"status":{"allocatable":{"pods":"9"}}})")));
   EXPECT_EQ(admission.admit("n", "1", pod_asking("{}", on_card("n/0", 700, 99999))), std::nullopt);

@@ -40,7 +40,7 @@ void Kubelets::node_up(const std::string& node, WallTime now) {
   parked_.erase(found);
   for (const std::string& uid : waiting) {
     const auto pod = pods_.find(uid);
-    // It may have been planned anew since it was parked.
+    // It may have been planned again since it was parked.
     if (pod == pods_.end() || pod->second.queued || pod->second.next == Next::nothing) continue;
     plan_next(pod, pod->second.next, now);
   }

@@ -1,11 +1,10 @@
-// When the kubelets of all nodes do what: the life of a pod on its node, as a queue of deeds under
-// a clock that is handed in. Pure; whoever drives it does the writing (local_kubelets.h directly,
-// remote_kubelets.h over HTTP).
+// The life of pods on their nodes, for the kubelets of all nodes: a queue of tasks with an injected
+// clock. Pure: the caller writes (local_kubelets.h directly, remote_kubelets.h over HTTP).
 //
 //   bound, Pending --start_after--> start --(plan.run_for)--> finish
 //        deleted, in any phase --(plan.stop_after)--> remove
 //
-// Nothing happens on a node that is down; what was due there is done when it is up again.
+// Nothing happens on a node that is down; its due tasks run when it is up again.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +26,7 @@ namespace stowage::local {
 enum class KubeletAction : std::uint8_t {
   start,   // admit it, and set it Running or Failed
   finish,  // set it Succeeded or Failed
-  remove,  // delete it with no grace
+  remove,  // delete it without grace period
 };
 
 struct KubeletTask {
@@ -38,14 +37,14 @@ struct KubeletTask {
   int exit_code = 0;  // of finish
 };
 
-// The state of a pod as far as its kubelet minds.
+// The part of a pod's state that its kubelet needs.
 struct PodNews {
   ObjectName name;
   std::string uid;
   std::string node;  // "": not bound yet
   std::string phase;
   bool deleting = false;
-  // How it will behave; asked only when that is needed.
+  // How it will behave; called only when needed.
   std::function<PodPlan()> plan;
 };
 
@@ -56,20 +55,20 @@ class Kubelets {
   void upsert(const PodNews& pod, WallTime now);
   void gone(const std::string& uid);
 
-  // Nodes are down until they are said to be up.
+  // Nodes are down until node_up().
   void node_up(const std::string& node, WallTime now);
   void node_down(const std::string& node);
   [[nodiscard]] bool is_up(const std::string& node) const { return up_.contains(node); }
 
   // When take_due() has something; unset if nothing is planned.
   [[nodiscard]] std::optional<WallTime> next() const;
-  // The deeds that are due, the earliest first, at most that many. They are not given again unless
-  // again() is called.
+  // The tasks that are due, the earliest first, at most that many. A task is returned again only
+  // after again().
   [[nodiscard]] std::vector<KubeletTask> take_due(WallTime now, std::size_t most);
 
-  // The deed is done: what follows from it without waiting for news. `plan` of a start.
+  // The task is done; plans what follows without waiting for the watch. `plan` is that of a start.
   void done(const KubeletTask& task, const PodPlan& plan, WallTime now);
-  // The deed failed; it is due again then, unless the pod has gone.
+  // The task failed; it is due again at `when`, unless the pod has gone.
   void again(const KubeletTask& task, WallTime when);
 
  private:
@@ -91,7 +90,7 @@ class Kubelets {
   KubeletOptions options_;
   Pods pods_;
   std::set<std::pair<WallTime, std::string>> queue_;        // uids by time
-  std::map<std::string, std::vector<std::string>> parked_;  // uids that wait for their node
+  std::map<std::string, std::vector<std::string>> parked_;  // uids of pods whose node is down
   std::set<std::string> up_;
 };
 

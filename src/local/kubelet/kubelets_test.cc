@@ -121,7 +121,7 @@ TEST(LocalKubelets, APodThatRunsToItsEndSucceedsOrFails) {
   }
 }
 
-TEST(LocalKubelets, WhatDoesNotFitIsRefusedAndWhatEndedMakesRoom) {
+TEST(LocalKubelets, WhatDoesNotFitIsRefusedAndWhatEndedIsFreed) {
   Cluster fixture;
   fixture.node("n", R"({"cpu":"1","pods":"9"})");
   const auto pod = [&](const char* name, const char* more) {

@@ -15,11 +15,11 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Some milliseconds of work; then others have their turn.
+// Some milliseconds of work; then other work runs.
 constexpr std::size_t kSlice = 64;
 constexpr microseconds kPauseAfterFailure = seconds{1};
 
-// Leases are there for those who look; nothing depends on them, so they cost little.
+// Leases are for users to look at; no part depends on them, so few are written.
 constexpr std::size_t kLeasesAtOnce = 20;
 constexpr microseconds kLeaseTick = seconds{1};
 constexpr std::int64_t kLeaseSeconds = 40;
@@ -98,7 +98,7 @@ void LocalKubelets::upsert_node(const StoredObject& object) {
   }
 }
 
-// A kubelet that comes back says that its node is ready.
+// A kubelet that comes back reports its node as ready.
 void LocalKubelets::greet(const StoredObject& object) {
   static_cast<void>(api_.update(
       Kind::node, object.name, Part::status, [&](json::object& tree) -> ApiResult<bool> {
@@ -147,7 +147,7 @@ void LocalKubelets::arm() {
   armed_ = true;
   armed_for_ = *next;
   queue_.at(*next, [this, when = *next] {
-    if (!armed_ || armed_for_ != when) return;  // an earlier one has come between
+    if (!armed_ || armed_for_ != when) return;  // replaced by an earlier timer
     armed_ = false;
     work();
   });
@@ -166,7 +166,7 @@ void LocalKubelets::act(const KubeletTask& task) {
     case KubeletAction::remove: {
       const auto removed =
           api_.remove(Kind::pod, task.pod, {.grace_seconds = 0, .preconditions = {task.uid, ""}});
-      // A pod that is not there, or another one of its name, is as good as removed.
+      // A pod that is gone, or replaced by another of its name, counts as removed.
       done = removed || removed.error().code == 404 || removed.error().code == 409;
       break;
     }

@@ -1,6 +1,6 @@
-// The simulated kubelets of a local cluster, writing directly to its API: pods that are bound come
-// up, end and go; nodes give signs of life, unless an annotation says that they have failed. One
-// write per pod and step, in slices, so that thousands of pods a second hold nobody up.
+// The simulated kubelets of a local cluster. They write directly to its API: bound pods start, end
+// and are removed; nodes renew their leases, unless an annotation says that they have failed. One
+// write per pod and step, in slices, so that thousands of pods a second do not block other work.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace stowage::local {
 
 class LocalKubelets {
  public:
-  // Looks at what is there and watches from then on. `api` and `queue` outlive it.
+  // Reads the existing objects and watches from then on. `api` and `queue` outlive it.
   LocalKubelets(Api& api, WorkQueue& queue, const KubeletOptions& options);
 
  private:
@@ -45,16 +45,16 @@ class LocalKubelets {
   Kubelets kubelets_;
   Admission admission_;
   std::map<std::string, Node> nodes_;
-  std::string next_lease_;  // of which node
+  std::string next_lease_;  // the node whose lease is next
   bool armed_ = false;
   WallTime armed_for_;
   Watch node_watch_;
   Watch pod_watch_;
 };
 
-// The address of the next pod on a node; they are used again after 254.
+// The address of the next pod on a node; addresses repeat after 254.
 [[nodiscard]] std::string pod_address(std::string_view prefix, std::uint32_t number);
-// "10.0.3." of spec.podCIDR "10.0.3.0/24", or something of that form.
+// "10.0.3." for spec.podCIDR "10.0.3.0/24", or a default of that form.
 [[nodiscard]] std::string pod_prefix_of(const json::object& node);
 [[nodiscard]] std::string host_address_of(const json::object& node);
 [[nodiscard]] bool marked_failed(const json::object& node);

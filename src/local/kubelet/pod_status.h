@@ -1,5 +1,5 @@
-// What a kubelet writes about a pod: statuses, made from the pod itself. Pure. The functions change
-// what they speak of and leave the rest of the status as it is.
+// The pod statuses that a kubelet writes, made from the pod itself. Pure. The functions change only
+// the fields that they are about.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace stowage::local {
 
-// Annotations of pods and nodes that steer the simulation.
+// Annotations of pods and nodes that control the simulation.
 inline constexpr std::string_view kRunSecondsAnnotation = "local.stowage.dev/run-seconds";
 inline constexpr std::string_view kStopSecondsAnnotation = "local.stowage.dev/stop-seconds";
 inline constexpr std::string_view kExitCodeAnnotation = "local.stowage.dev/exit-code";
@@ -27,7 +27,7 @@ struct KubeletOptions {
 // How the pod will behave once it runs.
 struct PodPlan {
   // Unset: until it is deleted. Only pods that are not restarted end: those of a Job, and those
-  // whose annotation says so.
+  // with the annotation.
   std::optional<std::chrono::microseconds> run_for;
   int exit_code = 0;
   std::chrono::microseconds stop_after{};  // never more than its grace period
@@ -40,7 +40,7 @@ struct PodStart {
   std::string pod_ip;
   WallTime now;
 };
-// All containers run and are ready; init containers have done their work.
+// All containers run and are ready; init containers have completed.
 void set_running(json::object& status, const json::object& pod, const PodStart& start);
 // All containers have ended with the code: Succeeded if it is 0, else Failed.
 void set_ended(json::object& status, const json::object& pod, int exit_code, WallTime now);

@@ -16,7 +16,7 @@ constexpr std::chrono::microseconds kPauseAfterFailure = std::chrono::seconds{1}
 constexpr net::Duration kDeadline = std::chrono::seconds{30};
 constexpr std::size_t kSlice = 256;
 
-// A change of the status of the very pod, or none at all if its name is another one's by now.
+// Changes the status of exactly this pod; has no effect on another pod of the same name.
 kube::ApiCall status_call(const KubeletTask& task, json::object status) {
   json::object patch;
   patch["metadata"] = {{"uid", task.uid}};
@@ -228,7 +228,7 @@ void RemoteKubelets::send(const KubeletTask& task, kube::ApiCall call, std::func
 void RemoteKubelets::settle(const KubeletTask& task, const kube::CallResult& reply,
                             const std::function<void()>& done) {
   if (reply && reply->status < 300) return done();
-  // The pod is gone, or its name is another one's: there is nothing left to do.
+  // The pod is gone, or another pod has its name: nothing is left to do.
   if (reply && (reply->status == 404 || reply->status == 409)) return;
   ++counters_.failed;
   const std::string what = fmt::format("pod {}/{}", task.pod.ns, task.pod.name);

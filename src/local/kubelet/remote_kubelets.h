@@ -1,6 +1,6 @@
-// The simulated kubelets for any API server, over HTTP: the same lives of pods as local_kubelets.h,
-// written as a kubelet writes them (PATCH of the status, DELETE without grace). Nodes are not made
-// here; those that exist are simulated, whoever made them. Lives on the client's loop.
+// The simulated kubelets for any API server, over HTTP: the same life of pods as in
+// local_kubelets.h, written as a kubelet writes it (PATCH of the status, DELETE without grace).
+// Creates no nodes; simulates all that exist. Runs on the client's loop.
 #pragma once
 
 #include <functional>
@@ -22,23 +22,23 @@ struct RemoteKubeletCounters {
   std::uint64_t refused = 0;  // by admission
   std::uint64_t ended = 0;
   std::uint64_t removed = 0;
-  std::uint64_t failed = 0;  // calls that will be tried again
+  std::uint64_t failed = 0;  // calls that will be retried
 };
 
 class RemoteKubelets {
  public:
-  // `client` outlives it. `complain` gets what goes wrong, a sentence at a time.
+  // `client` outlives it. `complain` gets errors, one sentence at a time.
   RemoteKubelets(kube::ApiClient& client, const KubeletOptions& options,
                  std::function<WallTime()> now, std::function<void(const std::string&)> complain);
   ~RemoteKubelets();
   RemoteKubelets(const RemoteKubelets&) = delete;
   RemoteKubelets& operator=(const RemoteKubelets&) = delete;
 
-  void start();  // once
+  void start();  // call once
   [[nodiscard]] const RemoteKubeletCounters& counters() const { return counters_; }
 
  private:
-  // Tells apart what a new list no longer names.
+  // Finds the objects that a new list no longer contains.
   class Sink : public kube::ReflectorSink {
    public:
     using Seen = std::function<void(const json::object&, std::string_view text)>;
@@ -56,7 +56,7 @@ class RemoteKubelets {
 
     RemoteKubelets& owner_;
     std::string what_;
-    std::string key_;  // the path of what tells objects apart
+    std::string key_;  // the path of the member that identifies an object
     Seen seen_;
     Gone gone_;
     std::set<std::string> known_;

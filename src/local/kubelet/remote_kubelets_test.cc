@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// An API server on loopback with simulated kubelets that know it over HTTP only.
+// An API server on loopback, and simulated kubelets that reach it only over HTTP.
 class RemoteKubeletsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -56,7 +56,7 @@ class RemoteKubeletsTest : public ::testing::Test {
     const ObjectPtr object = api_.store().get(Kind::pod, {"default", name});
     return object == nullptr ? "gone" : std::string(object->field("status.phase"));
   }
-  // Runs the loop until that is true, or for so long that it never will be.
+  // Runs the loop until the check is true, or until a time limit.
   template <typename Check>
   void run_until(const Check& check) {
     const auto end = std::chrono::steady_clock::now() + seconds{60};
@@ -89,7 +89,7 @@ TEST_F(RemoteKubeletsTest, PodsComeUpEndAndGo) {
   });
   ASSERT_TRUE(api_.remove(Kind::pod, {"default", "stays"}).has_value());
   EXPECT_EQ(phase("stays"), "Running") << "it is marked and waits for its kubelet";
-  // It counts what it was told, which comes after the fact.
+  // The count follows the watch, which comes after the write.
   run_until([&] { return phase("stays") == "gone" && kubelets_->counters().removed > 0; });
   EXPECT_EQ(kubelets_->counters().started, 3U);
   EXPECT_EQ(kubelets_->counters().removed, 1U);
@@ -115,7 +115,7 @@ TEST_F(RemoteKubeletsTest, APodWaitsForItsNodeAndForItsReturn) {
   };
   mark("true");
   pod("q");
-  // The node's failure is known once a pod that came after it is left alone.
+  // The node's failure is known once a later pod stays pending.
   bool quiet = false;
   net::Timer timer(loop_);
   timer.start(milliseconds{300}, [&] { quiet = true; });

@@ -1,4 +1,4 @@
-// How much memory the program holds, for tests that look for what stays behind.
+// How much memory the program holds, for tests that look for leaks.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace stowage::net::testing {
 
-// Bytes that were taken from the heap and not given back. 0 under a sanitizer, which has a heap of
-// its own: bounds hold of nothing then.
+// Allocated bytes of the heap. 0 under a sanitizer, which has its own heap: limits are not tested
+// then.
 [[nodiscard]] inline std::size_t heap_bytes() {
   const auto info = mallinfo2();
   return info.uordblks + info.hblkhd;

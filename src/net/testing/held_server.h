@@ -1,6 +1,5 @@
-// A server on a thread of its own that a test can look into. Requests for /echo... are answered at
-// once with "METHOD target body"; those for /drop never; all others are held until the test
-// answers.
+// A server on its own thread that a test can inspect. Requests for /echo... are answered at once
+// with "METHOD target body"; those for /drop never; all others are held until the test answers.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +45,7 @@ class HeldServer {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] RawSocket connect() const { return RawSocket::connect(port_); }
 
-  // Waits until `ready` is true on the loop's thread; false if it does not happen.
+  // Waits until `ready` is true on the loop's thread; false after a time limit.
   bool wait_for(const std::function<bool()>& ready) {
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
     bool good = false;
@@ -57,7 +56,7 @@ class HeldServer {
     return good;
   }
 
-  // The responder of a request that the server has seen, or will see soon.
+  // The responder of a request that the server has received, or will receive soon.
   std::shared_ptr<Responder> responder(const std::string& target) {
     std::shared_ptr<Responder> found;
     STOWAGE_CHECK(wait_for([&] {
@@ -68,7 +67,7 @@ class HeldServer {
     return found;
   }
 
-  // To be used on the loop's thread.
+  // Only used on the loop's thread.
   std::unique_ptr<HttpServer> server;
   std::map<std::string, std::shared_ptr<Responder>> held;
   ServerRequest last;

@@ -1,4 +1,4 @@
-// Event loops for tests: on a thread of its own, or run until something has happened.
+// Event loops for tests: on their own thread, or run until a condition holds.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,7 @@ namespace stowage::net::testing {
 
 constexpr Duration kPatience = std::chrono::seconds{30};
 
-// Runs the loop until `ready`, looking after every callback is too much: every millisecond. False
-// if it did not become true in time.
+// Runs the loop until `ready`, which is checked every millisecond. False after a time limit.
 inline bool run_until(EventLoop& loop, const std::function<bool()>& ready) {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   Timer timer(loop);
@@ -31,7 +30,7 @@ inline bool run_until(EventLoop& loop, const std::function<bool()>& ready) {
   return good;
 }
 
-// Runs the loop for a while, to see that something does not happen.
+// Runs the loop for a while, to check that something does not happen.
 inline void run_for(EventLoop& loop, Duration duration) {
   Timer timer(loop);
   timer.start(duration, [&] { loop.stop(); });

@@ -1,4 +1,4 @@
-// Blocking sockets for tests that speak to a client or a server byte by byte. Everything gives up
+// Blocking sockets for tests that talk to a client or a server byte by byte. All calls give up
 // after some seconds, so that a broken test ends.
 #pragma once
 
@@ -19,8 +19,8 @@ class RawSocket {
   RawSocket(RawSocket&& other) noexcept;
   RawSocket& operator=(RawSocket&& other) = delete;
 
-  void send(std::string_view bytes) const;  // gives up quietly if the peer is gone
-  // Bytes until `end` has come, or the peer has ended.
+  void send(std::string_view bytes) const;  // no error if the peer is gone
+  // Reads until `end` has arrived, or the peer has ended.
   [[nodiscard]] std::string read_until(std::string_view end);
   [[nodiscard]] std::string read_all();                     // until the peer ends
   [[nodiscard]] std::string read_bytes(std::size_t count);  // or fewer, if the peer ends
@@ -41,7 +41,8 @@ class RawSocket {
 // its own thread.
 class RawServer {
  public:
-  // The number counts from 0. `receive_buffer`: so many bytes are taken before they are read.
+  // `serve` gets the number of the connection, from 0. `receive_buffer`: size of the socket's
+  // receive buffer in bytes.
   explicit RawServer(std::function<void(RawSocket, int)> serve, int receive_buffer = 0);
   ~RawServer();
   RawServer(const RawServer&) = delete;
@@ -55,7 +56,7 @@ class RawServer {
   std::thread thread_;
 };
 
-// Listens, but accepts nothing, and its queue is full: connecting to it takes for ever.
+// Listens but accepts nothing, and its queue is full: connecting to it never finishes.
 class FullListener {
  public:
   FullListener();
@@ -70,7 +71,7 @@ class FullListener {
   std::uint16_t port_ = 0;
 };
 
-// A port of 127.0.0.1 that nobody listens on, as far as one can know.
+// A port of 127.0.0.1 that had no listener just now.
 [[nodiscard]] std::uint16_t unused_port();
 
 }  // namespace stowage::net::testing

@@ -1,4 +1,4 @@
-// A folder for one test, removed with all that is in it.
+// A folder for one test, removed with its contents.
 #pragma once
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace stowage::net::testing {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    // Short: the path of a Unix socket has 107 characters at most.
+    // Short: the path of a Unix socket has at most 107 characters.
     std::string pattern = (std::filesystem::temp_directory_path() / "stowage-XXXXXX").string();
     STOWAGE_CHECK(::mkdtemp(pattern.data()) != nullptr);
     folder_ = pattern;

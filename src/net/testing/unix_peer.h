@@ -1,4 +1,4 @@
-// Blocking peers on Unix sockets, for tests that speak to a client or a server byte by byte.
+// Blocking peers on Unix sockets, for tests that talk to a client or a server byte by byte.
 #pragma once
 
 #include <string>

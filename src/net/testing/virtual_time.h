@@ -1,5 +1,4 @@
-// A schedule whose clock stands still until it is told to go on. Work of one moment is done in the
-// order in which it came.
+// A schedule with a manual clock. Work of the same time runs in the order in which it was added.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +17,13 @@ class VirtualTime final : public Schedule {
     work_.emplace(std::pair{std::max(when, now_), ++number_}, std::move(work));
   }
 
-  // Does everything that is due within that time, and leaves the clock there.
+  // Runs everything that is due within this time, and leaves the clock at its end.
   void pass(Duration time) {
     const Moment end = now_ + time;
     while (!work_.empty() && work_.begin()->first.first <= end) step();
     now_ = end;
   }
-  // False if there is nothing left to do.
+  // False if no work is left.
   bool step() {
     if (work_.empty()) return false;
     auto first = work_.extract(work_.begin());
@@ -34,7 +33,7 @@ class VirtualTime final : public Schedule {
   }
 
  private:
-  Moment now_{std::chrono::hours{1}};  // later than the moments that mean "never"
+  Moment now_{std::chrono::hours{1}};  // later than time zero, which means "never"
   std::uint64_t number_ = 0;
   std::map<std::pair<Moment, std::uint64_t>, std::function<void()>> work_;
 };

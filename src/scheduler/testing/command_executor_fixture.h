@@ -122,7 +122,7 @@ class CommandExecutorTest : public ::testing::Test {
     claims_[name] = view;
     command_executor_->claim_changed(name);
   }
-  // Waits for a reply to the engine; "" if there is none in time.
+  // Waits for a reply to the engine; "" if none comes in time.
   std::string told() {
     if (!run_until(loop_, [&] { return event_queue_.sizes().replies > 0; })) return "";
     std::string text;

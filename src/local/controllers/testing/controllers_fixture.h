@@ -1,5 +1,5 @@
-// A cluster without sockets for tests: API, work queue and a clock that moves only when told. A
-// call that the API refuses ends the test program.
+// A cluster without sockets for tests: API, work queue and a manual clock. A call that the API
+// refuses ends the test program.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class ControllersFixture {
 
   [[nodiscard]] WallTime now() const { return now_; }
 
-  // Does all that is due from now until then, in its order, and lets the clock stand there.
+  // Runs all work that is due within this time, in order, and leaves the clock at its end.
   void run(std::chrono::microseconds time) {
     const WallTime end = now_ + time;
     while (true) {
@@ -87,7 +87,7 @@ class ControllersFixture {
     api.store().visit(kind, "", [&](const ObjectPtr& object) { found.push_back(object); });
     return found;
   }
-  // Those that are not on their way out.
+  // Pods that are not being deleted.
   [[nodiscard]] std::vector<ObjectPtr> pods() {
     std::vector<ObjectPtr> found;
     for (const ObjectPtr& pod : all(Kind::pod)) {
