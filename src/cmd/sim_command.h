@@ -14,7 +14,8 @@ class App;
 
 namespace stowage::cmd {
 
-// As typed by the user. Lists hold one entry per occurrence of the flag; commas are not split yet.
+// One field for each flag, as typed by the user. Lists hold one entry per occurrence of the flag;
+// commas are not split yet.
 struct SimFlags {
   std::string nodes;
   std::string pods;

@@ -34,6 +34,7 @@ struct ContainerObject {
   friend bool operator==(const ContainerObject&, const ContainerObject&) = default;
 };
 
+// One field for each part of a pod that is read from the API.
 struct PodObject {
   std::string ns;
   std::string name;

@@ -71,6 +71,7 @@ class HealthTracker {
   [[nodiscard]] std::size_t size() const { return cards_.size(); }
 
  private:
+  // All that is known about one card: what was observed, and the state that follows.
   struct Record {
     bool present = true;           // in the last inventory
     base::Instant absent_since{};  // if it is not

@@ -53,6 +53,7 @@ struct CallError {
   friend bool operator==(const CallError&, const CallError&) = default;
 };
 
+// One field for each limit and time.
 struct ApiClientOptions {
   std::size_t in_flight_max = 128;
   // How many of those `events` may use, and only while no other call waits.

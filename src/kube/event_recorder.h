@@ -38,6 +38,7 @@ struct EventRequest {
   friend bool operator==(const EventRequest&, const EventRequest&) = default;
 };
 
+// One field for each limit and time.
 struct EventRecorderOptions {
   std::string controller = "stowage";  // reportingController
   std::string instance;    // reportingInstance, usually the host's name; may not be empty

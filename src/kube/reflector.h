@@ -67,6 +67,7 @@ class ReflectorSink {
   virtual void on_bad_line(const std::string& error) = 0;
 };
 
+// One field for each part of the request, and for each limit and time.
 struct ReflectorOptions {
   std::string path;            // "/api/v1/pods"
   std::string field_selector;  // plain text, encoded here

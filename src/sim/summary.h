@@ -13,6 +13,7 @@ namespace stowage::sim {
 // The arrived percentages at which results are reported.
 inline constexpr std::array<int, 5> kPoints{95, 100, 110, 120, 130};
 
+// One field for each column of the results.
 struct Summary {
   std::string policy;
   std::optional<double> load;

@@ -102,6 +102,7 @@ class Engine {
   // Changes only caches. O(nodes).
   [[nodiscard]] std::string record_decision(const PodSpec& pod);
 
+  // One field for each metric of the engine.
   struct Counters {
     std::uint64_t decisions = 0;  // times a pod was judged against the cluster
     std::uint64_t bound = 0;

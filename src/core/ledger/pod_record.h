@@ -61,6 +61,7 @@ struct UnnamedUse {
 [[nodiscard]] UnnamedUse unnamed_use(const std::vector<UnnamedRequest>& asks);
 [[nodiscard]] std::vector<UnnamedRequest> unnamed_asks(const PodSpec& pod);
 
+// All that the ledger knows about one pod.
 struct PodRecord {
   std::string uid;
   std::string name;

@@ -87,6 +87,7 @@ enum class Naming : std::uint8_t {
   never,     // placed by number on every node
 };
 
+// One field for each thing that a pod asks for, or that matters when it is placed.
 struct PodSpec {
   std::string uid;
   std::string name;  // "namespace/name"

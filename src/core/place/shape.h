@@ -62,6 +62,7 @@ struct GpuPart {
   }
 };
 
+// One field for each part of a request that a verdict depends on.
 struct Shape {
   std::string key;  // equal keys, equal shapes
   std::int64_t cpu_milli = 0;
