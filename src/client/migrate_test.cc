@@ -23,7 +23,7 @@ TEST(MigrateTest, SaysWhatBecameOfEachSetting) {
       {"a timeout in nanoseconds", "httpTimeout: 30000000000", "httpTimeout: 30s\n"},
       {"a timeout below a second", "httpTimeout: 1500000", "httpTimeout: 1500000ns\n"},
       {"a timeout with a unit", "httpTimeout: 1m30s", "httpTimeout: 1m30s\n"},
-      {"a timeout that is none", "httpTimeout: soon", "was \"soon\", which is no duration"},
+      {"a timeout that is none", "httpTimeout: soon", "was \"soon\", which is not a duration"},
       {"a weight that is missing", "prioritizeVerb: p", "weight: 1\n"},
       {"a weight of zero", "prioritizeVerb: p\n  weight: 0", "weight: 1\n"},
       {"a large weight", "prioritizeVerb: p\n  weight: 20", "weight: 20\n"},
@@ -110,7 +110,8 @@ TEST(MigrateTest, AProfileThatStowageHasTooIsPointedOut) {
   const std::string yaml = migrated(
       "kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v1beta3\n"
       "profiles:\n- schedulerName: gpu-scheduler\n");
-  EXPECT_NE(yaml.find("the profile gpu-scheduler: it must not be one of"), std::string::npos);
+  EXPECT_NE(yaml.find("the profile gpu-scheduler: `stowage controller` must not have"),
+            std::string::npos);
 }
 
 TEST(YamlOutTest, LeavesOutWhatStaysEmpty) {

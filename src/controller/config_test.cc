@@ -336,7 +336,7 @@ TEST(ConfigCheckTest, TwoListenersDoNotShareAPort) {
   const Row rows[] = {
       {"extenders: [{preset: gpu-admission}, {preset: vgpu-manager}]\n",
        "the extender gpu-admission and the extender vgpu-manager both listen on 127.0.0.1:3456"},
-      {"extenders: [{preset: stowage}, {preset: alnair}]\n", "both to listen on 0.0.0.0:10361"},
+      {"extenders: [{preset: stowage}, {preset: alnair}]\n", "both listen on 0.0.0.0:10361"},
       {"listen: 127.0.0.1:10361\nextenders: [{preset: stowage}]\n",
        "health and metrics (listen) and the extender stowage"},
       {"listen: 127.0.0.1:10362\nagents: {listen: \"127.0.0.1:10362\"}\n",
@@ -367,8 +367,9 @@ TEST(ConfigCheckTest, ANameThatKubeSchedulerAnswersToIsPointedOut) {
       "profiles: [{name: gpu-scheduler}]\nextenders: [{preset: gpu-admission}]\n", "c.yaml");
   ASSERT_TRUE(both);
   ASSERT_EQ(warnings_of(*both).size(), 1U);
-  EXPECT_EQ(warnings_of(*both)[0].find("the profile gpu-scheduler is a name that kube-scheduler"),
-            0U);
+  EXPECT_EQ(
+      warnings_of(*both)[0].find("the profile gpu-scheduler has the name of the kube-scheduler"),
+      0U);
   const auto one =
       parse_config("profiles: [{name: stowage}]\nextenders: [{preset: gpu-admission}]\n", "c.yaml");
   ASSERT_TRUE(one);

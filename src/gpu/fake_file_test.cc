@@ -161,7 +161,7 @@ const Wrong kWrong[] = {
     {"cards: {}\n", "f.yaml:1: cards: expected a list, found a mapping"},
     {"cards: [1]\n", "f.yaml:1: cards[0]: expected a mapping of keys, found \"1\""},
     {"cards:\n- model: x\n", "f.yaml:2: cards[0].index: missing; write the index of the card"},
-    {"cards:\n- index: 1\n- index: 1\n", "f.yaml:3: cards[1].index: 1 is there twice"},
+    {"cards:\n- index: 1\n- index: 1\n", "f.yaml:3: cards[1].index: 1 appears twice"},
     {"cards:\n- index: 1\n  lost: yes\n",
      "f.yaml:3: cards[0].lost: expected true or false, found \"yes\""},
     {"cards:\n- index: 1\n  utilisation: 100.1\n",
@@ -176,7 +176,7 @@ const Wrong kWrong[] = {
     {"cards:\n- index: 1\n  processes: [{memoryMiB: 1}]\n",
      "f.yaml:3: cards[0].processes[0].pid: needed"},
     {"cards:\n- index: 1\n  processes: [{pid: 1}, {pid: 1}]\n",
-     "f.yaml:3: cards[0].processes[1].pid: 1 is there twice"},
+     "f.yaml:3: cards[0].processes[1].pid: 1 appears twice"},
     {"cards:\n- index: 1\n  faults: [{}]\n",
      "f.yaml:3: cards[0].faults[0].kind: expected one of xid, lost, ecc_uncorrected, "
      "row_remap_failure, reset_required"},

@@ -83,7 +83,7 @@ TEST(JsonPatch, CopiesIntoThemselvesDoNotGetDeep) {
   json::value target = read("{}");
   const auto done = json_patch(target, read(patch));
   ASSERT_FALSE(done);
-  EXPECT_NE(done.error().message.find("makes more than 64 levels"), std::string::npos);
+  EXPECT_NE(done.error().message.find("creates more than 64 levels"), std::string::npos);
   EXPECT_LT(done.error().message.size(), 500U);
   std::string adds = "[";
   path.clear();

@@ -57,7 +57,7 @@ TEST_F(AgentServerTest, NoAgentReportsForAnotherNode) {
   agent->stream->write("{\"version\":1,\"node\":\"n2\"}\n");
   ASSERT_TRUE(soon([&] { return agent->ends == 1; }));
   EXPECT_EQ(report_cache.node_report("n2"), nullptr);
-  EXPECT_NE(lines.find("speaks for node n2"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("reports for node n2"), std::string::npos) << lines;
 }
 
 TEST_F(AgentServerTest, WhatCannotBeReadEndsTheStream) {
