@@ -47,17 +47,43 @@ void read_picker(yaml::StrictMap& map, scheduler::Profile& profile) {
   });
 }
 
-void read_memory_with_core(yaml::StrictMap& map, dialect::ReadOptions& reading) {
-  using dialect::MemoryWithCore;
-  std::string word(dialect::to_string(reading.memory_with_core));
-  map.text("memoryWithCore", word);
-  for (const MemoryWithCore rule : {MemoryWithCore::proportional, MemoryWithCore::none}) {
-    if (word != dialect::to_string(rule)) continue;
-    reading.memory_with_core = rule;
-    return;
+// The words that keys with few values accept; config_keys() lists them.
+constexpr const char* kMemoryWithCoreWords = "proportional or none";
+constexpr const char* kConflictsWords = "evict or report";
+constexpr const char* kSilentNodesWords = "use, avoid or refuse";
+constexpr const char* kLogLevelWords = "debug, info, warn or error";
+constexpr const char* kLogFormatWords = "text or json";
+
+template <typename T>
+struct WordKey {
+  std::string name;
+  const char* words;
+  Result<T> (*parse)(std::string_view);
+};
+
+template <typename T>
+void read_word(yaml::StrictMap& map, const WordKey<T>& key, T& value) {
+  const auto word = map.word(key.name, key.words);
+  if (!word) return;
+  const Result<T> parsed = key.parse(*word);
+  if (parsed) {
+    value = *parsed;
+  } else {
+    map.refuse(key.name, parsed.error().message);
   }
-  map.refuse("memoryWithCore",
-             fmt::format("\"{}\" is not known; write proportional or none", word));
+}
+
+Result<dialect::MemoryWithCore> parse_memory_with_core(std::string_view word) {
+  using dialect::MemoryWithCore;
+  for (const MemoryWithCore rule : {MemoryWithCore::proportional, MemoryWithCore::none}) {
+    if (word == dialect::to_string(rule)) return rule;
+  }
+  return fail(fmt::format("\"{}\" is not known; write {}", word, kMemoryWithCoreWords));
+}
+
+void read_memory_with_core(yaml::StrictMap& map, dialect::ReadOptions& reading) {
+  read_word(map, {"memoryWithCore", kMemoryWithCoreWords, parse_memory_with_core},
+            reading.memory_with_core);
 }
 
 // A built-in profile needs only its name; any other needs a policy.
@@ -294,28 +320,14 @@ void read_leader_election(yaml::StrictMap& root, Config& config) {
 Result<bool> parse_conflicts(std::string_view word) {
   if (word == "evict") return true;
   if (word == "report") return false;
-  return fail(fmt::format("unknown value \"{}\"; write evict or report", word));
+  return fail(fmt::format("unknown value \"{}\"; write {}", word, kConflictsWords));
 }
 
 Result<core::SilentNodes> parse_silent_nodes(std::string_view word) {
   if (word == "use") return core::SilentNodes::use;
   if (word == "avoid") return core::SilentNodes::avoid;
   if (word == "refuse") return core::SilentNodes::refuse;
-  return fail(fmt::format("unknown value \"{}\"; write use, avoid or refuse", word));
-}
-
-template <typename T>
-void read_word(yaml::StrictMap& map, const std::string& key, Result<T> (*parse)(std::string_view),
-               T& value) {
-  std::string word;
-  map.text(key, word);
-  if (word.empty()) return;
-  const Result<T> parsed = parse(word);
-  if (parsed) {
-    value = *parsed;
-  } else {
-    map.refuse(key, parsed.error().message);
-  }
+  return fail(fmt::format("unknown value \"{}\"; write {}", word, kSilentNodesWords));
 }
 
 void read_metrics_api(yaml::StrictMap& root, Config& config) {
@@ -364,7 +376,8 @@ void read_agents(yaml::StrictMap& root, Config& config) {
     map.duration("silentAfter", {.min = seconds{1}, .max = hours{1}}, agents.silent_after);
     map.renamed({.old = "loadCounts", .now = "loadMaxAge"});
     map.duration("loadMaxAge", {.min = seconds{1}, .max = hours{1}}, agents.load_counts);
-    read_word(map, "silentNodes", parse_silent_nodes, config.engine.silent_nodes);
+    read_word(map, {"silentNodes", kSilentNodesWords, parse_silent_nodes},
+              config.engine.silent_nodes);
   });
 }
 
@@ -414,8 +427,8 @@ void read_connection(yaml::StrictMap& root, Config& config) {
   });
   root.map("debug", [&](yaml::StrictMap& map) { map.boolean("loopback", config.debug.loopback); });
   root.map("log", [&](yaml::StrictMap& map) {
-    read_word(map, "level", base::parse_log_level, config.log.level);
-    read_word(map, "format", base::parse_log_format, config.log.format);
+    read_word(map, {"level", kLogLevelWords, base::parse_log_level}, config.log.level);
+    read_word(map, {"format", kLogFormatWords, base::parse_log_format}, config.log.format);
   });
 }
 
@@ -440,7 +453,7 @@ void read_config(yaml::StrictMap& root, Config& config) {
   if (config.metrics_api.enabled && config.agents.listen.empty()) {
     config.agents.listen = "0.0.0.0:10362";
   }
-  read_word(root, "conflicts", parse_conflicts, config.engine.evict_conflicts);
+  read_word(root, {"conflicts", kConflictsWords, parse_conflicts}, config.engine.evict_conflicts);
   read_connection(root, config);
   if (const std::string clash = listeners_clash(config); !clash.empty()) {
     root.refuse(config.extenders.empty() ? "listen" : "extenders", clash);

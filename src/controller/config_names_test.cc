@@ -68,5 +68,32 @@ TEST(Config, OldNamesAreReadWithAWarning) {
   }
 }
 
+// "a.b: x, y or z": each of the words is valid, and no other.
+TEST(Config, TheListedWordsOfAKeyAreThoseThatItAccepts) {
+  std::size_t keys = 0;
+  for (const auto& key : config_keys()) {
+    if (key.type.find(" or ") == std::string::npos) continue;
+    ++keys;
+    std::string words = key.type;
+    words.replace(words.find(" or "), 4, ", ");
+    words += ", nonsense";
+    while (!words.empty()) {
+      const std::string word = words.substr(0, words.find(", "));
+      words.erase(0, word.size() + 2);
+      std::string text = key.path + ": " + word;
+      for (std::size_t at = text.find('.'); at != std::string::npos; at = text.find('.')) {
+        const std::string inner = text.substr(at + 1);
+        const std::string outer = text.substr(0, at);
+        text = outer.ends_with("[]") ? outer.substr(0, outer.size() - 2) + ": [{" + inner + "}]"
+                                     : outer + ": {" + inner + "}";
+      }
+      if (text.starts_with("profiles")) text.insert(text.find('{') + 1, "name: stowage, ");
+      const auto config = parse_config(text, "c.yaml");
+      EXPECT_EQ(config.has_value(), word != "nonsense") << text;
+    }
+  }
+  EXPECT_EQ(keys, 6U);
+}
+
 }  // namespace
 }  // namespace stowage::controller

@@ -206,11 +206,11 @@ std::optional<std::size_t> card_at_index(const std::vector<core::Card>& cards, s
   return static_cast<std::size_t>(found - cards.begin());
 }
 
-std::optional<std::size_t> card_named(const core::NodeSpec& node, const CardName& name) {
-  const auto by_id = std::find_if(node.cards.begin(), node.cards.end(),
-                                  [&](const core::Card& card) { return card.id == name.id; });
-  if (by_id != node.cards.end()) return static_cast<std::size_t>(by_id - node.cards.begin());
-  return name.id.empty() ? card_at_index(node.cards, name.index) : std::nullopt;
+std::optional<std::size_t> card_with_id(const core::NodeSpec& node, std::string_view id) {
+  const auto found = std::find_if(node.cards.begin(), node.cards.end(),
+                                  [&](const core::Card& card) { return card.id == id; });
+  if (found == node.cards.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - node.cards.begin());
 }
 
 Result<std::vector<core::CardShare>> cards_by_index(std::string_view list,

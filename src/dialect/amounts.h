@@ -89,15 +89,10 @@ inline constexpr std::int32_t kMaxNumaNode = 1 << 20U;
 // The position of the card with this index.
 [[nodiscard]] std::optional<std::size_t> card_at_index(const std::vector<core::Card>& cards,
                                                        std::int64_t index);
-// The position of a card by id, or by index if no id is given. The id of a counted card
-// ("node/index") never matches a card of a node that lists its cards, nor the reverse, because
-// indexes change.
-struct CardName {
-  std::string_view id;
-  std::int64_t index = -1;
-};
-[[nodiscard]] std::optional<std::size_t> card_named(const core::NodeSpec& node,
-                                                    const CardName& name);
+// The position of the card with this id. The id of a counted card ("node/index") never matches a
+// card of a node that lists its cards, nor the reverse, because indexes change.
+[[nodiscard]] std::optional<std::size_t> card_with_id(const core::NodeSpec& node,
+                                                      std::string_view id);
 
 // The cards "0,2" of a node by index, as an assignment to one container that requests them.
 [[nodiscard]] Result<std::vector<core::CardShare>> cards_by_index(std::string_view list,

@@ -81,13 +81,13 @@ Status parse_links(const Json& json, CardSource& source) {
   return {};
 }
 
-// The card that an entry refers to.
+// The card that an entry refers to. It is never found by its index, because pods are evicted by
+// what this annotation says.
 Result<std::size_t> find_card(const Json& entry, const core::NodeSpec& node) {
   STOWAGE_TRY(id, string_field(entry, "id"));
-  // If the id identifies the card, the index may be absent.
-  if (const auto by_id = card_named(node, {.id = id})) return *by_id;
+  if (id.empty()) return fail("a card has no \"id\"");
+  if (const auto card = card_with_id(node, id)) return *card;
   STOWAGE_TRY(index, bounded_field(entry, "index", {.most = kMaxCardIndex}));
-  if (const auto card = card_named(node, {.id = id, .index = index})) return *card;
   return fail(fmt::format("node {} has no card {} (index {})", node.name, id.substr(0, 64), index));
 }
 

@@ -6,6 +6,7 @@
 #include "dialect/amounts.h"
 #include "dialect/annotations.h"
 #include "dialect/dialect.h"
+#include "dialect/index_only.h"
 #include "dialect/table.h"
 
 namespace stowage::dialect {
@@ -16,6 +17,13 @@ const Dialect* by_name(std::string_view name) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Dialect& d) { return d.name == name; });
   return found == all.end() ? nullptr : &*found;
+}
+
+// The dialect whose annotations give the pod's cards; null: none does.
+const Dialect* answering(const PodObject& object) {
+  const auto reading = read(object, {.floor_whole_cards = true});
+  const Dialect* dialect = reading && *reading ? by_name((*reading)->dialect) : nullptr;
+  return dialect == nullptr || dialect->read_answer == nullptr ? nullptr : dialect;
 }
 
 tl::unexpected<Error> about(const core::PodSpec& pod, std::string_view what,
@@ -50,18 +58,16 @@ Result<std::optional<core::Assignment>> read_answer(const PodObject& object,
     if (!cards) return about(pod, kGpusAnnotation, cards.error().message);
     return *std::move(cards);
   }
-  const auto reading = read(object, {.floor_whole_cards = true});
-  const Dialect* dialect = reading && *reading ? by_name((*reading)->dialect) : nullptr;
-  if (dialect == nullptr || dialect->read_answer == nullptr) return std::nullopt;
+  const Dialect* dialect = answering(object);
+  if (dialect == nullptr) return std::nullopt;
   auto cards = dialect->read_answer(object, pod, *node);
   if (!cards) return about(pod, "annotations of the node's agent", cards.error().message);
   return *std::move(cards);
 }
 
 AnswerText answer_text(const PodObject& object) {
-  const auto reading = read(object, {.floor_whole_cards = true});
-  const Dialect* dialect = reading && *reading ? by_name((*reading)->dialect) : nullptr;
-  if (dialect == nullptr || dialect->read_answer == nullptr) return {};
+  const Dialect* dialect = answering(object);
+  if (dialect == nullptr) return {};
   if (dialect->answer_text != nullptr) return dialect->answer_text(object);
   AnswerText out;
   for (const std::string_view start : dialect->answers) {
@@ -71,6 +77,12 @@ AnswerText answer_text(const PodObject& object) {
     }
   }
   return out;
+}
+
+bool has_indexes_only(const PodObject& object) {
+  if (find(object.annotations, kGpusAnnotation) != nullptr) return false;
+  const Dialect* dialect = answering(object);
+  return dialect != nullptr && dialect->answers_by_index;
 }
 
 }  // namespace stowage::dialect

@@ -322,6 +322,8 @@ TEST_F(ReadAnswer, RefusesWhatCanNotBeTrue) {
       {with("[3]"), "container \"main\": a card is not an object"},
       {with(R"([{"id":"GPU-a"}])"), "container \"main\": \"milli\" is missing"},
       {with(R"([{"id":7}])"), "container \"main\": \"id\" is not a string"},
+      {with(R"([{"index":1,"milli":500,"memoryMiB":0}])"),
+       "container \"main\": a card has no \"id\""},
       {with(R"([{"id":"GPU-z","index":9}])"),
        "container \"main\": node n1 has no card GPU-z (index 9)"},
       {with(R"([{"id":"GPU-a","milli":1001,"memoryMiB":0}])"),

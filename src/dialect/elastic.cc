@@ -60,6 +60,7 @@ Dialect elastic() {
           .write = write_elastic,
           .read_answer = read_elastic_answer,
           .answers = kAnswers,
+          .answers_by_index = true,
           .chosen = kChosen,
           .counted = counted_elastic<kIo>};
 }
@@ -71,6 +72,7 @@ Dialect elastic_com() {
           .write = write_elastic,
           .read_answer = read_elastic_answer,
           .answers = kAnswers,
+          .answers_by_index = true,
           .chosen = kChosen,
           .counted = counted_elastic<kCom>};
 }

@@ -46,6 +46,7 @@ Dialect nano() {
           .write = write_nano,
           .read_answer = read_nano_answer,
           .answers = kAnswers,
+          .answers_by_index = true,
           .chosen = kChosen,
           .counted = counted_nano};
 }

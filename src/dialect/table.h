@@ -38,6 +38,7 @@ struct Dialect {
                                                          const core::NodeSpec& node) = nullptr;
   // Prefixes of the annotations that read_answer reads.
   std::span<const std::string_view> answers = {};
+  bool answers_by_index = false;  // they have the indexes of the cards, but not their ids
   // The values that count among those; null: all of them, and they never change later.
   AnswerText (*answer_text)(const PodObject& object) = nullptr;
   // Prefixes of the keys that write() writes for the chosen cards. They are signed (decision.h),

@@ -203,6 +203,7 @@ Dialect vcuda() {
           .write = write_vcuda<kTencent>,
           .read_answer = read_vcuda_answer<kTencent>,
           .answers = kTencentAnswers,
+          .answers_by_index = true,
           .chosen = kTencentChosen,
           .pre_allocations = kTencent.domain,
           .counted = counted_vcuda<kTencent>};
@@ -216,6 +217,7 @@ Dialect vcuda_nvidia() {
           .write = write_vcuda_nvidia,
           .read_answer = read_vcuda_answer<kNvidia>,
           .answers = kNvidiaAnswers,
+          .answers_by_index = true,
           .chosen = kNvidiaChosen,
           .pre_allocations = kNvidia.domain,
           .phase_label = kBindPhase,

@@ -199,7 +199,7 @@ AnswerText vgpu_answer_text(const PodObject& object) {
 // the pod's request, but never less.
 Result<core::CardShare> claimed_share(const ClaimedCard& claimed, const core::GpuRequest& ask,
                                       const core::NodeSpec& node) {
-  const auto card = card_named(node, {.id = claimed.id, .index = claimed.index});
+  const auto card = card_with_id(node, claimed.id);
   if (!card) {
     return fail(fmt::format("node {} has no card {} (index {})", node.name,
                             claimed.id.substr(0, 64), claimed.index));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "dialect/decision.h"
+#include "dialect/index_only.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -128,6 +129,7 @@ AssignmentResolver::Resolution AssignmentResolver::resolve_without_ours(
             : deviates(Resolution::Trouble::drift, mark,
                        drift_sentence(text_of_ours(observation.object.annotations)));
   wrong.cards = std::move(resolution.cards);
+  wrong.by_index = std::move(resolution.by_index);
   return wrong;
 }
 
@@ -149,7 +151,10 @@ AssignmentResolver::Resolution AssignmentResolver::resolve_others(const Observat
   if (!cards) return {.trouble = Resolution::Trouble::unread, .message = cards.error().message};
   others_ = said;
   final_ = final_ || answer.settled;
-  return {.cards = *std::move(cards)};
+  Resolution resolution{.cards = *std::move(cards)};
+  if (resolution.cards && dialect::has_indexes_only(observation.object))
+    resolution.by_index = observation.object.annotations;
+  return resolution;
 }
 
 AssignmentResolver::Resolution AssignmentResolver::deviates(Resolution::Trouble trouble,

@@ -50,6 +50,8 @@ class AssignmentResolver {
   struct Resolution {
     // Unset: no annotation names cards, or it does not count. Cards that are known stay known.
     std::optional<core::Assignment> cards;
+    // The annotations that `cards` were read from, if they have indexes and no ids; else empty.
+    dialect::Annotations by_index;
     enum class Trouble : std::uint8_t { none, unread, untrusted, drift };
     Trouble trouble = Trouble::none;
     bool told = false;    // reported before

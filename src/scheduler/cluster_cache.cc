@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "core/model/counted.h"
 #include "dialect/times.h"
 
 namespace stowage::scheduler {
@@ -97,7 +98,11 @@ void ClusterCache::upsert_node(const dialect::NodeObject& object) {
   if (!update.cards_changed) return;
   if (on_cards_) on_cards_(object.name, &nodes_.find(object.name)->cards);
   pre_allocations_.node_changed(object.name);
-  for (const std::string& uid : pods_.pods_on(object.name)) kubelets_.compare(*pods_.find(uid));
+  for (const std::string& uid : pods_.pods_on(object.name)) {
+    Entry& entry = *pods_.find(uid);
+    if (entry.indexed) read_indexed_again(entry, *nodes_.find(object.name));
+    kubelets_.compare(entry);
+  }
   for (const std::string& uid : pods_.take_unresolved(object.name)) {
     Entry& entry = *pods_.find(uid);
     const std::unique_ptr<PendingPod> kept = std::move(entry.pending);
@@ -192,7 +197,7 @@ void ClusterCache::update_bound(Entry& entry, dialect::PodObject object,
 void ClusterCache::emit_bound(Entry& entry, dialect::PodObject object, core::PodSpec spec,
                               const Signatures::Checked& check) {
   const core::NodeSpec* node = nodes_.find(object.node);
-  const CardAnnotations::Answer answer =
+  CardAnnotations::Answer answer =
       annotations_.read(entry.resolver, {.object = object,
                                          .pod = spec,
                                          .node = node,
@@ -209,9 +214,9 @@ void ClusterCache::emit_bound(Entry& entry, dialect::PodObject object, core::Pod
   const auto decided = ours && !pre_allocated ? dialect::decided_at(object) : std::nullopt;
   if (decided) decision_clock_.saw(*decided, signatures_.keys() != nullptr);
   const std::int64_t placed = ours ? decided.value_or(placed_by(object)) : 0;
-  std::optional<core::NamedAssignment> cards;
-  if (answer.resolution.cards) cards = core::by_id(*answer.resolution.cards, *node);
-  kubelets_.cards().set_cards(entry.cards, spec, cards);
+  std::optional<core::NamedAssignment> cards = take_cards(
+      entry, {.object = object, .spec = spec, .node = node, .resolution = answer.resolution});
+  kubelets_.cards().set_cards(entry.cards, {.spec = spec, .node = object.node, .cards = cards});
   event_queue_.put_pod(core::PodSeenBound{.pod = spec,
                                           .node = object.node,
                                           .cards = std::move(cards),
@@ -225,6 +230,47 @@ void ClusterCache::emit_bound(Entry& entry, dialect::PodObject object, core::Pod
     return;
   strip(object);
   pods_.set_unresolved(entry, {.object = std::move(object), .spec = std::move(spec)});
+}
+
+std::optional<core::NamedAssignment> ClusterCache::take_cards(Entry& entry, const ReadPod& pod) {
+  AssignmentResolver::Resolution& read = pod.resolution;
+  if (!read.cards) {  // known cards stay
+    if (entry.indexed) entry.indexed->pod.spec = pod.spec;
+    return std::nullopt;
+  }
+  core::NamedAssignment cards = core::by_id(*read.cards, *pod.node);
+  if (read.by_index.empty()) {
+    entry.indexed.reset();
+    return cards;
+  }
+  IndexedPod now{.pod = {.object = pod.object, .spec = pod.spec},
+                 .listed = core::lists_cards(*pod.node)};
+  now.pod.object.annotations = std::move(read.by_index);
+  strip(now.pod.object);
+  now.text = dialect::answer_text(now.pod.object).text;
+  const IndexedPod* known = entry.indexed.get();
+  const bool same =
+      known != nullptr && !known->missing && known->listed == now.listed && known->text == now.text;
+  now.cards = same ? known->cards : std::move(cards);
+  entry.indexed = std::make_unique<IndexedPod>(std::move(now));
+  return entry.indexed->cards;
+}
+
+void ClusterCache::read_indexed_again(Entry& entry, const core::NodeSpec& node) {
+  IndexedPod& indexed = *entry.indexed;
+  if (node.cards.empty()) return;
+  const bool listed = core::lists_cards(node);
+  if (indexed.listed == listed && !indexed.missing) return;
+  const auto read = dialect::read_answer(indexed.pod.object, indexed.pod.spec, &node);
+  indexed.missing = !read || !*read;
+  if (indexed.missing) return;
+  indexed.listed = listed;
+  indexed.cards = core::by_id(**read, node);
+  const std::optional<core::NamedAssignment> cards = indexed.cards;
+  kubelets_.cards().set_cards(entry.cards,
+                              {.spec = indexed.pod.spec, .node = node.name, .cards = cards});
+  event_queue_.put_pod(
+      core::PodSeenBound{.pod = indexed.pod.spec, .node = node.name, .cards = cards});
 }
 
 void ClusterCache::forget(Entry& entry) {

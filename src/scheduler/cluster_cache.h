@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,17 @@ class ClusterCache {
                     const Signatures::Checked& check);
   void emit_bound(Entry& entry, dialect::PodObject object, core::PodSpec spec,
                   const Signatures::Checked& check);
+  // The cards that count. If the annotations of the pod have only indexes, these are the cards that
+  // the indexes meant when the pod was first read. They are read again only if the node begins or
+  // ceases to list its cards.
+  struct ReadPod {
+    const dialect::PodObject& object;
+    const core::PodSpec& spec;
+    const core::NodeSpec* node;
+    AssignmentResolver::Resolution& resolution;
+  };
+  [[nodiscard]] std::optional<core::NamedAssignment> take_cards(Entry& entry, const ReadPod& pod);
+  void read_indexed_again(Entry& entry, const core::NodeSpec& node);
   void forget(Entry& entry);
 
   PodClassifier classifier_;

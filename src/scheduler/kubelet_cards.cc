@@ -1,5 +1,6 @@
 #include "scheduler/kubelet_cards.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "core/model/counted.h"
 
 namespace stowage::scheduler {
 namespace {
@@ -23,28 +25,39 @@ std::uint64_t KubeletCards::hash_of(const std::vector<std::string>& ids) const {
   return hash == 0 ? 1 : hash;
 }
 
-void KubeletCards::set_cards(Pod& pod, const core::PodSpec& spec,
-                             const std::optional<core::NamedAssignment>& cards) {
-  if (cards && core::names_cards(*cards)) {
-    forget(pod);
-    std::set<std::string> ids;
-    for (const auto& container : cards->containers) {
+void KubeletCards::set_cards(Pod& pod, const Bound& bound) {
+  std::set<std::string> ids;
+  if (bound.cards) {
+    for (const auto& container : bound.cards->containers) {
       for (const auto& share : container) ids.insert(share.card);
     }
-    pod.cards_ = hash_of({ids.begin(), ids.end()});
-    return;
   }
+  const bool counted = std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
+    return core::counted_card(bound.node, id);
+  });
+  if (ids.empty() || counted) return ask_kubelet(pod, bound.spec, counted);
+  forget(pod);
+  pod.cards_ = hash_of({ids.begin(), ids.end()});
+}
+
+void KubeletCards::ask_kubelet(Pod& pod, const core::PodSpec& spec, bool counted) {
+  if (counted && pod.cards_ != 0) forget(pod);
   if (pod.cards_ != 0 || pod.asked_ || !core::asks_for_cards(spec)) return;
   pod.asked_ = std::make_unique<Pod::Asked>();
+  pod.asked_->counted = counted;
   for (const core::ContainerSpec& container : spec.containers) {
     pod.asked_->containers.push_back(
         {.name = container.name, .phase = container.phase, .gpu = container.gpu});
   }
-  ++unnamed_;
+  if (!counted) ++unnamed_;
 }
 
 void KubeletCards::forget(Pod& pod) {
-  if (pod.asked_) --(pod.asked_->named ? by_kubelet_ : unnamed_);
+  if (pod.asked_ && pod.asked_->named) {
+    --by_kubelet_;
+  } else if (pod.asked_ && !pod.asked_->counted) {
+    --unnamed_;
+  }
   pod.asked_.reset();
   pod.cards_ = 0;
   set_mismatched(pod, false);
@@ -154,7 +167,7 @@ KubeletCards::Finding KubeletCards::name_cards(const Where& where, Pod& pod,
   }
   if (!*cards) return {};
   if (!std::exchange(pod.asked_->named, true)) {
-    --unnamed_;
+    if (!pod.asked_->counted) --unnamed_;
     ++by_kubelet_;
   }
   return {.cards = core::CardsNamed{.uid = where.uid,

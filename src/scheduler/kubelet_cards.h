@@ -34,17 +34,24 @@ class KubeletCards {
       std::vector<core::ContainerSpec> containers;  // only their card requests
       bool named = false;                           // the kubelet has named the cards
       bool told = false;                            // an invalid report was reported to users
+      bool counted = false;                         // it was assigned counted cards
     };
-    std::unique_ptr<Asked> asked_;  // while it is on a node and has not named cards itself
-    std::uint64_t cards_ = 0;       // hash of its cards; 0: not known
+    // While it is on a node and no other source has named its cards by ids of their own.
+    std::unique_ptr<Asked> asked_;
+    std::uint64_t cards_ = 0;  // hash of its cards; 0: not known
     bool mismatched_ = false;
     bool unconfirmed_ = false;  // listed by take_unconfirmed()
   };
   explicit KubeletCards(std::function<base::Instant()> now) : now_(std::move(now)) {}
 
-  // Remembers the known cards of the pod, or its requests if its cards are not known.
-  void set_cards(Pod& pod, const core::PodSpec& spec,
-                 const std::optional<core::NamedAssignment>& cards);
+  // Remembers the known cards of the pod, or its requests if its cards are not known or are only
+  // counted.
+  struct Bound {
+    const core::PodSpec& spec;
+    const std::string& node;
+    const std::optional<core::NamedAssignment>& cards;
+  };
+  void set_cards(Pod& pod, const Bound& bound);
   void forget(Pod& pod);
 
   // The devices of a pod on this node. The kubelet reports no uids: after a pod was replaced by
@@ -88,6 +95,7 @@ class KubeletCards {
   [[nodiscard]] static Notice notice_of(Notice::Kind kind, const Where& where, std::string text);
   [[nodiscard]] std::uint64_t hash_of(const std::vector<std::string>& ids) const;
   void set_mismatched(Pod& pod, bool mismatched);
+  void ask_kubelet(Pod& pod, const core::PodSpec& spec, bool counted);
   struct Reported {
     dialect::KubeletAllocation allocation;
     std::string about;  // uid of the pod that it is about; empty: there was no pod of that name yet

@@ -19,8 +19,11 @@ class KubeletCardsTest : public ::testing::Test {
   void says(const std::vector<std::string>& devices) {
     kubelets_.set_allocation({.node = kNode.name, .name = kName, .uid = kUid}, {{"main", devices}});
   }
+  void set_cards(const std::optional<core::NamedAssignment>& cards) {
+    kubelets_.set_cards(pod_, {.spec = spec_, .node = kNode.name, .cards = cards});
+  }
   void has(const std::string& card) {
-    kubelets_.set_cards(pod_, spec_, core::NamedAssignment{{{{.card = card, .milli = 1000}}}});
+    set_cards(core::NamedAssignment{{{{.card = card, .milli = 1000}}}});
   }
 
   base::Instant now_{5};
@@ -31,7 +34,7 @@ class KubeletCardsTest : public ::testing::Test {
 };
 
 TEST_F(KubeletCardsTest, NamesTheCardsOfAPodThatNamesNone) {
-  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  set_cards(std::nullopt);
   EXPECT_EQ(kubelets_.unnamed(), 1U);
   EXPECT_FALSE(compare().cards) << "it has said nothing";
   says({"GPU-1"});
@@ -47,7 +50,7 @@ TEST_F(KubeletCardsTest, NamesTheCardsOfAPodThatNamesNone) {
 }
 
 TEST_F(KubeletCardsTest, CountsOnlyOnAKnownNodeAndUntilItForgets) {
-  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  set_cards(std::nullopt);
   says({"GPU-1"});
   EXPECT_FALSE(compare(nullptr).cards);
   const core::NodeSpec other{.name = "m", .cards = kNode.cards};
@@ -63,7 +66,7 @@ TEST_F(KubeletCardsTest, AWordAboutThePodOfItsNameBeforeCountsWhenTheAgentMustHa
   const std::string before = "before";
   kubelets_.set_allocation({.node = kNode.name, .name = kName, .uid = before},
                            {{"main", {"GPU-1"}}});
-  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  set_cards(std::nullopt);
   const auto confirm = [&] {
     EXPECT_EQ(kubelets_.take_unconfirmed(), std::vector<std::string>{kUid});
     return kubelets_.confirm({.uid = kUid, .name = kName, .node = &kNode}, pod_);
@@ -81,7 +84,7 @@ TEST_F(KubeletCardsTest, AWordAboutThePodOfItsNameBeforeCountsWhenTheAgentMustHa
 }
 
 TEST_F(KubeletCardsTest, AWordThatCannotBeIsToldOnce) {
-  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  set_cards(std::nullopt);
   says({"GPU-0", "GPU-1"});
   const auto found = compare();
   ASSERT_TRUE(found.notice);
@@ -109,15 +112,30 @@ TEST_F(KubeletCardsTest, OtherCardsThanThoseItHasAreToldOnceAndCounted) {
 
 TEST_F(KubeletCardsTest, CardsThatAreKnownOnceStayKnown) {
   has("GPU-0");
-  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  set_cards(std::nullopt);
   EXPECT_EQ(kubelets_.unnamed(), 0U);
   says({"GPU-0"});
   EXPECT_FALSE(compare().cards) << "there is another word about it";
 }
 
+// It was assigned one of a number of cards, not a card that it must have.
+TEST_F(KubeletCardsTest, NamesTheCardsOfAPodThatWasAssignedCountedOnes) {
+  has("n/1");
+  EXPECT_EQ(kubelets_.unnamed(), 0U);
+  says({"GPU-1"});
+  const auto found = compare();
+  EXPECT_FALSE(found.notice);
+  ASSERT_TRUE(found.cards);
+  EXPECT_EQ(found.cards->cards.containers.at(0).at(0).card, "GPU-1");
+  EXPECT_EQ(kubelets_.by_kubelet(), 1U);
+  EXPECT_EQ(kubelets_.mismatched(), 0U);
+  kubelets_.forget(pod_);
+  EXPECT_EQ(kubelets_.by_kubelet(), 0U);
+}
+
 TEST_F(KubeletCardsTest, APodThatAsksForNoCardsIsNotCounted) {
   spec_.containers[0].gpu = {};
-  kubelets_.set_cards(pod_, spec_, std::nullopt);
+  set_cards(std::nullopt);
   EXPECT_EQ(kubelets_.unnamed(), 0U);
 }
 

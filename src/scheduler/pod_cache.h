@@ -25,6 +25,15 @@ struct PendingPod {
   core::PodSpec spec;
 };
 
+// A pod on a node whose annotations have the indexes of its cards, but not their ids.
+struct IndexedPod {
+  PendingPod pod;    // its object has the annotations that its cards were read from
+  std::string text;  // of these annotations (dialect::answer_text())
+  core::NamedAssignment cards;
+  bool listed = false;   // the node listed its cards when they were read
+  bool missing = false;  // the node had no card of that index when they were last read
+};
+
 // What preemption needs of a pod on a node.
 struct PreemptionInfo {
   std::string node;
@@ -62,6 +71,7 @@ class PodCache {
     AssignmentResolver resolver;   // resolves its cards
     KubeletCards::Pod cards;       // as its kubelet reports them
     std::unique_ptr<PreemptionInfo> preemption_info;  // set while it is on a node
+    std::unique_ptr<IndexedPod> indexed;
     std::unique_ptr<PendingPod> pending;  // set while it is unbound, or its node lacks its cards
   };
 

@@ -114,16 +114,18 @@ std::string StrictMap::kind_of(const Node& node) const {
   return kind_of_node(node.yaml, shared_->source.limits.shown);
 }
 
+// As the document names the key: "old[0]" for the first entry of a renamed list.
 std::string StrictMap::path_of(const std::string& key) const {
-  return path_.empty() ? key : path_ + "." + key;
+  const std::size_t bracket = std::min(key.find('['), key.size());
+  const auto old = old_names_.find(key.substr(0, bracket));
+  const std::string written = old == old_names_.end() ? key : old->second + key.substr(bracket);
+  return path_.empty() ? written : path_ + "." + written;
 }
 
 void StrictMap::problem(const Node& at, const std::string& key, const std::string& why) {
   if (!shared_->error.empty()) return;
-  const auto old = old_names_.find(key);
-  const std::string& written = old == old_names_.end() ? key : old->second;
   shared_->error = fmt::format("{}: {}: {}", place(shared_->source.file, at.mark),
-                               path_of(shown(written, shared_->source.limits.shown)), why);
+                               path_of(shown(key, shared_->source.limits.shown)), why);
 }
 
 void StrictMap::refuse(const std::string& key, const std::string& why) {
@@ -205,10 +207,10 @@ void StrictMap::renamed(const Renamed& key) {
         *old, key.old,
         fmt::format("the old name of {}, which is set as well; remove one of them", key.now));
   }
-  old_names_[key.now] = key.old;
   shared_->warnings.push_back(fmt::format("{}: {}: deprecated; use {}",
                                           place(shared_->source.file, old->mark), path_of(key.old),
                                           path_of(key.now)));
+  old_names_[key.now] = key.old;
 }
 
 std::vector<std::string> StrictMap::warnings() const { return shared_->warnings; }

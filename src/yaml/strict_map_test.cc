@@ -121,6 +121,27 @@ TEST(StrictMap, AnOldNameIsReadWithAWarning) {
             "f:1: inner.patient: unknown key; known are threshold");
 }
 
+TEST(StrictMap, AnErrorInsideOfARenamedKeyHasTheNameThatTheFileHas) {
+  const auto error_in = [](const char* text) {
+    auto map = StrictMap::parse(text, {.file = "f"});
+    map->renamed({.old = "names", .now = "users"});
+    map->renamed({.old = "parts", .now = "entries"});
+    map->renamed({.old = "outer", .now = "group"});
+    std::vector<std::string> names;
+    std::string name;
+    map->texts("users", names);
+    map->list("entries", [&](StrictMap& entry) { entry.text("name", name); });
+    map->map("group", [&](StrictMap& group) { group.text("name", name); });
+    const Status end = map->finish();
+    return end ? "good" : end.error().message;
+  };
+  EXPECT_EQ(error_in("names: [{a: b}]"), "f:1: names[0]: expected a text, found a mapping");
+  EXPECT_EQ(error_in("users: [{a: b}]"), "f:1: users[0]: expected a text, found a mapping");
+  EXPECT_EQ(error_in("parts: [a]"), "f:1: parts[0]: expected a mapping of keys, found \"a\"");
+  EXPECT_EQ(error_in("parts: [{name: []}]"), "f:1: parts[0].name: expected a text, found a list");
+  EXPECT_EQ(error_in("outer: {name: []}"), "f:1: outer.name: expected a text, found a list");
+}
+
 TEST(StrictMap, TheKeysOfAReaderAreListed) {
   const auto keys = StrictMap::keys_of([](StrictMap& root) {
     std::string name;

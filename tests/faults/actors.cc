@@ -189,6 +189,7 @@ void Actors::apply_to_pod(const Step& step) {
       return;
     case StepKind::bind_elsewhere: return other_.bind(name, node_name(step.more));
     case StepKind::nominate: return other_.nominate(name, node_name(step.more));
+    case StepKind::bind_by_index: return other_.bind_by_index(name, node_name(step.more));
     default: return;
   }
 }
@@ -277,7 +278,8 @@ void Actors::apply(const Step& step) {
     case StepKind::replace_pod:
     case StepKind::finish_pod:
     case StepKind::bind_elsewhere:
-    case StepKind::nominate: return apply_to_pod(step);
+    case StepKind::nominate:
+    case StepKind::bind_by_index: return apply_to_pod(step);
     default: return apply_to_node(step);
   }
 }

@@ -331,6 +331,36 @@ void unlisted(const Plan& plan, Author author) {
   }
 }
 
+// The same, with pods that another scheduler binds before, meanwhile and after.
+void indexed(const Plan& plan, Author author) {
+  for (std::uint32_t story = 2 + author.below(3); story > 0; --story) {
+    const std::uint32_t node = author.below(plan.nodes);
+    const Duration begin = author.some_time();
+    const Duration goes = begin + author.between(5 * kSecond, 20 * kSecond);
+    const Duration lasts = author.between(5 * kSecond, 20 * kSecond);
+    author.step({.at = goes,
+                 .kind = StepKind::hide_inventory,
+                 .subject = node,
+                 .more = 1 + author.below(1000),
+                 .lasts = lasts});
+    for (const Duration when : {begin, goes + lasts / 2, goes + lasts + author.between(0, 2000)}) {
+      PodShape strange;
+      strange.listener = Listener::nobody;
+      strange.asks = Asks::vcuda;
+      if (author.once_in(2)) {
+        strange.percent = 50;
+        strange.memory_mib = 4096;
+      }
+      const std::uint32_t number = author.pod(strange, when);
+      author.step({.at = when + author.between(100, 2 * kSecond),
+                   .kind = StepKind::bind_by_index,
+                   .subject = number,
+                   .more = node});
+    }
+    author.pods(1 + author.below(3), author.share_pod(), goes + lasts, 20 * kSecond);
+  }
+}
+
 }  // namespace
 
 void add_chapters(Plan& plan) {
@@ -356,6 +386,7 @@ void add_chapters(Plan& plan) {
   if (on(Feature::quota)) quota(plan, author(Feature::quota));
   if (on(Feature::proxy)) proxy(plan, author(Feature::proxy));
   if (on(Feature::unlisted)) unlisted(plan, author(Feature::unlisted));
+  if (on(Feature::indexed)) indexed(plan, author(Feature::indexed));
   for (Step& step : plan.steps) step.at = std::max(step.at, Duration::zero());
 }
 

@@ -1,5 +1,6 @@
 #include "other_scheduler.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,35 @@ OtherScheduler::~OtherScheduler() { deps_.side.world().kill(process_); }
 void OtherScheduler::bind(const local::ObjectName& pod, const std::string& node) {
   deps_.witness.disturbed(node);
   (void)deps_.side.api().bind({.pod = pod, .node = node});
+}
+
+std::optional<std::int64_t> OtherScheduler::free_index(const NodeView& node) {
+  std::set<std::string> indexes;
+  std::set<std::string> ids;
+  for (const PodView* pod : deps_.views.pods()) {
+    if (pod->node != node.name || pod->ended()) continue;
+    indexes.insert(pod->indexes);
+    for (const Share& share : pod->shares) ids.insert(share.card);
+  }
+  for (const CardView& card : node.cards) {
+    if (!ids.contains(card.id) && !indexes.contains(std::to_string(card.index))) return card.index;
+  }
+  return std::nullopt;
+}
+
+void OtherScheduler::bind_by_index(const local::ObjectName& pod, const std::string& node) {
+  const local::ObjectPtr there = deps_.side.store().get(Kind::node, {"", node});
+  if (there == nullptr) return;
+  const auto index = free_index(view_of(deps_.plan, *there));
+  if (!index) return;
+  deps_.witness.disturbed(node);
+  (void)deps_.side.api().bind(
+      {.pod = pod,
+       .node = node,
+       .annotations = {{"tencent.com/predicate-node", node},
+                       {"tencent.com/predicate-gpu-idx-0", std::to_string(*index)},
+                       {"tencent.com/predicate-time", std::to_string(deps_.side.unix_nanos())},
+                       {"tencent.com/gpu-assigned", "true"}}});
 }
 
 void OtherScheduler::nominate(const local::ObjectName& pod, const std::string& node) {

@@ -2,7 +2,9 @@
 // node has enough free devices, and gives up after a while.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api_side.h"
@@ -30,9 +32,13 @@ class OtherScheduler {
   void nominate(const local::ObjectName& pod, const std::string& node);
   // Even if it does not fit.
   void bind(const local::ObjectName& pod, const std::string& node);
+  // To a card that no pod on the node names. As gpu-admission does it, with the index alone.
+  void bind_by_index(const local::ObjectName& pod, const std::string& node);
 
  private:
   void look();
+  // Of a card that no pod names.
+  [[nodiscard]] std::optional<std::int64_t> free_index(const NodeView& node);
 
   Deps deps_;
   World::Process process_;

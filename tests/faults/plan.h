@@ -47,6 +47,7 @@ enum class StepKind : std::uint8_t {
   set_limits,      // quotas of other kinds; more: which and how much
   end_one_on,      // a pod of nvidia.com/gpu on this node ends; subject: the node
   hide_inventory,  // a node only counts its cards for `lasts`; more: how the cards change
+  bind_by_index,   // another scheduler binds the pod and writes indexes of cards; more: the node
 };
 
 enum class Fault : std::uint8_t {

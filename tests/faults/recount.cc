@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "base/text.h"
 
 namespace stowage::faults {
 namespace {
@@ -21,6 +24,29 @@ const NodeView* find_node(const std::vector<const NodeView*>& nodes, const std::
   return found == nodes.end() ? nullptr : *found;
 }
 
+// The pod was bound by another scheduler, which wrote the index of its card. A replica keeps the
+// card that the index meant when it first read it, until the node begins or ceases to list its
+// cards. So it may have a card whose id the node listed earlier.
+std::string compare_indexed(const core::Ledger& ledger, const core::PodRecord& record,
+                            const PodView& pod, const NodeView& node) {
+  if (pod.indexes.empty() || pod.scheduler != "nobody") return {};
+  const auto meant = std::find_if(node.cards.begin(), node.cards.end(), [&](const CardView& card) {
+    return std::to_string(card.index) == pod.indexes;
+  });
+  if (meant == node.cards.end()) return {};
+  std::vector<std::string> has;
+  for (const auto& charge : record.charges) {
+    has.push_back(ledger.nodes().spec(record.node).cards[charge.card].id);
+  }
+  for (const auto& lost : record.orphans) has.push_back(lost.id);
+  if (has == std::vector{meant->id}) return {};
+  const bool earlier = node.renumbered || !record.orphans.empty();
+  const auto listed = [](const std::string& id) { return id.starts_with("GPU-"); };
+  if (earlier && has.size() == 1 && listed(has[0]) && listed(meant->id)) return {};
+  return fmt::format("pod {} on {} has card {} by its index, but the ledger has {}", pod.name.name,
+                     pod.node, meant->id, has.empty() ? "none" : base::join(has, ", "));
+}
+
 std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const PodView& pod,
                         const NodeView& node) {
   const core::PodIndex index = ledger.pods().find(pod.uid);
@@ -34,7 +60,7 @@ std::string compare_pod(const Truth& truth, const core::Ledger& ledger, const Po
     return fmt::format("the ledger has pod {} on {}, but it is on {}", pod.name.name,
                        ledger.nodes().name(record.node), pod.node);
   }
-  if (!cards_known(truth, pod, node)) return {};
+  if (!cards_known(truth, pod, node)) return compare_indexed(ledger, record, pod, node);
   if (record.state != core::PodState::bound) {
     return fmt::format("the ledger does not know the cards of pod {}", pod.name.name);
   }

@@ -1,6 +1,8 @@
 // Prints the names that users depend on, one per line, from the tables of the code: keys of files,
-// their values, metrics, reasons, resources, annotations, objects, paths. surface_test.py adds
-// those that only the program and the manifests have.
+// their values, metrics, reasons, resources, annotations with their fields, objects, paths.
+// surface_test.py adds those that only the program, its source text and the manifests have.
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,6 +21,8 @@
 #include "core/explain/condition.h"
 #include "core/model/policy.h"
 #include "core/model/reason.h"
+#include "dialect/dialect.h"
+#include "dialect/json.h"
 #include "dialect/own_annotations.h"
 #include "dialect/table.h"
 #include "extender/server.h"
@@ -37,6 +41,8 @@
 namespace {
 
 using namespace stowage;
+
+constexpr const char* kContainer = "main";
 
 void title(std::string_view text) { fmt::print("\n## {}\n", text); }
 
@@ -84,6 +90,103 @@ void print_values() {
   for (const auto mode : {extender::Mode::bind, extender::Mode::choose, extender::Mode::single_node,
                           extender::Mode::count}) {
     line("{}", extender::to_string(mode));
+  }
+}
+
+// The fields of a JSON text, as "a.b[].c". Keys that are names of containers are not shown.
+void add_fields(const dialect::Json& json, const std::string& path, std::set<std::string>& out) {
+  if (json.kind == dialect::Json::Kind::array) {
+    for (const auto& element : json.elements) add_fields(element, path + "[]", out);
+  } else if (json.kind == dialect::Json::Kind::object) {
+    for (std::size_t i = 0; i < json.keys.size(); ++i) {
+      const std::string key = json.keys[i] == kContainer ? "<container>" : json.keys[i];
+      add_fields(json.elements[i], path.empty() ? key : path + "." + key, out);
+    }
+  } else {
+    out.insert(path);
+  }
+}
+
+// Two cards with all their fields.
+core::NodeSpec sample_node() {
+  core::NodeSpec node{.name = "node"};
+  for (const std::int32_t index : {0, 1}) {
+    node.cards.push_back({.id = "GPU-" + std::to_string(index),
+                          .index = index,
+                          .model = "model",
+                          .memory_mib = 16384,
+                          .slots = 10,
+                          .numa = 0});
+  }
+  node.links = {.cards = 2, .score = {0, core::link::kNvlink, core::link::kNvlink, 0}};
+  return node;
+}
+
+// Our answer to a pod with such a request; unset: a pod cannot ask so.
+std::optional<dialect::Answer> sample_answer(const std::map<std::string, std::string>& request) {
+  dialect::PodObject pod{.ns = "ns", .name = "pod", .uid = "uid"};
+  dialect::ContainerObject container{.name = kContainer};
+  for (const auto& [resource, amount] : request) {
+    container.limits[resource] = *base::Quantity::parse(amount);
+  }
+  container.requests = container.limits;
+  pod.containers = {container};
+  const auto spec = dialect::to_spec(pod, {});
+  if (!spec || spec->containers[0].gpu.count != 1) return std::nullopt;
+  const core::NodeSpec node = sample_node();
+  return dialect::answer({.object = pod,
+                          .pod = *spec,
+                          .node = node,
+                          .cards = {.containers = {{{.card = 0, .milli = 1000}}}},
+                          .unix_nanos = 1});
+}
+
+// With each of the dialect's resources alone, and with all of them.
+std::vector<dialect::Answer> sample_answers(const dialect::Dialect& dialect) {
+  std::vector<dialect::Answer> answers;
+  for (const char* amount : {"1", "100"}) {
+    std::vector<std::map<std::string, std::string>> requests(1);
+    for (const std::string_view resource : dialect.resources) {
+      requests[0][std::string(resource)] = amount;
+      requests.push_back({{std::string(resource), amount}});
+    }
+    for (const auto& request : requests) {
+      if (auto answer = sample_answer(request)) answers.push_back(*std::move(answer));
+    }
+  }
+  return answers;
+}
+
+void print_fields(std::string_view annotation, const std::string& text) {
+  std::set<std::string> fields;
+  add_fields(*dialect::parse_json(text), "", fields);
+  for (const std::string& field : fields) line("{} {}", annotation, field);
+}
+
+// What the scheduler writes on a pod of each dialect, for the agents of other systems.
+void print_written() {
+  title("API: fields in our own annotations, as they are written");
+  const auto own = sample_answer({{"stowage.dev/gpu", "1"}});
+  print_fields(dialect::kGpusAnnotation,
+               own->annotations.at(std::string(dialect::kGpusAnnotation)));
+  const core::NodeSpec node = sample_node();
+  print_fields(dialect::kInventoryAnnotation, dialect::inventory_text(node.cards, node.links));
+  title("API: annotations and labels of other systems that the scheduler writes, by dialect");
+  for (const dialect::Dialect& each : dialect::dialects()) {
+    std::set<std::string> lines;
+    const auto add = [&](std::string key, std::string_view what) {
+      if (key.starts_with("stowage.dev/")) return;
+      const std::size_t at = key.rfind(kContainer);
+      if (at != std::string::npos && at > 0 && key[at - 1] == '-') {
+        key.replace(at, std::string_view(kContainer).size(), "<container>");
+      }
+      lines.insert(fmt::format("{} {} ({})", each.name, key, what));
+    };
+    for (const dialect::Answer& answer : sample_answers(each)) {
+      for (const auto& [key, value] : answer.annotations) add(key, "annotation");
+      for (const auto& [key, value] : answer.labels) add(key, "label");
+    }
+    for (const std::string& text : lines) line("{}", text);
   }
 }
 
@@ -202,6 +305,7 @@ int main() {
   print_files();
   print_values();
   print_api_names();
+  print_written();
   print_paths();
   print_reasons();
   print_metrics("Metrics: the controller", metrics::controller_sample());

@@ -3,8 +3,8 @@
 
 surface_test.py TABLES PROGRAM FILE [--write]
 
-TABLES prints the tables of the code. Commands and flags come from PROGRAM's help, objects from the
-manifests in deploy/.
+TABLES prints the tables of the code. Commands and flags come from PROGRAM's help, environment
+variables from the source text, objects from the manifests in deploy/.
 """
 import difflib
 import pathlib
@@ -13,9 +13,13 @@ import subprocess
 import sys
 
 HEADER = """\
-# The public surface of Stowage: every name that users write, read or search for. Made from the code
-# by `make public-surface`; a test compares them. Who changes a name changes what users depend on.
+# Names that users of Stowage depend on: commands, flags, environment variables, keys and values of
+# files, resources, annotations and labels, objects, HTTP paths, reasons and metrics. Not listed:
+# messages, fields of JSON answers and of --output json, and columns of CSV files. Made from the
+# code by `make public-surface`; a test compares them.
 """
+
+READ = re.compile(r"\b(?:getenv\(|environment\(|environment,)\s*\"([A-Z][A-Z0-9_]*)\"")
 
 ADVICE = """
 The public surface has changed. `make public-surface` writes {file} anew. Before you do:
@@ -64,11 +68,23 @@ def objects(folder):
     return sorted(lines)
 
 
+def variables(folder):
+    """Environment variables that the source text reads by name, except in tests."""
+    names = set()
+    for file in folder.rglob("*.cc"):
+        if file.name.endswith("_test.cc") or "testing" in file.parts:
+            continue
+        text = file.read_text(encoding="utf-8")
+        names.update(READ.findall(text))
+    return sorted(names)
+
+
 def surface(tables, program):
-    deploy = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+    root = pathlib.Path(__file__).resolve().parents[2]
     sections = [HEADER.rstrip("\n"), run(tables).rstrip("\n")]
     for title, lines in [("Commands and flags", commands(program)),
-                         ("Manifests in deploy/", objects(deploy))]:
+                         ("Environment variables", variables(root / "src")),
+                         ("Manifests in deploy/", objects(root / "deploy"))]:
         sections.append("\n".join(["", f"## {title}", *lines]))
     return "\n".join(sections) + "\n"
 

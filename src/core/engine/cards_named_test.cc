@@ -65,6 +65,23 @@ TEST_F(CardsNamedTest, WhatIsKnownOtherwiseStays) {
   EXPECT_EQ(handle(PodPending{pod("p").gpus(1)}), "p a/1;");
 }
 
+// The pod was placed on a counted card, which may be any of those that the node lists now.
+TEST_F(CardsNamedTest, ACountedCardGetsItsName) {
+  PodSeenBound seen{.pod = other, .node = "a", .cards = std::nullopt};
+  seen.cards = NamedAssignment{{{{.card = "a/2", .milli = 1000}}}};
+  handle(seen);
+  NodeSpec listed = node("a").cards(3);
+  for (Card& card : listed.cards) card.id = "GPU-" + std::to_string(card.index);
+  handle(NodeChanged{listed});
+  EXPECT_EQ(handle(PodPending{pod("p").gpus(1)}), "") << "any card may be the other's";
+  CardsNamed event = named(other, "a", {0});
+  event.cards.containers[0][0].card = "GPU-0";
+  EXPECT_EQ(handle(event), "p GPU-1;");
+  event.cards.containers[0][0].card = "GPU-2";
+  handle(event);
+  EXPECT_EQ(handle(PodPending{pod("q").gpus(1)}), "q GPU-0;") << "the kubelet corrects itself";
+}
+
 TEST_F(CardsNamedTest, TheStatusOfThePodChangesNothing) {
   other_comes();
   handle(named(other, "a", {1}));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/model/counted.h"
 
 namespace stowage::core {
 
@@ -172,7 +173,12 @@ PodIndex Ledger::seen_bound(const PodSpec& pod, std::string_view node_name,
 
 bool Ledger::name_cards(PodIndex pod, std::vector<CardCharge> charges) {
   PodRecord& record = pods_.record(pod);
-  if (record.cards_known() && (!record.by_kubelet || record.charges == charges)) return false;
+  const std::string& node = nodes_.record(record.node).spec.name;
+  const bool named =
+      record.cards_known() &&
+      std::none_of(record.orphans.begin(), record.orphans.end(),
+                   [&](const LostCharge& lost) { return counted_card(node, lost.id); });
+  if (named && (!record.by_kubelet || record.charges == charges)) return false;
   const auto count = nodes_.record(record.node).spec.cards.size();
   for (const CardCharge& charge : charges) STOWAGE_CHECK(charge.card < count);
   charge(record, -1);

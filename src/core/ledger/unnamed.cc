@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/ledger/ledger.h"
+#include "core/model/counted.h"
 
 namespace stowage::core {
 namespace {
@@ -23,12 +24,6 @@ struct ByPhase {
   }
   [[nodiscard]] std::int32_t total() const { return sidecars + std::max(apps, largest_init); }
 };
-
-// True if this is the id of a card on a node that reports only a number of cards.
-bool counted(const std::string& node, const std::string& id, std::int32_t index) {
-  return id.size() > node.size() && id.starts_with(node) &&
-         id.compare(node.size(), std::string::npos, "/" + std::to_string(index)) == 0;
-}
 
 // Positions of a node's cards by id. A counted card ("node/index") never matches a card with an id
 // of its own, nor the reverse: indexes may have changed while the ids were not reported.
@@ -55,14 +50,6 @@ void set_aside(LostCharge lost, std::vector<LostCharge>& orphans) {
       std::upper_bound(orphans.begin(), orphans.end(), lost,
                        [](const LostCharge& a, const LostCharge& b) { return a.id < b.id; });
   orphans.insert(at, std::move(lost));
-}
-
-// The index in the id of a counted card; -1 for other ids.
-std::int32_t index_in(const std::string& node, const std::string& id) {
-  for (std::int32_t index = 0; index < static_cast<std::int32_t>(kMaxCardsPerNode); ++index) {
-    if (counted(node, id, index)) return index;
-  }
-  return -1;
 }
 
 // Moves the charges of a pod to the new positions of its cards, and sets aside those whose cards
@@ -104,7 +91,6 @@ SeenCards seen_cards(const std::vector<CardCharge>& all, const NodeSpec& node,
     }
     const std::size_t behind = charge.card - node.cards.size();
     LostCharge lost{.id = behind < absent.size() ? absent[behind] : "", .charge = charge};
-    lost.index = index_in(node.name, lost.id);
     if (const auto at = positions.find(lost.id)) {
       charge.card = *at;
       seen.charges.push_back(charge);
@@ -179,9 +165,9 @@ void take_unnamed(const PodSpec& pod, PodRecord& record) {
 // A card with an id of its own has left the node, together with the charges on it. A counted card
 // may be any of those that are still reported.
 bool may_be_shown(const LostCharge& lost, const NodeSpec& node) {
-  return lost.id.empty() || counted(node.name, lost.id, lost.index) ||
+  return lost.id.empty() || counted_card(node.name, lost.id) ||
          std::any_of(node.cards.begin(), node.cards.end(),
-                     [&](const Card& card) { return counted(node.name, card.id, card.index); });
+                     [&](const Card& card) { return counted_card(node.name, card.id); });
 }
 
 UnnamedUse unnamed_use(const PodRecord& record, const NodeSpec& node) {
