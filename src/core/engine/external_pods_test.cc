@@ -436,6 +436,136 @@ TEST_F(ExternalPodsTest, PreemptionSparesPodsThatDoNotHelp) {
   EXPECT_EQ(answer.nodes[0].victims, std::vector<std::string>{"a"});
 }
 
+// ---- nominations of less important pods ---------------------------------------------------------
+
+// A pod of priority 5 waits for the whole card, by number or by name; a share is on it.
+class ExternalPodsAndNominations : public ExternalPodsTest,
+                                   public ::testing::WithParamInterface<Naming> {
+ protected:
+  void SetUp() override {
+    start("binpack", {node("n").cards(1)});
+    ASSERT_TRUE(claim(pod("s").milli(100), "n").place.has_value());
+    PodSpec waits = pod("w").gpus(1).priority(5);
+    waits.naming = GetParam();
+    (void)handle(PodPending{waits});
+    (void)handle(PodNominated{.pod = waits, .node = "n"});
+    ASSERT_EQ(engine_.counters().nominations, 1U);
+  }
+  static PodSpec share(std::int32_t priority) { return pod("p").milli(100).priority(priority); }
+  // The uids of the victims on node n; "no" if the node is not in the answer.
+  std::string victims(const PodSpec& spec, std::vector<PreemptRequest::Candidate> candidates) {
+    PreemptRequest ask{.pod = spec};
+    ask.nodes.push_back({.node = "n", .candidates = std::move(candidates)});
+    const PreemptAnswer answer = engine_.preempt(ask);
+    if (answer.nodes.empty()) return "no";
+    std::string uids;
+    for (const auto& uid : answer.nodes[0].victims) uids += uid;
+    return uids;
+  }
+};
+
+TEST_P(ExternalPodsAndNominations, KeepOutPodsThatAreNotMoreImportant) {
+  for (const std::int32_t priority : {0, 5}) {
+    EXPECT_EQ(fits(share(priority), HoldMode::nothing), "");
+    EXPECT_EQ(fits(share(priority)), "");
+    EXPECT_EQ(score(share(priority)), Scores{0});
+    EXPECT_FALSE(claim(share(priority), "n").place.has_value());
+    EXPECT_FALSE(engine_.fits_somewhere(share(priority)));
+  }
+  EXPECT_EQ(engine_.counters().nominations, 1U);
+}
+
+TEST_P(ExternalPodsAndNominations, ADryRunPassesThemAndLeavesThem) {
+  EXPECT_EQ(fits(share(9), HoldMode::nothing), "n");
+  EXPECT_TRUE(engine_.fits_somewhere(share(9)));
+  EXPECT_EQ(victims(share(9), {{"s", false}}), "") << "it needs no victim";
+  EXPECT_EQ(engine_.counters().nominations, 1U);
+  EXPECT_EQ(fits(share(5)), "") << "the capacity is still kept";
+  EXPECT_TRUE(engine_.audit().empty());
+}
+
+TEST_P(ExternalPodsAndNominations, EndWhenAMoreImportantPodTakesTheCapacity) {
+  for (const char* verb : {"filter", "score", "reserve"}) {
+    SCOPED_TRACE(verb);
+    SetUp();
+    const std::string which = verb;
+    if (which == "filter") {
+      EXPECT_EQ(fits(share(9)), "n");
+    }
+    if (which == "score") {
+      EXPECT_EQ(score(share(9)), Scores{kMaxScore});
+    }
+    if (which == "reserve") {
+      EXPECT_TRUE(claim(share(9), "n").place.has_value());
+    }
+    EXPECT_EQ(engine_.counters().nominations, 0U);
+    EXPECT_EQ(engine_.counters().held, 2U);
+    EXPECT_TRUE(engine_.audit().empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Namings, ExternalPodsAndNominations,
+                         ::testing::Values(Naming::always, Naming::never));
+
+TEST_F(ExternalPodsTest, PreemptionDoesNotCountOnACardThatANominatedPodIsToGet) {
+  start("binpack", {node("n").cards(2)});
+  for (const char* uid : {"a", "b"}) ASSERT_TRUE(testing::place(engine_, whole(uid)).placed());
+  const PodSpec vip = pod("vip").gpus(1).priority(9);
+  Commands commands = handle(PodPending{vip});
+  std::string evicted;
+  for (const Command& command : commands) {
+    if (const auto* evict = std::get_if<Evict>(&command)) evicted += evict->uid;
+  }
+  ASSERT_EQ(evicted.size(), 1U);
+  const std::string other = evicted == "a" ? "b" : "a";
+  PreemptRequest ask{.pod = pod("p").gpus(1).priority(5)};
+  ask.nodes = {{.node = "n", .candidates = {{evicted, true}}}};
+  EXPECT_TRUE(engine_.preempt(ask).nodes.empty()) << "that card is for vip";
+  ask.nodes = {{.node = "n", .candidates = {{other, true}}}};
+  EXPECT_EQ(engine_.preempt(ask).nodes.size(), 1U);
+}
+
+// ---- the limits of one preemption request
+// ---------------------------------------------------------
+
+TEST_F(ExternalPodsTest, APreemptionRequestIsBounded) {
+  constexpr int kNodes = 2000;
+  std::vector<NodeSpec> nodes;
+  for (int i = 0; i < kNodes; ++i) nodes.push_back(node("n" + std::to_string(i)).cards(1));
+  start("binpack", nodes);
+  PreemptRequest ask{.pod = pod("p").gpus(1).priority(9)};
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string on = "n" + std::to_string(i);
+    std::vector<PreemptRequest::Candidate> candidates;
+    for (const char* half : {"x", "y"}) {
+      const std::string uid = half + on;
+      ASSERT_TRUE(claim(pod(uid).milli(500), on).place.has_value());
+      candidates.push_back({.uid = uid, .given = true});
+    }
+    ask.nodes.push_back({.node = on, .candidates = candidates});
+  }
+  const PreemptAnswer answer = engine_.preempt(ask);
+  ASSERT_GE(answer.nodes.size(), 48U);
+  EXPECT_LE(answer.nodes.size(), 500U);
+  EXPECT_EQ(answer.nodes[0].node, "n0") << "in the order of the request";
+  EXPECT_EQ(answer.nodes.back().node, "n" + std::to_string(answer.nodes.size() - 1));
+}
+
+// Nine containers of 51 % do not fit on eight cards; the search for cards finds that out slowly.
+TEST_F(ExternalPodsTest, APreemptionRequestSharesTheSearchStepsOfOneEvent) {
+  std::vector<NodeSpec> nodes;
+  for (int i = 0; i < 20; ++i) nodes.push_back(node("n" + std::to_string(i)).cards(8));
+  start("binpack", nodes);
+  testing::PodBuilder nine = pod("p").milli(510).priority(9);
+  for (int i = 1; i < 9; ++i) nine.container("c" + std::to_string(i)).milli(510);
+  PreemptRequest ask{.pod = nine};
+  for (const auto& name : names_) ask.nodes.push_back({.node = name, .candidates = {}});
+  EXPECT_TRUE(engine_.preempt(ask).nodes.empty());
+  // A pod that needs no search is answered afterwards: the budget belongs to one request.
+  ask.pod = pod("q").gpus(1);
+  EXPECT_EQ(engine_.preempt(ask).nodes.size(), 20U);
+}
+
 // ---- random events ------------------------------------------------------------------------------
 
 RC_GTEST_PROP(ExternalPodsProperty, NothingIsGivenTwiceAndNothingLeaks,
