@@ -50,8 +50,9 @@ TEST(Preemption, TheLeastImportantPodsAreEvictedAndTheCapacityIsKept) {
   ASSERT_EQ(all<Nominate>(commands).size(), 1U);
   EXPECT_EQ(all<Nominate>(commands)[0].node, "a");
   ASSERT_EQ(all<Refuse>(commands).size(), 1U);
-  EXPECT_NE(sentence(all<Refuse>(commands)[0].refusal).find("Evicting 1 pod from a"),
-            std::string::npos);
+  EXPECT_NE(
+      sentence(all<Refuse>(commands)[0].refusal).find("Evicting 1 pod of lower priority from a"),
+      std::string::npos);
   // No pod takes the freed card, not even one that arrived in between.
   EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(1))).empty());
   const auto binds = all<Bind>(engine.handle(PodGone{"ns/low"}, at(2)));
