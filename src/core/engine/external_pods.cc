@@ -79,7 +79,7 @@ class ExternalPods::LiftedNominations {
     } else {
       state_.nominations.keep(uid_);
     }
-    for (const auto& uid : others_) state_.nominations.keep(uid);
+    keep_others();
   }
   LiftedNominations(const LiftedNominations&) = delete;
   LiftedNominations& operator=(const LiftedNominations&) = delete;
@@ -87,6 +87,10 @@ class ExternalPods::LiftedNominations {
   void lift(std::vector<std::string> others) {
     others_ = std::move(others);
     for (const auto& uid : others_) state_.nominations.lift(uid);
+  }
+  void keep_others() {
+    for (const auto& uid : others_) state_.nominations.keep(uid);
+    others_.clear();
   }
   // The pod holds the capacity of the others.
   void close_others() {
@@ -138,6 +142,9 @@ ExternalPods::Candidates ExternalPods::look_at(const PodSpec& pod,
   lifted.lift(std::move(others));
   all.ranking = &all.planner->ranked(*all.entry);
   choose_best(all);
+  if (all.best.valid()) return all;
+  lifted.keep_others();
+  all.ranking = &all.planner->ranked(*all.entry);
   return all;
 }
 
@@ -431,6 +438,7 @@ PreemptAnswer ExternalPods::preempt(const PreemptRequest& ask) {
   const PreemptionPlanner::Preemptor preemptor{
       .pod = pod, .shape = shape, .constraint_filter = more};
   const std::size_t nodes_to_try = PreemptionPlanner::limits(preemptor).in_vain;
+  PreemptionPlanner planner = state_.nomination_planner();
   PreemptAnswer answer;
   std::size_t tried = 0;
   for (const auto& asked : ask.nodes) {
@@ -439,8 +447,8 @@ PreemptAnswer ExternalPods::preempt(const PreemptRequest& ask) {
     const bool enough = ++tried > nodes_to_try || state_.work.search_spent() ||
                         state_.work.spent(state_.planners.effort());
     if (enough) break;
-    state_.work.add_looks(ledger_.nodes().pods_on(node).size() + asked.candidates.size());
-    if (auto victims = victims_on(asked, node, preemptor)) {
+    state_.work.add_looks(std::max(ledger_.nodes().pods_on(node).size(), asked.candidates.size()));
+    if (auto victims = victims_on(asked, node, preemptor, planner)) {
       answer.nodes.push_back(std::move(*victims));
     }
   }
@@ -451,11 +459,14 @@ PreemptAnswer ExternalPods::preempt(const PreemptRequest& ask) {
 // Nominations of less important pods are spared last.
 std::optional<PreemptAnswer::OnNode> ExternalPods::victims_on(
     const PreemptRequest::OnNode& asked, NodeIndex node,
-    const PreemptionPlanner::Preemptor& preemptor) {
+    const PreemptionPlanner::Preemptor& preemptor, PreemptionPlanner& planner) {
   PreemptAnswer::OnNode result{.node = asked.node};
   PotentialVictims potential;
+  const auto on_node = [&](PodIndex pod) {
+    return pod.valid() && ledger_.pods().record(pod).node == node;
+  };
   const auto leaves = [&](PodIndex pod) {
-    if (pod.valid()) potential.leaving.push_back(pod);
+    if (on_node(pod)) potential.leaving.push_back(pod);
   };
   leaves(ledger_.pods().find(preemptor.pod.uid));
   leaves(state_.nominations.kept_for(preemptor.pod.uid));
@@ -465,13 +476,11 @@ std::optional<PreemptAnswer::OnNode> ExternalPods::victims_on(
     if (candidate.given) {
       leaves(pod);
       result.victims.push_back(candidate.uid);
-    } else if (pod.valid() && ledger_.pods().record(pod).node == node &&
-               holds_cards(ledger_.pods().record(pod))) {
+    } else if (on_node(pod) && holds_cards(ledger_.pods().record(pod))) {
       others.push_back(pod);
     }
   }
   result.kept = static_cast<std::int32_t>(result.victims.size());
-  PreemptionPlanner planner = state_.nomination_planner();
   const PotentialVictims nominations = planner.less_important(preemptor.pod, node);
   potential.pods.assign(others.rbegin(), others.rend());
   potential.pods.insert(potential.pods.end(), nominations.pods.begin(), nominations.pods.end());

@@ -61,7 +61,7 @@ class ExternalPods {
   // The victims on one node; unset if their eviction does not help.
   [[nodiscard]] std::optional<PreemptAnswer::OnNode> victims_on(
       const PreemptRequest::OnNode& asked, NodeIndex node,
-      const PreemptionPlanner::Preemptor& preemptor);
+      const PreemptionPlanner::Preemptor& preemptor, PreemptionPlanner& planner);
   // Ends a request and appends the resulting commands.
   void finish(NodeIndex left, NodeIndex taken, Commands& out);
 
