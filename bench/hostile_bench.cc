@@ -53,6 +53,7 @@ class Bench {
       if (wanted(name + ", nodes")) nodes(name + ", nodes", size);
     }
     if (wanted("extender")) bodies("extender");
+    if (wanted("preempt")) preemption("preempt");
   }
 
   [[nodiscard]] bool good() const { return good_; }
@@ -231,6 +232,42 @@ class Bench {
          .engine_ms = longest.engine,
          .heap_mib = heap_mib() - before});
     churn(controller, part, "ordinary pods afterwards");
+  }
+
+  // One preempt request about all nodes; any of the small pods there may be evicted.
+  void preemption(const std::string& part) {
+    constexpr int kPodsPerNode = 40;
+    struct Asker {
+      const char* what;
+      int containers;
+      int percent;
+    };
+    Controller controller;
+    const double before = heap_mib();
+    std::vector<core::PreemptRequest::OnNode> nodes;
+    for (int n = 0; n < kNodes; ++n) {
+      auto& on = nodes.emplace_back();
+      on.node = fmt::format("node-{}", n);
+      controller.upsert_node(share_node_json(on.node));
+      for (int i = 0; i < kPodsPerNode; ++i) {
+        on.candidates.push_back({.uid = fmt::format("small-{}-{}", n, i)});
+        controller.upsert_pod(shares_pod_json(on.candidates.back().uid, 1, 1, on.node));
+      }
+    }
+    for (const Asker& asker : {Asker{"for nine containers of 51 %", 9, 51},
+                               {"for eight containers of 99 %", 8, 99},
+                               {"for one container of 80 %", 1, 80}}) {
+      (void)controller.take_longest();
+      const std::string pod = shares_pod_json("asks", asker.containers, asker.percent, "");
+      (void)controller.ask_preempt(pod, nodes);
+      const auto longest = controller.take_longest();
+      add({.part = part,
+           .what = asker.what,
+           .objects = static_cast<std::size_t>(kNodes) * kPodsPerNode,
+           .decode_ms = longest.decode,
+           .engine_ms = longest.engine,
+           .heap_mib = heap_mib() - before});
+    }
   }
 
   void aux_objects(const std::string& part, Size size) {

@@ -39,6 +39,22 @@ bool less_important(const Candidate& a, const Candidate& b) {
   return key(a) < key(b);
 }
 
+constexpr std::size_t kMaxNodes = 512;  // the engine judges fewer
+
+using VictimsByNode = std::map<std::string, codec::Victims>;
+
+// The nodes that the engine may reach: those with the fewest proposed victims first, then by name.
+std::vector<const VictimsByNode::value_type*> nodes_to_judge(const VictimsByNode& all) {
+  std::vector<const VictimsByNode::value_type*> nodes;
+  nodes.reserve(all.size());
+  for (const auto& entry : all) nodes.push_back(&entry);
+  std::stable_sort(nodes.begin(), nodes.end(), [](const auto* a, const auto* b) {
+    return a->second.uids.size() < b->second.uids.size();
+  });
+  nodes.resize(std::min(nodes.size(), kMaxNodes));
+  return nodes;
+}
+
 }  // namespace
 
 void PreemptHandler::handle(Call request) {
@@ -63,8 +79,8 @@ void PreemptHandler::handle(Call request) {
   }
   if (!core::asks_for_cards(call->spec)) return echo();
   call->ask.pod = call->spec;
-  for (const auto& [node, victims] : call->args.victims) {
-    call->ask.nodes.push_back(candidates(*call, node, victims));
+  for (const auto* on : nodes_to_judge(call->args.victims)) {
+    call->ask.nodes.push_back(candidates(*call, on->first, on->second));
   }
   context_.on_engine(
       std::move(call),

@@ -189,6 +189,19 @@ void Controller::ask_extender_long_lists(std::string_view pod_json, std::size_t 
   ask_extender(pod_json, nodes + "]", victims + "]}}");
 }
 
+std::size_t Controller::ask_preempt(std::string_view pod_json,
+                                    std::vector<core::PreemptRequest::OnNode> nodes) {
+  core::PreemptRequest request{.nodes = std::move(nodes)};
+  decode([&] {
+    const auto pod = decoder_.pod(pod_json);
+    if (!pod) return;
+    if (auto spec = dialect::to_spec(*pod, {.placed_by_others = true})) request.pod = *spec;
+  });
+  std::size_t answered = 0;
+  ask([&](core::Commands& /*unused*/) { answered = engine_.preempt(request).nodes.size(); });
+  return answered;
+}
+
 Controller::Longest Controller::take_longest() { return std::exchange(longest_, {}); }
 
 std::string Controller::why(const std::string& name) const {

@@ -51,6 +51,10 @@ class Controller {
   static constexpr std::size_t kMostNamed = 100'000;  // that a body may name
   void ask_extender_long_lists(std::string_view pod_json, std::size_t named = kMostNamed);
 
+  // A preempt request with these nodes. Returns the number of nodes in the answer.
+  std::size_t ask_preempt(std::string_view pod_json,
+                          std::vector<core::PreemptRequest::OnNode> nodes);
+
   struct Longest {  // since the last call of take_longest(), in milliseconds
     double decode = 0;
     double engine = 0;

@@ -285,6 +285,21 @@ std::string share_pod_json(const std::string& name, int priority, const std::str
       name, bound, priority);
 }
 
+std::string shares_pod_json(const std::string& name, int containers, int percent,
+                            const std::string& node) {
+  std::string list;
+  for (int i = 0; i < containers; ++i) {
+    list += fmt::format(
+        R"({}{{"name":"c{}","resources":{{"limits":{{"stowage.dev/gpu-core":"{}"}}}}}})",
+        i == 0 ? "" : ",", i, percent);
+  }
+  const std::string bound = node.empty() ? "" : fmt::format(R"("nodeName":"{}",)", node);
+  return fmt::format(R"({{"metadata":{{"name":"{0}","namespace":"ns","uid":"{0}"}},)"
+                     R"("spec":{{"schedulerName":"another",{1}"containers":[{2}]}},)"
+                     R"("status":{{"phase":"Running"}}}})",
+                     name, bound, list);
+}
+
 std::string share_node_json(const std::string& name) {
   return fmt::format(
       R"({{"metadata":{{"name":"{0}","uid":"{0}","labels":{{"kubernetes.io/hostname":"{0}"}}}},)"

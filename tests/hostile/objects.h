@@ -46,6 +46,8 @@ struct PodRequest {
 // no card holds two of them, and there are more of them than cards. Each is another shape.
 [[nodiscard]] std::string scattered_uid(std::size_t number);
 [[nodiscard]] std::string scattered_pod_json(std::size_t number, int priority);
+[[nodiscard]] std::string shares_pod_json(const std::string& name, int containers, int percent,
+                                          const std::string& node);
 [[nodiscard]] std::string share_node_json(const std::string& name);
 // An ordinary pod that requests a share of a card of such a node.
 [[nodiscard]] std::string share_pod_json(const std::string& name, int priority,

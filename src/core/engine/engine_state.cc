@@ -36,4 +36,14 @@ PreemptionPlanner EngineState::preemption_planner() {
                             .evicts = options.preemption});
 }
 
+PreemptionPlanner EngineState::nomination_planner() {
+  return PreemptionPlanner({.ledger = cluster.ledger,
+                            .affinity = cluster.affinity,
+                            .budgets = cluster.budgets,
+                            .nominations = nominations,
+                            .search = work.search(),
+                            .evicts = false,
+                            .waits = false});
+}
+
 }  // namespace stowage::core

@@ -50,6 +50,8 @@ struct EngineState {
   NodeIndex release(PodIndex pod);
   // For one decision.
   [[nodiscard]] PreemptionPlanner preemption_planner();
+  // Plans that evict no pod: they take nominations of less important pods if the pod fits at once.
+  [[nodiscard]] PreemptionPlanner nomination_planner();
 };
 
 }  // namespace stowage::core

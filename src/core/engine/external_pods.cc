@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "core/engine/refusals.h"
 
@@ -64,26 +66,42 @@ struct ExternalPods::Candidates {
   [[nodiscard]] Assignment cards_on_best() const { return planner->cards_on(pod, *entry, best); }
 };
 
-// While a nominated pod is judged, its nominated capacity is free for it. Once it holds cards, it
-// needs no nomination.
-class ExternalPods::OwnNomination {
+// Nominations whose capacity is free while a pod is judged: its own, and those of less important
+// pods that it takes. At the end their capacity is kept again, unless the pod holds it by then.
+class ExternalPods::LiftedNominations {
  public:
-  OwnNomination(EngineState& state, const std::string& uid) : state_(state), uid_(uid) {
+  LiftedNominations(EngineState& state, const std::string& uid) : state_(state), uid_(uid) {
     state_.nominations.lift(uid);
   }
-  ~OwnNomination() {
+  ~LiftedNominations() {
     if (state_.holds.find(uid_) != nullptr) {
-      state_.nominations.close(uid_);
+      state_.nominations.close(uid_);  // a pod that holds cards needs no nomination
     } else {
       state_.nominations.keep(uid_);
     }
+    keep_others();
   }
-  OwnNomination(const OwnNomination&) = delete;
-  OwnNomination& operator=(const OwnNomination&) = delete;
+  LiftedNominations(const LiftedNominations&) = delete;
+  LiftedNominations& operator=(const LiftedNominations&) = delete;
+
+  void lift(std::vector<std::string> others) {
+    others_ = std::move(others);
+    for (const auto& uid : others_) state_.nominations.lift(uid);
+  }
+  void keep_others() {
+    for (const auto& uid : others_) state_.nominations.keep(uid);
+    others_.clear();
+  }
+  // The pod holds the capacity of the others.
+  void close_others() {
+    for (const auto& uid : others_) state_.nominations.close(uid, state_.out);
+    others_.clear();
+  }
 
  private:
   EngineState& state_;
   const std::string& uid_;
+  std::vector<std::string> others_;
 };
 
 // Requests name thousands of nodes, mostly in the order of the previous request, so the node that
@@ -107,7 +125,7 @@ std::vector<NodeIndex> ExternalPods::find_nodes(const std::vector<std::string>& 
 
 ExternalPods::Candidates ExternalPods::look_at(const PodSpec& pod,
                                                const std::vector<std::string>& nodes,
-                                               Planner::Try which) {
+                                               Planner::Try which, LiftedNominations& lifted) {
   Candidates all;
   PodSpec scratch;
   all.pod = cluster_.bounded(cards_of(pod), scratch);
@@ -117,6 +135,20 @@ ExternalPods::Candidates ExternalPods::look_at(const PodSpec& pod,
   all.ranking = &all.planner->ranked(*all.entry);
   ++state_.counters.decisions;
   all.nodes = find_nodes(nodes);
+  choose_best(all);
+  if (all.best.valid()) return all;
+  std::vector<std::string> others = nominations_in_the_way(all.pod, *all.entry, &all.nodes);
+  if (others.empty()) return all;
+  lifted.lift(std::move(others));
+  all.ranking = &all.planner->ranked(*all.entry);
+  choose_best(all);
+  if (all.best.valid()) return all;
+  lifted.keep_others();
+  all.ranking = &all.planner->ranked(*all.entry);
+  return all;
+}
+
+void ExternalPods::choose_best(Candidates& all) const {
   std::vector<NodeIndex> fitting;
   fitting.reserve(all.nodes.size());
   for (const NodeIndex node : all.nodes) {
@@ -128,15 +160,40 @@ ExternalPods::Candidates ExternalPods::look_at(const PodSpec& pod,
     return cost_a != cost_b ? cost_a < cost_b
                             : ledger_.nodes().order().rank(a) < ledger_.nodes().order().rank(b);
   };
-  if (fitting.empty()) return all;
+  if (fitting.empty()) return;
   all.best = *std::min_element(fitting.begin(), fitting.end(), better);
-  if (all.planner->willing(*all.entry, all.kind, all.best)) return all;
+  if (all.planner->willing(*all.entry, all.kind, all.best)) return;
   std::sort(fitting.begin(), fitting.end(), better);
   const auto willing = std::find_if(fitting.begin(), fitting.end(), [&](NodeIndex node) {
     return all.planner->willing(*all.entry, all.kind, node);
   });
   if (willing != fitting.end()) all.best = *willing;
-  return all;
+}
+
+std::vector<std::string> ExternalPods::nominations_in_the_way(const PodSpec& pod,
+                                                              const Planner::Entry& entry,
+                                                              const std::vector<NodeIndex>* asked) {
+  std::set<NodeIndex> kept_on;
+  for (const auto& uid : state_.nominations.below(pod.priority)) {
+    const NodeIndex node = cluster_.find_present(state_.nominations.find(uid)->node);
+    if (node.valid() && !entry.ranking.feasible(node) &&
+        resolvable(entry.ranking.reason(node).code)) {
+      kept_on.insert(node);
+    }
+  }
+  std::vector<NodeIndex> nodes;
+  if (!kept_on.empty() && asked != nullptr) {
+    std::copy_if(asked->begin(), asked->end(), std::back_inserter(nodes),
+                 [&](NodeIndex node) { return kept_on.erase(node) > 0; });
+  } else {
+    nodes.assign(kept_on.begin(), kept_on.end());
+  }
+  if (nodes.empty()) return {};
+  for (const NodeIndex node : nodes) state_.work.add_looks(ledger_.nodes().pods_on(node).size());
+  const ConstraintFilter more = cluster_.constraint_filter(pod);
+  const auto plan = state_.nomination_planner().cheapest(
+      {.pod = pod, .shape = entry.shape, .constraint_filter = more}, nodes);
+  return plan ? state_.nominations.among(plan->victims) : std::vector<std::string>{};
 }
 
 CardPlacement ExternalPods::place_of(NodeIndex node, const Assignment& cards) const {
@@ -144,12 +201,14 @@ CardPlacement ExternalPods::place_of(NodeIndex node, const Assignment& cards) co
   return {.node = spec.name, .cards = by_id(cards, spec)};
 }
 
-const Hold& ExternalPods::hold(const PodSpec& pod, Candidates& candidates, base::Instant until) {
+const Hold& ExternalPods::hold(const PodSpec& pod, Candidates& candidates, base::Instant until,
+                               LiftedNominations& lifted) {
   const Assignment cards = candidates.cards_on_best();
   CardPlacement place = place_of(candidates.best, cards);
   const PodIndex held = ledger_.reserve_external(pod, candidates.best, cards);
   cluster_.quotas.charge(held, ledger_);
   candidates.planner->accepted(held, candidates.kind);
+  lifted.close_others();
   return holds_.add({.pod = pod, .place = std::move(place), .until = until});
 }
 
@@ -202,7 +261,7 @@ FilterAnswer ExternalPods::filter(const FilterRequest& ask, base::Instant now, C
   FilterAnswer answer;
   answer.binding_to = assigned_node(ask.pod.uid);
   if (!answer.binding_to.empty()) return answer;
-  const OwnNomination own(state_, ask.pod.uid);
+  LiftedNominations lifted(state_, ask.pod.uid);
   const bool dry = ask.keep == HoldMode::nothing;
   const Hold* const hold_now = holds_.find(ask.pod.uid);
   const bool known = hold_now != nullptr;
@@ -211,7 +270,7 @@ FilterAnswer ExternalPods::filter(const FilterRequest& ask, base::Instant now, C
   const NodeIndex left = dry ? NodeIndex{} : let_go(ask.pod.uid);
   if (!dry) state_.waiting.remove(ask.pod.uid);
   Candidates candidates =
-      look_at(ask.pod, ask.nodes, known || dry ? Planner::Try::again : Planner::Try::first);
+      look_at(ask.pod, ask.nodes, known || dry ? Planner::Try::again : Planner::Try::first, lifted);
   for (std::size_t i = 0; !ask.prefer.empty() && i < ask.nodes.size(); ++i) {
     if (ask.nodes[i] == ask.prefer && candidates.fits(candidates.nodes[i])) {
       candidates.best = candidates.nodes[i];
@@ -236,7 +295,7 @@ FilterAnswer ExternalPods::filter(const FilterRequest& ask, base::Instant now, C
   }
   if (candidates.best.valid()) {
     if (!dry && asks_for_cards(ask.pod)) {
-      answer.held = hold(ask.pod, candidates, ask.until).place;
+      answer.held = hold(ask.pod, candidates, ask.until, lifted).place;
     } else {
       answer.held = place_of(candidates.best, candidates.cards_on_best());
     }
@@ -264,10 +323,10 @@ ScoreAnswer ExternalPods::score(const FilterRequest& ask, base::Instant now, Com
     }
     return answer;
   }
-  const OwnNomination own(state_, ask.pod.uid);
+  LiftedNominations lifted(state_, ask.pod.uid);
   const NodeIndex left = let_go(ask.pod.uid);
   state_.waiting.remove(ask.pod.uid);
-  Candidates candidates = look_at(ask.pod, ask.nodes, Planner::Try::again);
+  Candidates candidates = look_at(ask.pod, ask.nodes, Planner::Try::again, lifted);
   std::vector<std::uint64_t> costs;
   for (const NodeIndex node : candidates.nodes) {
     if (candidates.fits(node)) costs.push_back(candidates.ranking->cost(node));
@@ -290,7 +349,7 @@ ScoreAnswer ExternalPods::score(const FilterRequest& ask, base::Instant now, Com
     scores[i] = score;
   }
   if (candidates.best.valid() && asks_for_cards(ask.pod)) {
-    answer.held = hold(ask.pod, candidates, ask.until).place;
+    answer.held = hold(ask.pod, candidates, ask.until, lifted).place;
   }
   finish(left, candidates.best, out);
   return answer;
@@ -311,13 +370,13 @@ ReserveAnswer ExternalPods::reserve(const ReserveRequest& ask, base::Instant now
   }
   answer.bound_to = assigned_node(ask.pod.uid);
   if (!answer.bound_to.empty()) return answer;
-  const OwnNomination own(state_, ask.pod.uid);
+  LiftedNominations lifted(state_, ask.pod.uid);
   const NodeIndex left = let_go(ask.pod.uid);
   state_.waiting.remove(ask.pod.uid);
-  Candidates candidates = look_at(ask.pod, {ask.node}, Planner::Try::again);
+  Candidates candidates = look_at(ask.pod, {ask.node}, Planner::Try::again, lifted);
   answer.unknown = !candidates.nodes.front().valid();
   if (candidates.best.valid()) {
-    answer.place = hold(ask.pod, candidates, now).place;
+    answer.place = hold(ask.pod, candidates, now, lifted).place;
     mark_reserved(ask.pod.uid);
   } else if (!answer.unknown) {
     answer.reason = candidates.ranking->reason(candidates.nodes.front());
@@ -358,59 +417,82 @@ bool ExternalPods::holds(const std::string& uid, const CardPlacement& place) con
 
 bool ExternalPods::fits_somewhere(const PodSpec& pod) {
   state_.work.refill_search();
-  const OwnNomination own(state_, pod.uid);
+  const LiftedNominations lifted(state_, pod.uid);
   PodSpec scratch;
   const PodSpec cards = cluster_.bounded(cards_of(pod), scratch);
   Planner& planner = state_.planners.of(cards);
   Planner::Entry& entry = planner.entry_for(cards);
   (void)planner.arrived(entry, Planner::Try::again);
-  return planner.ranked(entry).feasible() > 0;
+  if (planner.ranked(entry).feasible() > 0) return true;
+  // Many pods are looked at in a row.
+  if (state_.work.spent(state_.planners.effort())) return false;
+  return !nominations_in_the_way(cards, entry, nullptr).empty();
 }
 
-PreemptAnswer ExternalPods::preempt(const PreemptRequest& ask) const {
-  PreemptAnswer answer;
+PreemptAnswer ExternalPods::preempt(const PreemptRequest& ask) {
+  state_.work.begin(state_.planners.effort());
   PodSpec scratch;
   const PodSpec pod = cluster_.bounded(cards_of(ask.pod), scratch);
-  const PolicyOptions any{.choice = {.node = NodePolicy::first, .card = CardPolicy::first}};
+  const Shape shape = make_shape(pod, ledger_);
+  const ConstraintFilter more = cluster_.constraint_filter(pod);
+  const PreemptionPlanner::Preemptor preemptor{
+      .pod = pod, .shape = shape, .constraint_filter = more};
+  const std::size_t nodes_to_try = PreemptionPlanner::limits(preemptor).in_vain;
+  PreemptionPlanner planner = state_.nomination_planner();
+  PreemptAnswer answer;
+  std::size_t tried = 0;
   for (const auto& asked : ask.nodes) {
-    const NodeIndex node = ledger_.nodes().find(asked.node);
-    if (!node.valid() || !ledger_.nodes().present(node)) continue;
-    std::vector<std::string> victims;
-    const auto fits = [&] {
-      std::vector<PodIndex> gone{ledger_.pods().find(ask.pod.uid)};
-      gone.push_back(state_.nominations.kept_for(ask.pod.uid));
-      for (const auto& uid : victims) gone.push_back(ledger_.pods().find(uid));
-      Ledger left = ledger_.without(node, gone);
-      const Shape shape = make_shape(pod, left);
-      const JudgeContext context{.ledger = &left, .options = &any};
-      return judge(context, shape, left.nodes().find(asked.node)).reason.code == ReasonCode::none;
-    };
-    PreemptAnswer::OnNode result{.node = asked.node};
-    std::vector<std::string> others;
-    for (const auto& candidate : asked.candidates) {
-      const PodIndex index = ledger_.pods().find(candidate.uid);
-      const bool helps = index.valid() && holds_cards(ledger_.pods().record(index));
-      if (candidate.given) victims.push_back(candidate.uid);
-      if (!candidate.given && helps) others.push_back(candidate.uid);
+    const NodeIndex node = cluster_.find_present(asked.node);
+    if (!node.valid()) continue;
+    const bool enough = ++tried > nodes_to_try || state_.work.search_spent() ||
+                        state_.work.spent(state_.planners.effort());
+    if (enough) break;
+    state_.work.add_looks(std::max(ledger_.nodes().pods_on(node).size(), asked.candidates.size()));
+    if (auto victims = victims_on(asked, node, preemptor, planner)) {
+      answer.nodes.push_back(std::move(*victims));
     }
-    result.kept = static_cast<std::int32_t>(victims.size());
-    bool enough = fits();
-    for (std::size_t i = 0; !enough && i < others.size(); ++i) {
-      victims.push_back(others[i]);
-      enough = fits();
-    }
-    if (!enough) continue;
-    // Some of the added victims may not be needed; the last one is.
-    for (std::size_t i = victims.size(); i-- > static_cast<std::size_t>(result.kept);) {
-      const std::string spared = victims[i];
-      victims.erase(victims.begin() + static_cast<std::ptrdiff_t>(i));
-      if (!fits()) victims.insert(victims.begin() + static_cast<std::ptrdiff_t>(i), spared);
-    }
-    result.added = static_cast<std::int32_t>(victims.size()) - result.kept;
-    result.victims = std::move(victims);
-    answer.nodes.push_back(std::move(result));
   }
   return answer;
+}
+
+// The proposed victims go in any case. Of the others, the more important ones are spared first.
+// Nominations of less important pods are spared last.
+std::optional<PreemptAnswer::OnNode> ExternalPods::victims_on(
+    const PreemptRequest::OnNode& asked, NodeIndex node,
+    const PreemptionPlanner::Preemptor& preemptor, PreemptionPlanner& planner) {
+  PreemptAnswer::OnNode result{.node = asked.node};
+  PotentialVictims potential;
+  const auto on_node = [&](PodIndex pod) {
+    return pod.valid() && ledger_.pods().record(pod).node == node;
+  };
+  const auto leaves = [&](PodIndex pod) {
+    if (on_node(pod)) potential.leaving.push_back(pod);
+  };
+  leaves(ledger_.pods().find(preemptor.pod.uid));
+  leaves(state_.nominations.kept_for(preemptor.pod.uid));
+  std::vector<PodIndex> others;
+  for (const auto& candidate : asked.candidates) {
+    const PodIndex pod = ledger_.pods().find(candidate.uid);
+    if (candidate.given) {
+      leaves(pod);
+      result.victims.push_back(candidate.uid);
+    } else if (on_node(pod) && holds_cards(ledger_.pods().record(pod))) {
+      others.push_back(pod);
+    }
+  }
+  result.kept = static_cast<std::int32_t>(result.victims.size());
+  const PotentialVictims nominations = planner.less_important(preemptor.pod, node);
+  potential.pods.assign(others.rbegin(), others.rend());
+  potential.pods.insert(potential.pods.end(), nominations.pods.begin(), nominations.pods.end());
+  const auto plan = planner.on_node(preemptor, node, potential);
+  if (!plan) return std::nullopt;
+  for (const PodIndex pod : others) {
+    const auto& all = plan->victims;
+    if (std::find(all.begin(), all.end(), pod) == all.end()) continue;
+    result.victims.push_back(ledger_.pods().record(pod).uid);
+    ++result.added;
+  }
+  return result;
 }
 
 }  // namespace stowage::core

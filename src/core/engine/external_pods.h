@@ -2,6 +2,7 @@
 // the requests of that scheduler (external_requests.h describes them and the life of such a pod).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class ExternalPods {
   [[nodiscard]] FilterAnswer filter(const FilterRequest& ask, base::Instant now, Commands& out);
   [[nodiscard]] ScoreAnswer score(const FilterRequest& ask, base::Instant now, Commands& out);
   [[nodiscard]] ReserveAnswer reserve(const ReserveRequest& ask, base::Instant now, Commands& out);
-  [[nodiscard]] PreemptAnswer preempt(const PreemptRequest& ask) const;
+  [[nodiscard]] PreemptAnswer preempt(const PreemptRequest& ask);
   [[nodiscard]] bool holds(const std::string& uid, const CardPlacement& place) const;
   [[nodiscard]] bool fits_somewhere(const PodSpec& pod);
 
@@ -37,19 +38,30 @@ class ExternalPods {
   void expire_holds();
 
  private:
-  class OwnNomination;
+  class LiftedNominations;
   struct Candidates;  // the nodes of a request, as the policy ranks them
   // The nodes with these names; invalid for unknown names.
   [[nodiscard]] std::vector<NodeIndex> find_nodes(const std::vector<std::string>& names);
+  // If the pod fits on no node, lifts nominations of less important pods, as for our own pods.
   [[nodiscard]] Candidates look_at(const PodSpec& pod, const std::vector<std::string>& nodes,
-                                   Planner::Try which);
+                                   Planner::Try which, LiftedNominations& lifted);
+  void choose_best(Candidates& all) const;
+  // Uids of less important pods whose nominations must end so that the pod fits on one of these
+  // nodes; null: on any node. Empty: that would not help.
+  [[nodiscard]] std::vector<std::string> nominations_in_the_way(
+      const PodSpec& pod, const Planner::Entry& entry, const std::vector<NodeIndex>* asked);
   [[nodiscard]] CardPlacement place_of(NodeIndex node, const Assignment& cards) const;
-  const Hold& hold(const PodSpec& pod, Candidates& candidates, base::Instant until);
+  const Hold& hold(const PodSpec& pod, Candidates& candidates, base::Instant until,
+                   LiftedNominations& lifted);
   void hold_pre_allocated(const PodHeld& e);
   void mark_reserved(const std::string& uid);
   // The node of a pod that is reserved or bound; empty for other pods.
   [[nodiscard]] std::string assigned_node(const std::string& uid) const;
   [[nodiscard]] bool still_there(const Hold& hold) const;
+  // The victims on one node; unset if their eviction does not help.
+  [[nodiscard]] std::optional<PreemptAnswer::OnNode> victims_on(
+      const PreemptRequest::OnNode& asked, NodeIndex node,
+      const PreemptionPlanner::Preemptor& preemptor, PreemptionPlanner& planner);
   // Ends a request and appends the resulting commands.
   void finish(NodeIndex left, NodeIndex taken, Commands& out);
 

@@ -396,46 +396,6 @@ TEST_F(ExternalPodsTest, QuotaIsChargedAtTheHold) {
   EXPECT_EQ(fits(of_team("r")), "a");
 }
 
-// ---- preemption ---------------------------------------------------------------------------------
-
-TEST_F(ExternalPodsTest, PreemptionIsADryRunWithoutTheVictims) {
-  start("binpack", {node("n").cards(2)});
-  for (const char* uid : {"a", "b"}) ASSERT_TRUE(claim(whole(uid), "n").place.has_value());
-  const auto ask = [&](std::vector<PreemptRequest::Candidate> candidates, int cards) {
-    PreemptRequest preempt{.pod = whole("p", cards)};
-    preempt.nodes.push_back({.node = "n", .candidates = std::move(candidates)});
-    return engine_.preempt(preempt);
-  };
-  const auto one = ask({{"b", true}}, 1);
-  ASSERT_EQ(one.nodes.size(), 1U);
-  EXPECT_EQ(one.nodes[0].victims, std::vector<std::string>{"b"});
-  EXPECT_EQ(one.nodes[0].kept, 1);
-  EXPECT_TRUE(ask({}, 1).nodes.empty());
-  const auto added = ask({{"b", true}, {"a", false}}, 2);
-  ASSERT_EQ(added.nodes.size(), 1U);
-  EXPECT_EQ(added.nodes[0].added, 1);
-  EXPECT_TRUE(ask({{"b", true}, {"a", false}}, 3).nodes.empty()) << "it would not help";
-  EXPECT_EQ(engine_.ledger().pods().count(), 2U) << "nothing has changed";
-  EXPECT_TRUE(engine_.ledger().audit().empty());
-}
-
-TEST_F(ExternalPodsTest, PreemptionSparesPodsThatDoNotHelp) {
-  start("binpack", {node("n").cards(2).model("T4").cards(1).model("A100")});
-  for (const char* uid : {"t1", "t2"}) {
-    PodSpec t = whole(uid);
-    t.containers[0].gpu.filter.models_any = {"T4"};
-    ASSERT_TRUE(claim(t, "n").place.has_value());
-  }
-  ASSERT_TRUE(claim(whole("a"), "n").place.has_value());
-  PodSpec p = whole("p");
-  p.containers[0].gpu.filter.models_any = {"A100"};
-  PreemptRequest ask{.pod = p};
-  ask.nodes.push_back({.node = "n", .candidates = {{"t1", false}, {"t2", false}, {"a", false}}});
-  const auto answer = engine_.preempt(ask);
-  ASSERT_EQ(answer.nodes.size(), 1U);
-  EXPECT_EQ(answer.nodes[0].victims, std::vector<std::string>{"a"});
-}
-
 // ---- random events ------------------------------------------------------------------------------
 
 RC_GTEST_PROP(ExternalPodsProperty, NothingIsGivenTwiceAndNothingLeaks,

@@ -94,7 +94,7 @@ struct PreemptRequest {
     std::vector<Candidate> candidates;
   };
   PodSpec pod;
-  std::vector<OnNode> nodes;
+  std::vector<OnNode> nodes;  // the best first: the work is limited, so the last may not be reached
 };
 struct PreemptAnswer {
   struct OnNode {
@@ -103,7 +103,7 @@ struct PreemptAnswer {
     std::int32_t kept = 0;             // number of proposed victims
     std::int32_t added = 0;
   };
-  std::vector<OnNode> nodes;  // only nodes where eviction makes the pod fit
+  std::vector<OnNode> nodes;  // only nodes that were reached and where eviction makes the pod fit
 };
 
 }  // namespace stowage::core

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/place/footprint.h"
+
 namespace stowage::core {
 namespace {
 
@@ -96,6 +98,34 @@ const Nomination* Nominations::of_record(const PodRecord& record) const {
   return find(record.uid.substr(kPrefix.size()));
 }
 
+PodRecord Nominations::when_complete(const PodRecord& record) const {
+  PodRecord then = record;
+  const Nomination* made = of_record(record);
+  if (made == nullptr) return then;
+  then.resources = effective_resources(made->pod);
+  then.charges.clear();
+  if (!names_cards(made->target)) {
+    then.unnamed.whole = unnamed_use(unnamed_asks(made->pod)).whole;
+    return then;
+  }
+  then.asks.clear();
+  then.unnamed = {};
+  then.charges = footprint(made->pod, made->target);
+  std::erase_if(then.charges, [&](const CardCharge& charge) {
+    return charge.card >= ledger_.nodes().state(record.node).cards;
+  });
+  return then;
+}
+
+std::vector<std::string> Nominations::among(const std::vector<PodIndex>& records) const {
+  std::vector<std::string> uids;
+  for (const PodIndex record : records) {
+    const Nomination* made = of_record(ledger_.pods().record(record));
+    if (made != nullptr) uids.push_back(made->pod.uid);
+  }
+  return uids;
+}
+
 template <typename Condition>
 std::vector<std::string> Nominations::where(Condition&& condition) const {
   std::vector<std::string> uids;
@@ -117,6 +147,10 @@ std::vector<std::string> Nominations::waiting_for(const std::string& victim) con
   return where([&](const Nomination& made) {
     return std::find(made.victims.begin(), made.victims.end(), victim) != made.victims.end();
   });
+}
+
+std::vector<std::string> Nominations::below(std::int32_t priority) const {
+  return where([&](const Nomination& made) { return made.pod.priority < priority; });
 }
 
 bool Nominations::any_below(std::int32_t priority) const {

@@ -51,6 +51,11 @@ class Nominations {
   // record is not a nomination.
   [[nodiscard]] PodIndex kept_for(const std::string& uid) const;
   [[nodiscard]] const Nomination* of_record(const PodRecord& record) const;
+  // The record as it will be once the nomination is complete: with its full target, and without the
+  // parts of shared cards that are kept until then. Other records are returned unchanged.
+  [[nodiscard]] PodRecord when_complete(const PodRecord& record) const;
+  // Uids of the pods whose nominations are among these records, in the same order.
+  [[nodiscard]] std::vector<std::string> among(const std::vector<PodIndex>& records) const;
 
   // The quotas were reset and must count the nominations again.
   void quotas_changed();
@@ -58,10 +63,11 @@ class Nominations {
   [[nodiscard]] bool over_quota(const std::string& uid) const;
 
   // Uids of pods, sorted: nominated to the node; with an expired nomination; waiting for this
-  // victim.
+  // victim; with a lower priority.
   [[nodiscard]] std::vector<std::string> on_node(const std::string& node) const;
   [[nodiscard]] std::vector<std::string> expired(base::Instant now) const;
   [[nodiscard]] std::vector<std::string> waiting_for(const std::string& victim) const;
+  [[nodiscard]] std::vector<std::string> below(std::int32_t priority) const;
   [[nodiscard]] bool any_below(std::int32_t priority) const;
   // Number of nominations for pods that waited long.
   [[nodiscard]] std::size_t for_starving() const;

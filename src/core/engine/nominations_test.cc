@@ -1,5 +1,9 @@
 #include "core/engine/nominations.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "core/testing/builders.h"
@@ -104,6 +108,50 @@ TEST_F(NominationsTest, OfARemovedNodeKeepsNothing) {
   EXPECT_FALSE(nominations_.kept_for("ns/p").valid());
   EXPECT_FALSE(nominations_.lift("ns/p").valid());
   EXPECT_NE(nominations_.find("ns/p"), nullptr);
+}
+
+struct SharedRow {
+  const char* name;
+  std::vector<std::int32_t> used;  // of each card, by one pod
+  std::vector<std::size_t> leaving;
+  std::int32_t asks;
+  std::vector<std::int32_t> free;  // of each card, after the nomination
+};
+
+// A pod that is placed by number may get any card. Only as many cards are kept from other shares as
+// the pod still needs.
+TEST_F(NominationsTest, ByNumberKeepsTheRestOfTheSharedCardsNearestToIdle) {
+  for (const SharedRow& row : {
+           SharedRow{"the nearest", {400, 100, 200, 100}, {}, 2, {600, 0, 800, 0}},
+           {"of equal ones the first", {100, 100, 100, 100}, {}, 1, {0, 900, 900, 900}},
+           {"an idle card is enough", {100, 0, 100, 100}, {}, 1, {900, 0, 900, 900}},
+           {"an idle card and another one", {300, 0, 100, 200}, {}, 2, {700, 0, 0, 800}},
+           {"pods that leave do not count", {300, 900, 100, 200}, {1}, 1, {700, 0, 900, 800}},
+           {"nothing is free yet", {300, 1000, 100, 200}, {1}, 1, {700, 0, 900, 800}},
+           {"all of them", {300, 500, 100, 200}, {}, 4, {0, 0, 0, 0}},
+           {"more than there are", {300, 500, 100, 1000}, {}, 9, {0, 0, 0, 0}},
+       }) {
+    SCOPED_TRACE(row.name);
+    Ledger ledger;
+    const NodeIndex there = ledger.upsert_node(node("a").cards(4));
+    for (std::uint32_t i = 0; i < row.used.size(); ++i) {
+      if (row.used[i] == 0) continue;
+      Assignment one;
+      one.containers = {{{.card = i, .milli = row.used[i]}}};
+      const PodSpec spec = pod("ns/s" + std::to_string(i)).gpus(1).milli(row.used[i]);
+      const PodIndex placed = ledger.reserve(spec, there, one);
+      ledger.set_leaving(placed,
+                         std::find(row.leaving.begin(), row.leaving.end(), i) != row.leaving.end());
+    }
+    Nominations nominations(ledger, quotas_);
+    PodSpec waits = pod("ns/w").gpus(row.asks);
+    waits.naming = Naming::never;
+    nominations.open({.pod = waits, .node = "a", .until = {100}}, out_);
+    std::vector<std::int32_t> free;
+    for (const CardState& card : ledger.nodes().cards(there)) free.push_back(card.milli_free);
+    EXPECT_EQ(free, row.free);
+    EXPECT_EQ(ledger.audit(), std::vector<std::string>());
+  }
 }
 
 }  // namespace

@@ -205,7 +205,11 @@ Refusal PodPlacer::refusal_of(Attempt& attempt, bool held_back) {
     const PodIndex kept = state_.nominations.kept_for(uid);
     if (!kept.valid()) continue;
     const PodRecord& record = ledger_.pods().record(kept);
-    refusal.kept_cards += static_cast<std::int64_t>(record.charges.size()) + record.unnamed.whole;
+    const auto whole =
+        std::count_if(record.charges.begin(), record.charges.end(),
+                      [](const CardCharge& charge) { return charge.milli >= kMilliPerCard; });
+    if (whole + record.unnamed.whole == 0) continue;
+    refusal.kept_cards += whole + record.unnamed.whole;
     // A reader of the refusal may know pods of its own namespace, but no others.
     if (refusal.kept_for.empty() && namespace_of(room.pod.name) == namespace_of(attempt.pod.name)) {
       refusal.kept_for = room.pod.name;

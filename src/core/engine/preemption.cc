@@ -46,17 +46,13 @@ bool PodPlacer::make_way(Attempt& attempt, Refusal& refusal) {
                   .target = plan->cards,
                   .until = {state_.now.ns + state_.options.preemption_nomination_ns},
                   .preempts = true};
-  std::vector<std::string> nominations_taken;
   for (const PodIndex victim : plan->victims) {
     const PodRecord& record = ledger_.pods().record(victim);
-    const Nomination* other = state_.nominations.of_record(record);
-    if (other != nullptr) {
-      nominations_taken.push_back(other->pod.uid);
-    } else {
-      made.victims.push_back(record.uid);
-    }
+    if (record.state != PodState::nomination) made.victims.push_back(record.uid);
   }
-  for (const auto& uid : nominations_taken) state_.nominations.close(uid, state_.out);
+  for (const auto& uid : state_.nominations.among(plan->victims)) {
+    state_.nominations.close(uid, state_.out);
+  }
   if (made.victims.empty() &&
       !plan->others_leave) {  // only capacity that was nominated for other pods
     attempt.prefer = made.node;

@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "core/engine/waiting.h"
-#include "core/place/footprint.h"
 
 namespace stowage::core {
 namespace {
@@ -76,7 +75,7 @@ PotentialVictims PreemptionPlanner::less_important(const PodSpec& pod, NodeIndex
     const PodRecord& record = view_.ledger.pods().record(there);
     if (record.uid == pod.uid) continue;
     if (record.leaving) {
-      found.leaving.push_back(there);
+      if (view_.waits) found.leaving.push_back(there);
     } else if (record.priority < pod.priority && may_evict(pod, record)) {
       found.pods.push_back(there);
     }
@@ -102,24 +101,6 @@ PotentialVictims PreemptionPlanner::less_important(const PodSpec& pod, NodeIndex
   return found;
 }
 
-PodRecord PreemptionPlanner::as_it_will_be(PodIndex pod) const {
-  PodRecord record = view_.ledger.pods().record(pod);
-  const Nomination* made = view_.nominations.of_record(record);
-  if (made == nullptr) return record;
-  record.resources = effective_resources(made->pod);
-  if (!names_cards(made->target)) {
-    record.unnamed.whole = unnamed_use(unnamed_asks(made->pod)).whole;
-    return record;
-  }
-  record.asks.clear();
-  record.unnamed = {};
-  record.charges = footprint(made->pod, made->target);
-  std::erase_if(record.charges, [&](const CardCharge& charge) {
-    return charge.card >= view_.ledger.nodes().state(record.node).cards;
-  });
-  return record;
-}
-
 std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor, NodeIndex node,
                                                      const PotentialVictims& potential) {
   const PolicyOptions any{.choice = {.node = NodePolicy::first, .card = CardPolicy::first}};
@@ -134,7 +115,10 @@ std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor,
   gone.insert(gone.end(), kept.begin(), kept.end());
   Ledger alone = view_.ledger.without(node, gone);
   const NodeIndex there = alone.nodes().find(view_.ledger.nodes().name(node));
-  for (const PodIndex room : kept) alone.put(as_it_will_be(room), there);
+  const auto put = [&](PodIndex pod) {
+    return alone.put(view_.nominations.when_complete(view_.ledger.pods().record(pod)), there);
+  };
+  for (const PodIndex room : kept) put(room);
   Placement placement;
   const auto has_room = [&] {
     const JudgeContext context{.ledger = &alone, .options = &any, .search = &view_.search};
@@ -153,7 +137,7 @@ std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor,
                   .others_leave = !potential.leaving.empty(),
                   .rank = view_.ledger.nodes().order().rank(node)};
   for (const PodIndex spared : potential.pods) {
-    const PodIndex back = alone.put(as_it_will_be(spared), there);
+    const PodIndex back = put(spared);
     removed.put_back(spared);
     if (has_room() && allowed()) continue;
     if (view_.search.cut) return std::nullopt;  // it may not have to be evicted
@@ -198,7 +182,7 @@ std::vector<PreemptionPlanner::Candidate> PreemptionPlanner::candidates(
     for (const PodIndex pod : view_.ledger.nodes().pods_on(node)) {
       const PodRecord& record = view_.ledger.pods().record(pod);
       if (record.leaving) {
-        leaving += footprint_of(record);
+        leaving += view_.waits ? footprint_of(record) : 0;
       } else if (record.priority < preemptor.pod.priority && may_evict(preemptor.pod, record)) {
         lower.emplace_back(record.priority, footprint_of(record));
       }
@@ -227,20 +211,24 @@ std::vector<PreemptionPlanner::Candidate> PreemptionPlanner::candidates(
   return all;
 }
 
+// A pod with long rules or many containers costs more per node, so fewer nodes are tried.
+PreemptionPlanner::NodeLimits PreemptionPlanner::limits(const Preemptor& preemptor) {
+  const std::size_t cost = static_cast<std::size_t>(Waiting::try_cost(preemptor.pod)) +
+                           preemptor.constraint_filter.others() / kOthersPerLook +
+                           preemptor.shape.parts.size() / kPartsPerLook;
+  const std::size_t best = std::max<std::size_t>(kNodesToTry / cost, 1);
+  return {.best = best, .in_vain = (cost > 1 ? 2 : 8) * best};
+}
+
 std::optional<VictimPlan> PreemptionPlanner::cheapest(const Preemptor& preemptor,
                                                       const std::vector<NodeIndex>& nodes) {
   std::optional<VictimPlan> best;
   std::size_t tried = 0;
-  // A pod with long rules or many containers costs more per node, so fewer nodes are tried.
-  const std::size_t cost = static_cast<std::size_t>(Waiting::try_cost(preemptor.pod)) +
-                           preemptor.constraint_filter.others() / kOthersPerLook +
-                           preemptor.shape.parts.size() / kPartsPerLook;
-  const std::size_t nodes_to_try = std::max<std::size_t>(kNodesToTry / cost, 1);
-  const std::size_t nodes_in_vain = (cost > 1 ? 2 : 8) * nodes_to_try;
+  const NodeLimits most = limits(preemptor);
   for (const Candidate& candidate : candidates(preemptor, nodes)) {
     // After the best candidates, only until a plan is found.
-    if (++tried > nodes_to_try && best) break;
-    if (tried > nodes_in_vain) break;
+    if (++tried > most.best && best) break;
+    if (tried > most.in_vain) break;
     auto plan = on_node(preemptor, candidate.node, less_important(preemptor.pod, candidate.node));
     if (plan && (!best || plan->price() < best->price())) best = std::move(plan);
   }

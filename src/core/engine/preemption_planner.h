@@ -5,6 +5,7 @@
 // Made for one decision: the cluster must not change while the planner is used.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,6 +32,7 @@ class PreemptionPlanner {
     const Nominations& nominations;
     SearchSteps& search;
     bool evicts = true;  // false: only nominations of less important pods can be taken
+    bool waits = true;   // false: the pod must fit at once, so pods that are terminating count
   };
   explicit PreemptionPlanner(const View& view) : view_(view) {}
 
@@ -47,6 +49,13 @@ class PreemptionPlanner {
   // Chooses as few of the potential victims as possible. Unset: evicting all of them does not help.
   [[nodiscard]] std::optional<VictimPlan> on_node(const Preemptor& preemptor, NodeIndex node,
                                                   const PotentialVictims& potential);
+  // Most nodes that one decision tries with a dry run: the best candidates, and others until a plan
+  // is found.
+  struct NodeLimits {
+    std::size_t best = 0;
+    std::size_t in_vain = 0;
+  };
+  [[nodiscard]] static NodeLimits limits(const Preemptor& preemptor);
   // Pods that dry runs have removed so far, each as often as it was removed.
   [[nodiscard]] const std::vector<PodIndex>& taken() const { return taken_; }
   // The less important pods of the node, those to keep longest first.
@@ -57,8 +66,6 @@ class PreemptionPlanner {
   [[nodiscard]] std::vector<Candidate> candidates(const Preemptor& preemptor,
                                                   const std::vector<NodeIndex>& nodes) const;
   [[nodiscard]] bool may_evict(const PodSpec& pod, const PodRecord& other) const;
-  // The pod as it counts in a dry run; a nomination counts with its full target.
-  [[nodiscard]] PodRecord as_it_will_be(PodIndex pod) const;
   void weigh(VictimPlan& plan);
   [[nodiscard]] bool selects(const Budget& budget, const Labels& labels);
   [[nodiscard]] std::vector<std::uint8_t> breaks_budget(const std::vector<PodIndex>& pods);

@@ -13,6 +13,7 @@ using testing::at;
 using testing::end;
 using testing::engine_with;
 using testing::node;
+using testing::occupy;
 using testing::place;
 using testing::pod;
 using testing::policy;
@@ -49,8 +50,9 @@ TEST(Preemption, TheLeastImportantPodsAreEvictedAndTheCapacityIsKept) {
   ASSERT_EQ(all<Nominate>(commands).size(), 1U);
   EXPECT_EQ(all<Nominate>(commands)[0].node, "a");
   ASSERT_EQ(all<Refuse>(commands).size(), 1U);
-  EXPECT_NE(sentence(all<Refuse>(commands)[0].refusal).find("Evicting 1 pod from a"),
-            std::string::npos);
+  EXPECT_NE(
+      sentence(all<Refuse>(commands)[0].refusal).find("Evicting 1 pod of lower priority from a"),
+      std::string::npos);
   // No pod takes the freed card, not even one that arrived in between.
   EXPECT_TRUE(all<Bind>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(1))).empty());
   const auto binds = all<Bind>(engine.handle(PodGone{"ns/low"}, at(2)));
@@ -277,6 +279,47 @@ TEST(NominationTest, ARefusalDoesNotNamePodsOfOtherNamespaces) {
       << words;
   EXPECT_EQ(words.find("theirs"), std::string::npos) << words;
   EXPECT_EQ(refused[0].refusal.kept_for, "");
+}
+
+// Four cards have a share each, and some pod has the fifth. The nomination keeps the rest of two
+// cards, and none of them is wholly free.
+TEST(NominationTest, OneByNumberLeavesSharedCardsThatItDoesNotNeed) {
+  Engine engine = patient({node("a").cards(5)});
+  for (std::uint32_t i = 0; i < 4; ++i) occupy(engine, "a", i, {.milli = 100});
+  (void)engine.handle(PodSeenBound{.pod = pod("ns/u").gpus(1), .node = "a", .cards = std::nullopt},
+                      at(0));
+  PodSpec waits = pod("ns/w").gpus(2);
+  waits.naming = Naming::never;
+  (void)engine.handle(PodPending{waits}, at(0));
+  ASSERT_EQ(all<Nominate>(engine.handle(Tick{.parked = false}, at(61))).size(), 1U);
+  for (const char* share : {"ns/x", "ns/y"}) {
+    EXPECT_EQ(all<Bind>(engine.handle(PodPending{pod(share).milli(900)}, at(62))).size(), 1U);
+  }
+  const auto refused = all<Refuse>(engine.handle(PodPending{pod("ns/z").milli(100)}, at(63)));
+  ASSERT_EQ(refused.size(), 1U) << "the rest of two cards is kept";
+  EXPECT_EQ(refused[0].refusal.kept_cards, 0);
+  // A more important pod takes it, and no pod is evicted for that.
+  const Commands top = engine.handle(PodPending{pod("ns/top").milli(100).priority(9)}, at(64));
+  EXPECT_EQ(all<Bind>(top).size(), 1U);
+  EXPECT_EQ(evicted(top), "");
+  EXPECT_TRUE(engine.audit().empty());
+}
+
+// The nomination of the waiting pod counts with the cards that it will have, not with the parts of
+// shared cards that it keeps until then.
+TEST(NominationTest, OneByNumberCountsAsWholeCardsInAPlan) {
+  Engine engine = engine_with("first", {node("a").cards(2)});
+  const PodSpec low = pod("ns/low").milli(900).priority(1);
+  const PodSpec mid = pod("ns/mid").milli(900).priority(1);
+  ASSERT_TRUE(place(engine, low).placed());
+  ASSERT_TRUE(place(engine, mid).placed());
+  PodSpec vip = pod("ns/vip").gpus(1).priority(5);
+  vip.naming = Naming::never;
+  EXPECT_EQ(all<Evict>(engine.handle(PodPending{vip}, at(0))).size(), 1U);
+  PodSpec next = pod("ns/next").gpus(1).priority(5);
+  next.naming = Naming::never;
+  EXPECT_EQ(all<Evict>(engine.handle(PodPending{next}, at(1))).size(), 1U) << "the other card";
+  EXPECT_TRUE(engine.audit().empty());
 }
 
 TEST(NominationTest, ThereAreFewOfThemAndTheyEnd) {

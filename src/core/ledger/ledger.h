@@ -59,8 +59,8 @@ class Ledger {
                                  const Assignment& cards, std::span<const std::string> absent);
   // Keeps what is free now of the cards of `target` and of the pod's other resources; `uid` is that
   // of the nomination, not of the pod. `complete`: nothing is missing. If cards are kept by number
-  // and some are missing, the free parts of shared cards are kept too. Otherwise shares would keep
-  // taking what becomes free, and no card would ever become wholly free.
+  // and some are missing, the free parts of as many shared cards are kept too. Otherwise shares
+  // would keep taking what becomes free, and no card would ever become wholly free.
   struct KeptCapacity {
     PodIndex index;
     bool complete = false;

@@ -47,15 +47,25 @@ PodIndex Ledger::put(const PodRecord& pod, NodeIndex node) {
   return index;
 }
 
-// The free parts of cards that are partly used.
+// The free parts of healthy cards that are in use, which may be empty. Those come first that will
+// be nearest to idle once the pods that are terminating have gone.
 std::vector<CardCharge> Ledger::rest_of_shared(NodeIndex node, std::uint64_t idle) const {
+  const NodeRecord& record = nodes_.record(node);
+  std::vector<CardUse> later = record.card_use;
+  NodeUse ignored;
+  for (const PodIndex pod : record.pods) {
+    if (pods_.record(pod).leaving) add_charges(pods_.record(pod), -1, ignored, later);
+  }
   std::vector<CardCharge> rest;
   const auto all = nodes_.cards(node);
   for (std::uint32_t i = 0; i < all.size(); ++i) {
-    const bool shared = (idle >> i & 1U) == 0;
-    if (!shared || (all[i].milli_free == 0 && all[i].memory_free_mib == 0)) continue;
+    if (!record.card_limits[i].healthy || (idle >> i & 1U) != 0) continue;
     rest.push_back({.card = i, .milli = all[i].milli_free, .memory_mib = all[i].memory_free_mib});
   }
+  std::stable_sort(rest.begin(), rest.end(), [&](const CardCharge& a, const CardCharge& b) {
+    return std::pair(later[a.card].milli, later[a.card].memory_mib) <
+           std::pair(later[b.card].milli, later[b.card].memory_mib);
+  });
   return rest;
 }
 
@@ -100,7 +110,13 @@ Ledger::KeptCapacity Ledger::keep_capacity(const PodSpec& pod, const std::string
     const auto left = std::max<std::int64_t>(0, std::popcount(free.idle) - free.unnamed);
     unnamed = static_cast<std::int32_t>(part(asks.whole, left));
     kept.cards += unnamed;
-    if (unnamed < asks.whole) charges = rest_of_shared(node, free.idle);
+    // A kept card only gets nearer to idle, so only a card that is nearer still replaces it.
+    charges = rest_of_shared(node, free.idle);
+    const auto missing = static_cast<std::size_t>(asks.whole - unnamed);
+    charges.resize(std::min(charges.size(), missing));
+    std::erase_if(charges, [](const CardCharge& c) { return c.milli == 0 && c.memory_mib == 0; });
+    std::sort(charges.begin(), charges.end(),
+              [](const CardCharge& a, const CardCharge& b) { return a.card < b.card; });
   }
   PodSpec empty{.uid = uid, .name = pod.name, .priority = pod.priority};
   kept.index = new_record(empty, node);
