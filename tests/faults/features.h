@@ -26,8 +26,9 @@ enum class Feature : std::uint8_t {
   quota,        // quotas in thousandths, in memory and by nodes; shares of memory alone
   proxy,        // a proxy between us and the API server answers 404
   unlisted,     // inventories disappear for a while, then give their cards other indexes
+  restarts,     // kube-scheduler restarts while its calls are open, and so do replicas
 };
-inline constexpr std::uint32_t kFeatures = 16;
+inline constexpr std::uint32_t kFeatures = 17;
 
 class Features {
  public:
