@@ -140,6 +140,6 @@ void Generation::shutdown(net::Duration grace, std::function<void()> done) {
   }
 }
 
-net::Moment Generation::open_until() const { return scheduler_->snapshot().binder.open_until; }
+net::Moment Generation::open_until() const { return scheduler_->open_until(); }
 
 }  // namespace stowage::controller

@@ -61,7 +61,7 @@ class Generation {
   [[nodiscard]] const std::vector<std::unique_ptr<extender::Server>>& extenders() const {
     return extenders_;
   }
-  // Until then, a bind of this generation may reach the API server.
+  // Until then, a bind or a pre-allocation of this generation may reach the API server.
   [[nodiscard]] net::Moment open_until() const;
 
  private:

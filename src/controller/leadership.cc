@@ -114,7 +114,7 @@ void Leadership::set_note(const codec::LeaderNote& note) {
 
 void Leadership::stop(std::function<void()> done) {
   if (deps_.client.loop().now() < deps_.open_until()) {
-    deps_.log.warn("the lease is not released: a bind may still arrive");
+    deps_.log.warn("the lease is not released: a bind or a pre-allocation may still arrive");
     return done();
   }
   elector_.release(std::move(done));

@@ -51,7 +51,7 @@ class Leadership {
     std::function<void()> lead;               // start to decide
     std::function<void()> stand_down;         // stop deciding
     std::function<bool()> deciding;           // whether it decides
-    std::function<net::Moment()> open_until;  // until then, a bind of ours may arrive
+    std::function<net::Moment()> open_until;  // until then, a write of ours may arrive
     std::function<void(const LeaderAddress&)> on_leader;
   };
   Leadership(kube::ElectorOptions options, Deps deps);
@@ -59,8 +59,8 @@ class Leadership {
   void start();
   // Sets the current addresses of our extenders.
   void set_note(const codec::LeaderNote& note);
-  // Releases the lease, unless a bind of ours may still arrive: then it has to expire. Requires:
-  // nothing is decided any more.
+  // Releases the lease, unless a bind or a pre-allocation of ours may still arrive: then it has to
+  // expire. Requires: nothing is decided any more.
   void stop(std::function<void()> done);
   // After that: continues to report which replica leads.
   void follow() { elector_.follow(); }

@@ -49,8 +49,9 @@ void FilterHandler::handle(Call request) {
   }
   const ExtenderOptions& options = context_.options();
   if (!places(options, call->spec)) return pass(*call);
-  if (!dry && parts_.writer.writing(call->object.uid)) {
-    return send_error(*call, "an earlier answer is still being written to the pod; try again");
+  auto& pre_allocations = context_.shared().cluster_cache.pre_allocations();
+  if (!dry && pre_allocations.being_written(call->object.uid)) {
+    return send_error(*call, std::string(kBeingWritten));
   }
   const bool single = options.mode == Mode::single_node;
   const bool one = single || options.mode == Mode::choose;
@@ -59,7 +60,7 @@ void FilterHandler::handle(Call request) {
   if (single && !dry && !prefer_pre_allocated(*call)) return;
   if (!dry) {  // ends what was kept for the pod by an earlier filter
     context_.shared().reaper.forget(call->object.uid);
-    context_.shared().cluster_cache.pre_allocations().asked_again(call->object.uid);
+    pre_allocations.asked_again(call->object.uid);
   }
   context_.on_engine(
       std::move(call),

@@ -25,6 +25,7 @@ struct NodesCall : Call {
   std::optional<core::CardPlacement> held;  // what the engine holds for the pod after this call
   bool still_held = false;                  // whether it did once the pre-allocation was written
   std::int64_t decided = 0;                 // when it was chosen, as it is written on the pod
+  dialect::Annotations written;             // the pre-allocation, as it was last sent
 };
 using NodesCallPtr = std::shared_ptr<NodesCall>;
 

@@ -76,60 +76,86 @@ dialect::Annotations PreAllocationWriter::annotations_for(const NodesCall& call,
   return annotations;
 }
 
+Result<codec::MetadataRequest> PreAllocationWriter::patch_for(NodesCall& call) const {
+  const core::CardPlacement& place = *call.held;
+  const core::NodeSpec* node = context_.shared().cluster_cache.nodes().find(place.node);
+  const auto cards = node == nullptr ? std::nullopt : core::by_position(place.cards, *node);
+  if (!cards) return fail(fmt::format("node {} was deleted, or lost cards", place.node));
+  call.written = annotations_for(call, *node, *cards);
+  return codec::MetadataRequest{.uid = call.object.uid,
+                                .annotations = call.written,
+                                .labels = {},
+                                .resource_version = call.object.resource_version,
+                                .remove = outdated(call.object, call.written)};
+}
+
+Result<codec::MetadataRequest> PreAllocationWriter::rebase(NodesCall& call,
+                                                           const dialect::PodObject& now) const {
+  const dialect::PodObject& pod = call.object;
+  if (now.uid != pod.uid || now.deleting) {
+    return fail(fmt::format("pod {}/{} was deleted", pod.ns, pod.name));
+  }
+  if (!now.node.empty()) {
+    return fail(fmt::format("pod {}/{} was bound to node {}", pod.ns, pod.name, now.node));
+  }
+  if (context_.shared().cluster_cache.signatures().decided_after(now, call.decided)) {
+    return fail("a later answer was written to the pod; try again");
+  }
+  call.object = now;
+  return patch_for(call);
+}
+
 // kube-scheduler may bind as soon as it has the answer, so the write is fenced as a bind is.
 void PreAllocationWriter::write(const NodesCallPtr& call, Done done) {
+  const auto& shared = context_.shared();
+  auto& pre_allocations = shared.cluster_cache.pre_allocations();
   // Two calls of one pod may have been in the engine at once, as when kube-scheduler restarts while
   // its first one waits for a leader.
-  if (writing(call->object.uid)) {
-    return done("an earlier answer is still being written to the pod; try again");
-  }
-  const auto& shared = context_.shared();
-  const core::CardPlacement& place = *call->held;
-  const core::NodeSpec* node = shared.cluster_cache.nodes().find(place.node);
-  const auto cards = node == nullptr ? std::nullopt : core::by_position(place.cards, *node);
-  if (!cards) {
+  if (pre_allocations.being_written(call->object.uid)) return done(std::string(kBeingWritten));
+  auto patch = patch_for(*call);
+  if (!patch) {
     shared.event_queue.put_reply(core::BindFailed{call->object.uid});
-    return done(fmt::format("node {} was deleted, or lost cards", place.node));
+    return done(patch.error().message);
   }
-  dialect::Annotations annotations = annotations_for(*call, *node, *cards);
-  std::string downgraded;
-  std::string ambiguous;
-  if (context_.options().mode == Mode::single_node && core::names_cards(*cards)) {
-    downgraded = core::topology_note(call->spec, *node, *cards);
-    ambiguous = core::model_note(call->spec, *node, *cards);
-  }
-  const codec::MetadataRequest patch{.uid = call->object.uid,
-                                     .annotations = annotations,
-                                     .labels = {},
-                                     .resource_version = {},
-                                     .remove = outdated(call->object, annotations)};
-  // One at a time: an older write must neither replace a newer one nor undo its hold.
-  writing_.insert(call->object.uid);
+  pre_allocations.begin_write(call->object.uid);
   shared.pods.write_fenced(
-      {.ns = call->object.ns, .name = call->object.name}, patch,
-      context_.while_alive([this, call, downgraded, ambiguous, written = std::move(annotations),
-                            done = std::move(done)](const std::string& error) {
-        writing_.erase(call->object.uid);
+      {.ns = call->object.ns, .name = call->object.name}, std::move(*patch),
+      [this, call](const dialect::PodObject& now) { return rebase(*call, now); },
+      context_.while_alive([this, call, done = std::move(done)](const std::string& error) {
+        const auto& parts = context_.shared();
+        parts.cluster_cache.pre_allocations().end_write(call->object.uid);
         if (error.empty()) {
-          context_.shared().cluster_cache.wrote(call->object.uid, written);
-          if (!downgraded.empty())
-            context_.warn(*call, kube::EventReason::topology_downgraded, downgraded);
-          if (!ambiguous.empty())
-            context_.warn(*call, kube::EventReason::ambiguous_model, ambiguous);
+          parts.cluster_cache.wrote(call->object.uid, call->written);
+          warn_about(*call);
           return check_still_held(call, done);
         }
         // kube-scheduler goes on without the scores of a prioritize that failed, so what is held
         // stays held.
         if (call->verb != Verb::prioritize) {
-          context_.shared().event_queue.put_reply(core::BindFailed{call->object.uid});
+          parts.event_queue.put_reply(core::BindFailed{call->object.uid});
         }
         done("update pod annotation failed: " + error);
       }));
 }
 
+void PreAllocationWriter::warn_about(const NodesCall& call) const {
+  const core::NodeSpec* node = context_.shared().cluster_cache.nodes().find(call.held->node);
+  const auto cards = node == nullptr ? std::nullopt : core::by_position(call.held->cards, *node);
+  if (!cards || context_.options().mode != Mode::single_node || !core::names_cards(*cards)) return;
+  const std::string downgraded = core::topology_note(call.spec, *node, *cards);
+  const std::string ambiguous = core::model_note(call.spec, *node, *cards);
+  if (!downgraded.empty()) {
+    context_.warn(call, kube::EventReason::topology_downgraded, downgraded);
+  }
+  if (!ambiguous.empty()) context_.warn(call, kube::EventReason::ambiguous_model, ambiguous);
+}
+
 // The write may have taken seconds. If this replica lost the lead or the node lost the cards
 // meanwhile, the cards were given up, and other pods may have them already.
 void PreAllocationWriter::check_still_held(const NodesCallPtr& call, Done done) {
+  if (context_.shared().event_queue.closed()) {
+    return done("this replica or its configuration was replaced meanwhile; try again");
+  }
   context_.on_engine(
       call,
       [](NodesCall& on, const scheduler::EventQueue::EngineAccess& access) {

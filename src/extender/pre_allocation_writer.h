@@ -2,13 +2,18 @@
 // extenders in the modes singleNode and count: kube-scheduler may bind the pod by that answer up to
 // 11 minutes later, and the next leader has to know what is held for it.
 //
+// The write names the version of the pod on which the answer is based. If others have changed the
+// pod since, it is written on the new version, but never over a later decision.
+//
 // Lives on the loop's thread.
 #pragma once
 
 #include <functional>
-#include <set>
 #include <string>
+#include <string_view>
 
+#include "base/result.h"
+#include "codec/encode.h"
 #include "dialect/dialect.h"
 #include "extender/call_context.h"
 #include "extender/external_pod_cache.h"
@@ -16,13 +21,13 @@
 
 namespace stowage::extender {
 
+inline constexpr std::string_view kBeingWritten =
+    "an earlier answer is still being written to the pod; try again";
+
 class PreAllocationWriter {
  public:
   PreAllocationWriter(CallContext& context, ExternalPodCache& external_pods)
       : context_(context), external_pods_(external_pods) {}
-
-  // Whether an earlier answer is still being written on the pod.
-  [[nodiscard]] bool writing(const std::string& uid) const { return writing_.contains(uid); }
 
   // To be called when the engine has answered, before write(): has what the call holds released
   // once kube-scheduler can no longer bind the pod, or, if no node fits, has an earlier
@@ -32,7 +37,8 @@ class PreAllocationWriter {
 
   // Writes what the call holds on the pod and calls `done`, with an error text unless it is written
   // and the engine still holds it. On success, ExternalPod has the node and when it was chosen.
-  // Requires: call->held, and keep_until_bound() has returned true. Fails while writing().
+  // Requires: call->held, and keep_until_bound() has returned true. Fails while an earlier answer
+  // is being written.
   using Done = std::function<void(const std::string& error)>;
   void write(const NodesCallPtr& call, Done done);
 
@@ -40,11 +46,16 @@ class PreAllocationWriter {
   [[nodiscard]] dialect::Annotations annotations_for(const NodesCall& call,
                                                      const core::NodeSpec& node,
                                                      const core::Assignment& cards) const;
+  // The write for call.object as it is; sets call.written. Fails if the node or its cards are gone.
+  [[nodiscard]] Result<codec::MetadataRequest> patch_for(NodesCall& call) const;
+  // The same for the pod as it is now. Fails if the answer must not be written any more.
+  [[nodiscard]] Result<codec::MetadataRequest> rebase(NodesCall& call,
+                                                      const dialect::PodObject& now) const;
+  void warn_about(const NodesCall& call) const;
   void check_still_held(const NodesCallPtr& call, Done done);
 
   CallContext& context_;
   ExternalPodCache& external_pods_;
-  std::set<std::string> writing_;  // uids
 };
 
 }  // namespace stowage::extender

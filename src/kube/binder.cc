@@ -23,7 +23,7 @@ struct Job {
   Binder::Done done;
   std::string path;  // of the pod
   SteadyTime deadline{};
-  SteadyTime arrives_by{};  // latest arrival of the last binding that was sent
+  SteadyTime arrives_by{};  // latest arrival of the bindings that were sent
   base::Backoff backoff{net::Duration{}, net::Duration{}};
   std::uint32_t attempts = 0;
   int code = 0;
@@ -101,7 +101,7 @@ struct Binder::Impl : std::enable_shared_from_this<Binder::Impl> {
     }
     if (++job->attempts > 1) ++counters.resent;
     job->sending = true;
-    job->arrives_by = client.loop().now() + 2 * limit;
+    job->arrives_by = std::max(job->arrives_by, client.loop().now() + 2 * limit);
     ApiCall what;
     what.method = "POST";
     // The server counts from when it receives the request, which may be at the end of our limit.

@@ -457,5 +457,19 @@ TEST_F(BinderTest, WhatWasAskedForInAnEarlierTermIsNotSentAgain) {
   EXPECT_EQ(bind().result, BindResult::bound) << "the next term begins";
 }
 
+TEST_F(BinderTest, ALaterAttemptWithLessTimeDoesNotShortenAnEarlierOne) {
+  server_.script("POST", kBinding, {refuse(500, "InternalError", "busy"), server_.hold()});
+  server_.script("GET", kPod, {reply(200, pod_json(kFree))});
+  net::Moment fence = loop_.now() + std::chrono::seconds{20};
+  start({.fence = [&fence] { return fence; }});
+  const net::Moment begun = loop_.now();
+  binder_->bind(ask(), [](const BindOutcome& /*outcome*/) {});
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.seen("GET", kPod).size() == 1; }));
+  fence = loop_.now() + std::chrono::seconds{2};
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.held().size() == 1; }));
+  binder_->end_term();
+  EXPECT_GT(binder_->counters().open_until, begun + std::chrono::seconds{15});
+}
+
 }  // namespace
 }  // namespace stowage::kube

@@ -1,5 +1,10 @@
 // Reads one pod, or sets annotations and labels of one. A caller waits for these calls, so each has
 // a time limit and is repeated within it as long as that may help.
+//
+// A fenced write is one that others act upon. It counts like a bind:
+//   - It names the version of the pod on which it was decided. So it never replaces a later write,
+//     even if it arrives after it.
+//   - It arrives before the fence, or never. open_until() tells until when one may still arrive.
 #pragma once
 
 #include <chrono>
@@ -42,12 +47,21 @@ class PodAccess {
   // An empty text is success. Conflicts and server failures are tried again.
   using Written = std::function<void(const std::string& error)>;
   void write(Name pod, const codec::MetadataRequest& ask, Written done);
-  // The same for writes that others act upon: it arrives before the fence and within the time
-  // limit, or never. Half of the remaining time is for sending; the other half is the time limit
-  // that the server gets.
-  void write_fenced(Name pod, const codec::MetadataRequest& ask, Written done);
+  // The pod has changed since the version that a fenced write names. Returns the write for the pod
+  // as it is now, or why it must not be written any more.
+  using Rebase = std::function<Result<codec::MetadataRequest>(const dialect::PodObject& now)>;
+  // Half of the remaining time is for sending; the other half is the time limit that the server
+  // gets. Without `rebase`, a pod that has changed is an error. With it, an empty version means
+  // that the pod is read first.
+  void write_fenced(Name pod, codec::MetadataRequest ask, Rebase rebase, Written done);
   // Leadership is lost: earlier fenced writes are not sent again.
   void end_term();
+  // For shutdown: the same, also for new ones. Calls `drained` when all fenced writes have ended,
+  // or after `deadline`.
+  void drain(net::Duration deadline, std::function<void()> drained);
+  // Until then, a fenced write may still reach the API server: one without a reply yet, or one
+  // whose reply leaves open whether the server acts.
+  [[nodiscard]] net::Moment open_until() const;
 
   struct Counters {
     std::uint64_t reads = 0;

@@ -165,6 +165,11 @@ void EventQueue::close() {
   notify();
 }
 
+bool EventQueue::closed() const {
+  const std::scoped_lock lock(mutex_);
+  return closed_;
+}
+
 void EventQueue::notify() {
   if (on_arrival_) return on_arrival_();
   arrived_.notify_one();

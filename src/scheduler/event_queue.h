@@ -58,6 +58,8 @@ class EventQueue {
   void pause();
   // take() returns nothing from now on, even if the queue is not empty.
   void close();
+  // Questions are no longer answered.
+  [[nodiscard]] bool closed() const;
 
   // Everything in `replies` and `objects`, and at most `pending_max` pending pods. Waits until
   // there is something; unset once the event queue is closed.

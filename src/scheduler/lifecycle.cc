@@ -14,7 +14,7 @@ Lifecycle::Actions Lifecycle::handle(Event event, const Conditions& now) {
       if (phase_ == Phase::awaiting_nodes) phase_ = Phase::awaiting_keys;
       start_pods(now, actions);
       return actions;
-    case Event::pods_list_began: list_counts_ = leads_ && !now.binds_may_arrive; return actions;
+    case Event::pods_list_began: list_counts_ = leads_ && !now.writes_may_arrive; return actions;
     case Event::stand_down: stand_down(actions); return actions;
     case Event::stop: stopped_ = true; return actions;
     case Event::prepared:
@@ -91,7 +91,7 @@ Lifecycle::Phase Lifecycle::next(const Conditions& now) const {
   if (!pods_listed()) return phase_;
   if (!now.others_synced) return Phase::awaiting_others;
   if (!leads_) return Phase::standby;
-  if (!engine_drained_ || now.binds_may_arrive) return Phase::draining;
+  if (!engine_drained_ || now.writes_may_arrive) return Phase::draining;
   // The previous leader has ended: it wrote its unsigned annotations before this moment.
   if (!now.signs) return Phase::awaiting_signing;
   // Pods that were bound before we led are in a new list, but perhaps not yet in the watch.

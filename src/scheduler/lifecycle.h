@@ -19,7 +19,7 @@
 //   keys_changed     any              start_pods with keys                         yes
 //   pods_need_relist listing or later as keys_changed; relist_pods; unless         yes
 //                                     deciding, pods are fresh after it only
-//   pods_list_began  any              the list counts if we lead, and no bind of   no
+//   pods_list_began  any              the list counts if we lead, and no write of  no
 //                                     an earlier term may still arrive
 //   pods_listed      listing_pods     awaiting_others                              yes
 //                    any              if the list counts: pods are fresh           yes
@@ -45,7 +45,7 @@ class Lifecycle {
     listing_pods,       // for the first time
     awaiting_others,    // quotas and auxiliary objects
     standby,            // synced; another replica leads
-    draining,           // binds or commands of our earlier term may still arrive
+    draining,           // writes or commands of our earlier term may still arrive
     awaiting_signing,   // we have a key, and the time since which everything is signed
     relisting,          // pods that were bound before we led are in a list that began since
     awaiting_key_look,  // another replica may have signed with a key that was not read yet
@@ -79,12 +79,12 @@ class Lifecycle {
 
   // The state outside at the time of an event.
   struct Conditions {
-    bool keys_known = false;        // the keys with which pods are checked
-    bool others_synced = false;     // once true, it stays so
-    bool binds_may_arrive = false;  // of an earlier term of our own
-    bool signs = false;             // we have a key, and the time since which everything is signed
-    bool keys_current = false;      // pods are checked with the newest keys
-    std::uint64_t key_looks = 0;    // number of the last key lookup that ended
+    bool keys_known = false;         // the keys with which pods are checked
+    bool others_synced = false;      // once true, it stays so
+    bool writes_may_arrive = false;  // binds and pre-allocations of an earlier term of our own
+    bool signs = false;              // we have a key, and the time since which everything is signed
+    bool keys_current = false;       // pods are checked with the newest keys
+    std::uint64_t key_looks = 0;     // number of the last key lookup that ended
   };
 
   // A replica without election leads from the start.

@@ -37,7 +37,7 @@ struct Machine {
     machine.now.others_synced = true;
     machine(Event::others_synced);
     if (phase == Phase::standby) return machine;
-    machine.now.binds_may_arrive = true;
+    machine.now.writes_may_arrive = true;
     machine(Event::lead);
     if (phase == Phase::draining) return machine;
     machine.now = {.keys_known = true, .others_synced = true, .keys_current = true};
@@ -123,7 +123,7 @@ TEST(Lifecycle, AListThatBeganWhileOldBindsMightArriveDoesNotCount) {
   Machine machine = Machine::in(Phase::draining);
   EXPECT_EQ(machine.list(), Actions{});
   machine(Event::pods_list_began);
-  machine.now.binds_may_arrive = false;
+  machine.now.writes_may_arrive = false;
   machine.now.signs = true;
   machine.now.keys_current = true;
   EXPECT_EQ(machine(Event::pods_listed), Actions{Action::relist_pods});
@@ -221,10 +221,10 @@ TEST(Lifecycle, SettlesWhileItStandsBy) {
 
 TEST(Lifecycle, GoesBackWhenAnEarlierConditionFails) {
   Machine machine = Machine::in(Phase::awaiting_key_look);
-  machine.now.binds_may_arrive = true;
+  machine.now.writes_may_arrive = true;
   EXPECT_EQ(machine(Event::tick), Actions{});
   EXPECT_EQ(machine.life.phase(), Phase::draining);
-  machine.now.binds_may_arrive = false;
+  machine.now.writes_may_arrive = false;
   EXPECT_EQ(machine(Event::pods_need_relist), Actions{Action::relist_pods});
   EXPECT_EQ(machine.life.phase(), Phase::relisting);
 }

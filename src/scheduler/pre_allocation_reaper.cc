@@ -114,7 +114,7 @@ void PreAllocationReaper::take_off(const Kept& asked, const dialect::PodObject& 
                                .remove = dialect::pre_allocation_annotations(pod)};
   std::erase_if(patch.remove,
                 [&](const std::string& key) { return patch.annotations.contains(key); });
-  deps_.pods.write_fenced(asked.tracked.pod, patch,
+  deps_.pods.write_fenced(asked.tracked.pod, std::move(patch), {},
                           [this, alive = alive_, asked](const std::string& error) {
                             // If the lookup failed, the state of the pod is unknown: the next
                             // lookup finds out.

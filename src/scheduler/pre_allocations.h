@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/instant.h"
@@ -72,6 +73,11 @@ class PreAllocations {
   // The pre-allocation of this unbound pod is ours, but the indexes of its node's cards have
   // changed: its agent would give it other cards than those pre-allocated.
   [[nodiscard]] bool outdated(const dialect::PodObject& unbound) const;
+  // One extender at a time writes a pre-allocation on a pod: an earlier call that fails must not
+  // undo the hold of a later one.
+  void begin_write(const std::string& uid) { writing_.insert(uid); }
+  void end_write(const std::string& uid) { writing_.erase(uid); }
+  [[nodiscard]] bool being_written(const std::string& uid) const { return writing_.contains(uid); }
   // The annotations that replace a pre-allocation that is removed from the pod.
   [[nodiscard]] dialect::Annotations withdrawal(const dialect::PodObject& pod);
 
@@ -111,6 +117,7 @@ class PreAllocations {
   // By uid: unbound pods with a pre-allocation that was not sent to the engine. Either we do not
   // lead, or it does not count yet: it may count when its node arrives or has the cards again.
   std::map<std::string, Unreported> unreported_;
+  std::set<std::string> writing_;  // uids
   bool leads_ = true;
   std::uint64_t untrusted_ = 0;  // pre-allocations that do not count, or were edited
 };

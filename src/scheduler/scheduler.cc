@@ -1,5 +1,6 @@
 #include "scheduler/scheduler.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace stowage::scheduler {
 namespace {
 
 constexpr std::chrono::seconds kTick{1};
-// How much longer than its time limit a binding may stay under way after its caller gave up.
+// How much longer than its time limit a write may stay under way after its caller gave up.
 constexpr std::chrono::milliseconds kTransit{500};
 constexpr std::uint64_t kTicksPerSurvey = 5;
 constexpr std::uint64_t kTicksPerFlush = 30;  // unschedulable pods are tried again at least this
@@ -200,7 +201,7 @@ Lifecycle::Conditions Scheduler::conditions() const {
   const kube::Keys& keys = cluster_cache_.signatures().keys();
   return {.keys_known = keys != nullptr,
           .others_synced = aux_informers_->synced() && (!quota_ || quota_->synced()),
-          .binds_may_arrive = binds_may_arrive(),
+          .writes_may_arrive = writes_may_arrive(),
           .signs = keys && keys->signs && keys->began_unix,
           .keys_current = options_.keys->keys() == keys,
           .key_looks = options_.keys->looked()};
@@ -229,11 +230,15 @@ void Scheduler::report_synced() {
              {"seconds", fmt::format("{:.2f}", took.count())}});
 }
 
-// Binds of an earlier term of our own. Those of another leader end with its lease.
-bool Scheduler::binds_may_arrive() const {
+net::Moment Scheduler::open_until() const {
+  return std::max(binder_.counters().open_until, pod_access_.open_until());
+}
+
+// Binds and pre-allocations of an earlier term of our own. Those of another leader end with its
+// lease.
+bool Scheduler::writes_may_arrive() const {
   if (!options_.elected) return false;
-  const kube::BinderCounters counters = binder_.counters();
-  return counters.in_flight > 0 || client_.loop().now() < counters.open_until + kTransit;
+  return binder_.counters().in_flight > 0 || client_.loop().now() < open_until() + kTransit;
 }
 
 // Requests are answered before the objects that arrived with them are handled. So none is accepted
@@ -345,7 +350,11 @@ void Scheduler::stop(net::Duration grace, std::function<void()> done) {
   aux_informers_->stop();
   event_queue_.close();
   log_.info("stopping", {{"binds", fmt::format("{}", binder_.counters().in_flight)}});
-  binder_.drain(grace, std::move(done));
+  const auto drained = [left = std::make_shared<int>(2), done = std::move(done)] {
+    if (--*left == 0) done();
+  };
+  pod_access_.drain(grace, drained);
+  binder_.drain(grace, drained);
 }
 
 void Scheduler::record_decision(const std::string& pod,

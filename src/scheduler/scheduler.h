@@ -76,8 +76,11 @@ class Scheduler {
   void stand_down();
   // The keys have changed.
   void keys_changed();
-  // Stops watching and deciding; binds in flight may end within `grace`. Then calls `done`.
+  // Stops watching and deciding; binds and pre-allocations that are being written may end within
+  // `grace`. Then calls `done`.
   void stop(net::Duration grace, std::function<void()> done);
+  // Until then, a bind or a pre-allocation of ours may reach the API server without a caller.
+  [[nodiscard]] net::Moment open_until() const;
 
   // The parts that other servers on the ledger share with this one.
   struct Shared {
@@ -129,7 +132,7 @@ class Scheduler {
   void handle(Event event);
   void execute(Lifecycle::Action action);
   [[nodiscard]] Lifecycle::Conditions conditions() const;
-  [[nodiscard]] bool binds_may_arrive() const;
+  [[nodiscard]] bool writes_may_arrive() const;
   [[nodiscard]] std::vector<QueueFill> queues() const;
   void report_synced();
   void prepare();

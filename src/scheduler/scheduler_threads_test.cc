@@ -115,5 +115,24 @@ TEST(SchedulerThreads, PodsAreBoundWhileOthersPutAskAndLook) {
   thread.on([&] { house.reset(); });
 }
 
+TEST(SchedulerThreads, APreAllocationThatIsBeingWrittenDelaysTheEnd) {
+  net::EventLoop loop;
+  House house(loop);
+  house.server.script("PATCH", "/api/v1/namespaces/ns/pods/p", {house.server.hold()});
+  house.scheduler->shared().pods.write_fenced(
+      {.ns = "ns", .name = "p"},
+      {.uid = "u", .annotations = {{"a", "1"}}, .labels = {}, .resource_version = "7"}, {},
+      [](const std::string& /*error*/) {});
+  ASSERT_TRUE(kube::testing::run_until(loop, [&] { return house.server.held().size() == 1; }));
+  EXPECT_GT(house.scheduler->open_until(), loop.now());
+  bool stopped = false;
+  house.scheduler->stop(20s, [&] { stopped = true; });
+  kube::testing::run_for(loop, 50ms);
+  EXPECT_FALSE(stopped);
+  house.server.held()[0]->send({200, {}, "{}"});
+  ASSERT_TRUE(kube::testing::run_until(loop, [&] { return stopped; }));
+  EXPECT_LE(house.scheduler->open_until(), loop.now());
+}
+
 }  // namespace
 }  // namespace stowage::scheduler

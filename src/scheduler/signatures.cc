@@ -100,6 +100,13 @@ Signatures::PreAllocationCheck Signatures::pre_allocation_origin(
   return said;
 }
 
+bool Signatures::decided_after(const dialect::PodObject& unbound, std::int64_t decided) {
+  const PreAllocationCheck said = pre_allocation_origin(unbound);
+  if (said.origin == Origin::unknown) return true;
+  const bool later = said.origin == Origin::ours && said.made > decided;
+  return later || withdrawn_at(unbound).value_or(0) > decided;
+}
+
 bool Signatures::trusts_pre_allocation(const dialect::PodObject& unbound) {
   const PreAllocationCheck said = pre_allocation_origin(unbound);
   return said.counts() && dialect::pre_allocated_node(unbound) == said.node;

@@ -51,6 +51,10 @@ class Signatures {
     return signed_since(placed_at(bound));
   }
 
+  // Whether a replica of ours has written a decision on the pod that is later than this one: a
+  // pre-allocation, or the removal of one. One by an unknown key may be later.
+  [[nodiscard]] bool decided_after(const dialect::PodObject& unbound, std::int64_t decided);
+
   // The origin of a pre-allocation on an unbound pod.
   enum class Origin : std::uint8_t { none, unknown, unsigned_ours, ours };
   struct PreAllocationCheck {

@@ -117,6 +117,23 @@ TEST_F(SignaturesTest, OfASignedPreAllocationNodeAndTimeAreThoseThatWereSigned) 
   EXPECT_FALSE(signatures_.trusts_pre_allocation(pod)) << "not the node that it says";
 }
 
+TEST_F(SignaturesTest, AWriterFindsALaterDecision) {
+  const std::int64_t at = (kBegan + 100) * kSecond;
+  auto pod = decided(keys_, Purpose::pre_allocation);
+  EXPECT_TRUE(signatures_.decided_after(pod, at - 1));
+  EXPECT_FALSE(signatures_.decided_after(pod, at)) << "its own";
+  EXPECT_FALSE(signatures_.decided_after(pod, at + 1));
+  EXPECT_FALSE(signatures_.decided_after(decided(keys_, std::nullopt), at - 1))
+      << "anyone can write an unsigned time";
+  EXPECT_TRUE(signatures_.decided_after(decided(others_, Purpose::pre_allocation), at + 1))
+      << "the key of the next leader may not be known yet";
+  pod.annotations = signatures_.withdrawal({.uid = pod.uid, .unix_nanos = at + 10});
+  EXPECT_TRUE(signatures_.decided_after(pod, at));
+  EXPECT_FALSE(signatures_.decided_after(pod, at + 10));
+  pod.annotations.clear();
+  EXPECT_FALSE(signatures_.decided_after(pod, 0));
+}
+
 TEST_F(SignaturesTest, WithoutKeysNothingIsSigned) {
   (void)signatures_.use_keys(nullptr);
   EXPECT_EQ(signatures_.pre_allocation_origin(decided(keys_, std::nullopt)).origin,

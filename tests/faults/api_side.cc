@@ -20,6 +20,11 @@ local::StoreOptions store_options(const ApiSide& side, const ApiSide::Options& o
   return store;
 }
 
+bool is_pod_write(const net::HttpRequest& request) {
+  return request.method == "PATCH" && request.target.find("/pods/") != std::string::npos &&
+         request.target.find("/status") == std::string::npos;
+}
+
 }  // namespace
 
 ApiSide::ApiSide(World& world, const Options& options)
@@ -65,6 +70,8 @@ Fault ApiSide::draw_fault(std::uint32_t replica, const net::HttpRequest& request
     if (window.fault == Fault::lease_only && !lease) continue;
     const bool binding = request.target.find("/binding") != std::string::npos;
     if (window.fault == Fault::not_found && !binding) continue;
+    const bool write = window.fault == Fault::slow_write || window.fault == Fault::write_fails;
+    if (write && !is_pod_write(request)) continue;
     if (rng.unit() < window.rate) return window.fault;
   }
   return Fault::none;

@@ -361,6 +361,39 @@ void indexed(const Plan& plan, Author author) {
   }
 }
 
+// kube-scheduler restarts while pre-allocations are being written for it, and asks again. At the
+// same time a replica ends, or changes its configuration, and other pods want the cards.
+void restarts(const Plan& plan, Author author) {
+  for (std::uint32_t story = 2 + author.below(3); story > 0; --story) {
+    const Duration begin = author.some_time();
+    const Fault fault = author.once_in(3) ? Fault::write_fails : Fault::slow_write;
+    for (std::uint32_t replica = 0; replica < plan.replicas; ++replica) {
+      author.step({.at = begin,
+                   .kind = StepKind::calls_fail,
+                   .subject = replica,
+                   .more = 40 + author.below(50),
+                   .fault = fault,
+                   .lasts = author.between(2 * kSecond, 6 * kSecond)});
+      const StepKind ends = author.once_in(2) ? StepKind::stop : StepKind::reload;
+      if (author.once_in(4)) continue;
+      author.step({.at = begin + author.between(300, 2000),
+                   .kind = ends,
+                   .subject = replica,
+                   .lasts = author.between(2 * kSecond, 10 * kSecond)});
+    }
+    PodShape asked{.listener = Listener::pre_allocation, .asks = Asks::vcuda};
+    asked.percent = 60;
+    asked.memory_mib = 1024 * (1 + author.below(8));
+    author.pods(2 + author.below(3), asked, begin, 1500);
+    author.pods(1 + author.below(3), asked, begin + author.between(500, 2500), 2 * kSecond);
+    author.pods(author.below(3), author.share_pod(), begin + author.between(500, 2500));
+    for (std::uint32_t i = 1 + author.below(3); i > 0; --i) {
+      author.step({.at = begin + author.between(300, 4 * kSecond),
+                   .kind = StepKind::restart_kube_scheduler});
+    }
+  }
+}
+
 }  // namespace
 
 void add_chapters(Plan& plan) {
@@ -387,6 +420,7 @@ void add_chapters(Plan& plan) {
   if (on(Feature::proxy)) proxy(plan, author(Feature::proxy));
   if (on(Feature::unlisted)) unlisted(plan, author(Feature::unlisted));
   if (on(Feature::indexed)) indexed(plan, author(Feature::indexed));
+  if (on(Feature::restarts)) restarts(plan, author(Feature::restarts));
   for (Step& step : plan.steps) step.at = std::max(step.at, Duration::zero());
 }
 

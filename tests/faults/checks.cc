@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "card_sums.h"
+#include "dialect/own_annotations.h"
 #include "local/call.h"
 #include "rule_checks.h"
 
@@ -67,6 +68,9 @@ void Checks::acted(const ApiSide::Acted& acted) {
   const local::Kind kind = call->resource->kind_id;
   if (kind == local::Kind::pod && method == "POST" && call->subresource == "binding") {
     bound(acted.sender, call->object());
+  } else if (kind == local::Kind::pod && method == "PATCH" &&
+             acted.request.body.find(dialect::kSignatureAnnotation) != std::string::npos) {
+    check_lease(acted.sender, call->object().name);
   } else if (kind == local::Kind::pod && method == "DELETE") {
     removed(acted.sender, call->object());
   } else if (kind == local::Kind::lease) {
@@ -86,7 +90,7 @@ void Checks::bound(const std::string& sender, const local::ObjectName& name) {
   const PodShape shape = shape_of(plan_, pod.number);
   if (sender.starts_with("replica")) {
     ++counts_.bound;
-    check_lease(sender, pod);
+    check_lease(sender, pod.name.name);
     const bool named = !pod.shares.empty() && pod.cards_node == pod.node;
     if ((!named && shape.asks != Asks::devices) || !is_what_it_asks(shape, pod.shares)) {
       violate("bound without its cards", fmt::format("{} bound pod {} to {} with the cards {}",
@@ -138,10 +142,11 @@ void Checks::judge(const Gift& gift, const PodView& pod) {
 }
 
 // Under the assumptions of api_side.h, nothing that a leader sent is acted on after its term.
-void Checks::check_lease(const std::string& sender, const PodView& pod) {
+void Checks::check_lease(const std::string& sender, const std::string& pod) {
   const std::string why = leadership_.forbids(sender);
   if (why.empty()) return;
-  violate("two leaders", fmt::format("pod {} is bound by {}: {}", pod.name.name, sender, why));
+  violate("two leaders",
+          fmt::format("pod {} is bound or gets its cards by {}: {}", pod, sender, why));
 }
 
 void Checks::check_cards(const PodView& pod) {

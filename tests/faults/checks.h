@@ -80,7 +80,7 @@ class Checks {
   void bound(const std::string& sender, const local::ObjectName& pod);
   void judge(const Gift& gift, const PodView& pod);
   void removed(const std::string& sender, const local::ObjectName& pod);
-  void check_lease(const std::string& sender, const PodView& pod);
+  void check_lease(const std::string& sender, const std::string& pod);
   void check_cards(const PodView& pod);
   void check_indexes(const PodView& pod);
   void check_card(const PodView& pod, const std::string& card);

@@ -27,8 +27,9 @@ enum class Feature : std::uint8_t {
   proxy,        // a proxy between us and the API server answers 404
   unlisted,     // inventories disappear for a while, then give their cards other indexes
   indexed,      // others bind pods whose annotations have the indexes of their cards, but no ids
+  restarts,     // kube-scheduler restarts while its calls are open, and so do replicas
 };
-inline constexpr std::uint32_t kFeatures = 17;
+inline constexpr std::uint32_t kFeatures = 18;
 
 class Features {
  public:

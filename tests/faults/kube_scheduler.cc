@@ -49,6 +49,14 @@ KubeScheduler::KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Deps
 
 KubeScheduler::~KubeScheduler() { side_.world().kill(process_); }
 
+void KubeScheduler::restart() {
+  side_.world().kill(process_);
+  process_ = side_.world().start();
+  pods_.clear();
+  assumed_.clear();
+  side_.world().after(process_, kLookEvery, [this] { look(); });
+}
+
 void KubeScheduler::look() {
   World& world = side_.world();
   world.after(process_, kLookEvery, [this] { look(); });
@@ -116,9 +124,10 @@ void KubeScheduler::call(const TurnPtr& turn, extender::Verb verb, std::string b
     if (!std::exchange(*done, true)) failed(turn);
   });
   deps_.ask(turn->listener, verb, std::move(body),
-            [this, turn, done, then = std::move(then)](const net::HttpResponse& response) {
+            [this, process = process_, turn, done,
+             then = std::move(then)](const net::HttpResponse& response) {
               World& clock = side_.world();
-              clock.after(process_, draw_millis(rng_, 0.1, rng_.below(10) == 0 ? 2000 : 3),
+              clock.after(process, draw_millis(rng_, 0.1, rng_.below(10) == 0 ? 2000 : 3),
                           [this, turn, done, then, response] {
                             if (std::exchange(*done, true)) return;
                             const auto value = local::parse_json(response.body);
@@ -137,6 +146,7 @@ void KubeScheduler::filtered(const TurnPtr& turn, const json::object& answer) {
   if (!local::text_at(answer, "Error").empty()) return failed(turn);
   const std::vector<std::string> names = names_in(answer);
   if (names.empty()) return refused(turn);
+  turn->cards = cards_on(*turn);
   const std::string node = names[rng_.below(names.size())];
   if (turn->listener != Listener::bind && turn->listener != Listener::count)
     return bind(turn, node);
@@ -191,6 +201,21 @@ Duration KubeScheduler::draw_delay() {
   return draw_millis(rng_, 0.5, rng_.below(5) == 0 ? 9000 : 20);
 }
 
+std::string KubeScheduler::cards_on(const Turn& turn) {
+  const local::ObjectPtr pod = side_.store().get(local::Kind::pod, turn.object->name);
+  return pod == nullptr || pod->uid != turn.object->uid ? std::string() : view_of(*pod).cards_text;
+}
+
+// The cards may be taken off the pod after the answer, but only kube-scheduler's next call may
+// replace them.
+void KubeScheduler::check_cards(const Turn& turn) {
+  if (turn.listener != Listener::pre_allocation) return;
+  const std::string now = cards_on(turn);
+  if (now.empty() || now == turn.cards) return;
+  deps_.replaced(fmt::format("pod {} was answered with {} and has {}", turn.object->name.name,
+                             turn.cards, now));
+}
+
 void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
   const Duration delay = draw_delay();
   const bool gives_up = delay > kBindWithin && rng_.below(6) == 0;
@@ -211,6 +236,7 @@ void KubeScheduler::bind_myself(const TurnPtr& turn, const std::string& node) {
                     pod.name.name, pod.uid, node);
     // Before the bind is judged: it goes to a node where we held nothing for it.
     if (turn->strayed) deps_.strayed(node);
+    check_cards(*turn);
     const auto response = side_.act("kube-scheduler", request);
     if (response.status != 201) return failed(turn);
     assumed_.erase(pod.uid);

@@ -31,12 +31,16 @@ class KubeScheduler {
     std::function<void(const std::string& uid)> filtered;
     // It has bound a pod to this node, where nothing was held for it.
     std::function<void(const std::string& node)> strayed;
+    // The pod has other cards than those that were answered.
+    std::function<void(const std::string& what)> replaced;
   };
   KubeScheduler(const Plan& plan, ApiSide& side, Views& views, Deps deps);
   ~KubeScheduler();
   KubeScheduler(const KubeScheduler&) = delete;
   KubeScheduler& operator=(const KubeScheduler&) = delete;
 
+  // It forgets all turns and begins again: answers to its earlier calls are lost.
+  void restart();
   // It binds without delay from now on.
   void calm() { calm_ = true; }
 
@@ -52,6 +56,7 @@ class KubeScheduler {
     Listener listener = Listener::choose;
     Moment begun;
     bool strayed = false;  // bound to another node than the one with the hold
+    std::string cards;     // on the pod when the filter's answer came
   };
   using TurnPtr = std::shared_ptr<Turn>;
 
@@ -71,6 +76,9 @@ class KubeScheduler {
   // True if the node offers the devices that the pod requests.
   [[nodiscard]] bool devices_fit(const PodView& pod, const NodeView& node);
   [[nodiscard]] Duration draw_delay();
+  // The cards that are named on the pod now; empty: none, or the pod is gone.
+  [[nodiscard]] std::string cards_on(const Turn& turn);
+  void check_cards(const Turn& turn);
 
   const Plan& plan_;
   ApiSide& side_;

@@ -14,16 +14,18 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::array kStepWords{
-    "create pod",     "delete pod",    "replace pod",    "finish pod",     "delete node",
-    "restore node",   "lose card",     "return cards",   "break card",     "cordon",
-    "bind elsewhere", "edit cards",    "forge cards",    "set quota",      "crash",
-    "stop",           "pause",         "jump clock",     "calls fail",     "server down",
-    "cut watches",    "hang watches",  "expire watches", "delay watches",  "resize node",
-    "restart plugin", "reorder cards", "replace card",   "reload",         "delete lease",
-    "nominate",       "set limits",    "end one on",     "hide inventory", "bind by index"};
-constexpr std::array kFaultWords{"none",      "refused",  "cut",         "conflict",
-                                 "throttled", "internal", "unavailable", "reply lost",
-                                 "slow",      "late",     "lease only",  "not found"};
+    "create pod",  "delete pod",     "replace pod",    "finish pod",
+    "delete node", "restore node",   "lose card",      "return cards",
+    "break card",  "cordon",         "bind elsewhere", "edit cards",
+    "forge cards", "set quota",      "crash",          "stop",
+    "pause",       "jump clock",     "calls fail",     "server down",
+    "cut watches", "hang watches",   "expire watches", "delay watches",
+    "resize node", "restart plugin", "reorder cards",  "replace card",
+    "reload",      "delete lease",   "nominate",       "set limits",
+    "end one on",  "hide inventory", "bind by index",  "restart kube-scheduler"};
+constexpr std::array kFaultWords{
+    "none",       "refused", "cut",  "conflict",   "throttled", "internal",   "unavailable",
+    "reply lost", "slow",    "late", "lease only", "not found", "slow write", "write fails"};
 
 // How often each kind of step is drawn, besides the creation of pods.
 struct Weight {

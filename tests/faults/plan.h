@@ -48,6 +48,7 @@ enum class StepKind : std::uint8_t {
   end_one_on,      // a pod of nvidia.com/gpu on this node ends; subject: the node
   hide_inventory,  // a node only counts its cards for `lasts`; more: how the cards change
   bind_by_index,   // another scheduler binds the pod and writes indexes of cards; more: the node
+  restart_kube_scheduler,
 };
 
 enum class Fault : std::uint8_t {
@@ -63,8 +64,10 @@ enum class Fault : std::uint8_t {
   late,         // the network is slow
   lease_only,   // only calls about leases get no answer
   not_found,    // 404 from a proxy, only to binds
+  slow_write,   // the server is slow, only with PATCH of a pod
+  write_fails,  // 503, only to PATCH of a pod
 };
-inline constexpr std::uint32_t kFaults = 11;  // that any step may draw: all but the last
+inline constexpr std::uint32_t kFaults = 11;  // that any step may draw: all but the last three
 inline constexpr std::uint32_t kClockZero = 10'000;
 
 struct Step {

@@ -245,7 +245,7 @@ void Replica::stop_when_kept(Moment until) {
 // As between two replicas: nothing from the previous scheduler may still arrive, and all pods are
 // read again before anything is decided.
 void Replica::take_over() {
-  if (loop_.now() < now_->scheduler->snapshot().binder.open_until) {
+  if (loop_.now() < now_->scheduler->open_until()) {
     side_.world().after(process_, kLook, [this] { take_over(); });
     return;
   }
@@ -270,9 +270,8 @@ void Replica::stop(std::function<void()> gone) {
     return;
   }
   next_.reset();
-  const Moment begun = loop_.now();
-  now_->scheduler->stop(kStopGrace, [this, begun, gone = std::move(gone)] {
-    if (loop_.now() >= begun + kStopGrace) return gone();
+  now_->scheduler->stop(kStopGrace, [this, gone = std::move(gone)] {
+    if (loop_.now() < now_->scheduler->open_until()) return gone();
     elector_->release(gone);
   });
 }

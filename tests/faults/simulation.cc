@@ -192,6 +192,7 @@ class Simulation {
           world_.at(replica->process(), world_.now(), [replica] { replica->reload(); });
         }
         return;
+      case StepKind::restart_kube_scheduler: return kube_scheduler_.restart();
       case StepKind::delay_watches:
         return side_.delay_watches(step.subject, step.lasts, kWatchesLag);
       default: return actors_.apply(step);
@@ -243,6 +244,7 @@ class Simulation {
       }
     };
     deps.strayed = [this](const std::string& node) { witness_.disturbed(node); };
+    deps.replaced = [this](const std::string& what) { checks_.violate("answer replaced", what); };
     return deps;
   }
 

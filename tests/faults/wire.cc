@@ -123,6 +123,7 @@ struct Wire::Impl : std::enable_shared_from_this<Wire::Impl> {
     }
     Duration work = draw_millis(rng, 0.1, 2);
     if (call->fault == Fault::slow) work = draw_millis(rng, 100, rng.below(2) == 0 ? 3000 : 20'000);
+    if (call->fault == Fault::slow_write) work = draw_millis(rng, 100, 2500);
     const Duration limit = server_limit(call->request.target);
     if (work >= limit) {
       world.after(side.process(), limit, [self = shared_from_this(), call] {
@@ -146,6 +147,7 @@ struct Wire::Impl : std::enable_shared_from_this<Wire::Impl> {
         wrong = net::HttpResponse{.status = 404, .headers = {}, .body = "404 page not found"};
         wrong->headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
         break;
+      case Fault::write_fails:
       case Fault::unavailable:
         wrong = status_reply(503, "ServiceUnavailable");
         if (rng.below(2) == 0) wrong->headers.emplace_back("Retry-After", "1");
