@@ -156,6 +156,18 @@ TEST_P(ExternalPodsAndNominations, EndWhenAMoreImportantPodTakesTheCapacity) {
 INSTANTIATE_TEST_SUITE_P(Namings, ExternalPodsAndNominations,
                          ::testing::Values(Naming::always, Naming::never));
 
+// It may be on any idle card, but not on the card that has a share.
+TEST_F(ExternalPreemption, SparesAPodWithAnUnknownCardThatIsNotInTheWay) {
+  start({node("n").cards(2)});
+  ASSERT_TRUE(reserve(pod("s").milli(100), "n"));
+  (void)engine_.handle(PodSeenBound{.pod = whole("u"), .node = "n", .cards = std::nullopt}, kNow);
+  PreemptRequest ask{.pod = pod("p").milli(100).priority(9)};
+  ask.nodes = {{.node = "n", .candidates = {{"s", false}, {"u", false}}}};
+  const PreemptAnswer answer = engine_.preempt(ask);
+  ASSERT_EQ(answer.nodes.size(), 1U);
+  EXPECT_EQ(answer.nodes[0].victims, std::vector<std::string>{}) << "the pod fits already";
+}
+
 TEST_F(ExternalPreemption, DoesNotCountOnACardThatANominatedPodIsToGet) {
   for (const Naming naming : {Naming::always, Naming::never}) {
     start({node("n").cards(2)});

@@ -136,15 +136,24 @@ std::optional<VictimPlan> PreemptionPlanner::on_node(const Preemptor& preemptor,
   VictimPlan plan{.node = node,
                   .others_leave = !potential.leaving.empty(),
                   .rank = view_.ledger.nodes().order().rank(node)};
-  for (const PodIndex spared : potential.pods) {
-    const PodIndex back = put(spared);
-    removed.put_back(spared);
-    if (has_room() && allowed()) continue;
-    if (view_.search.cut) return std::nullopt;  // it may not have to be evicted
+  const auto spare = [&](PodIndex pod) {
+    const PodIndex back = put(pod);
+    removed.put_back(pod);
+    if (has_room() && allowed()) return true;
     alone.release(back);
-    take(spared);
-    plan.victims.push_back(spared);
+    take(pod);
+    return false;
+  };
+  for (const PodIndex pod : potential.pods) {
+    if (spare(pod)) continue;
+    if (view_.search.cut) return std::nullopt;  // it may not have to be evicted
+    plan.victims.push_back(pod);
   }
+  // A pod with unknown cards may be on any idle card. It is in the way less once other pods are
+  // back, so it is tried again.
+  std::erase_if(plan.victims, [&](PodIndex pod) {
+    return view_.ledger.pods().record(pod).unnamed.whole > 0 && spare(pod);
+  });
   if (!has_room()) {
     STOWAGE_CHECK(view_.search.cut);
     return std::nullopt;
