@@ -75,10 +75,11 @@ struct PodAccess::Impl : std::enable_shared_from_this<PodAccess::Impl> {
 
   void call(Job job) {
     ApiCall ask = job.ask;
-    net::Duration limit = job.until - client.loop().now();
+    const net::Moment now = client.loop().now();
+    net::Duration limit = job.until - now;
     if (job.fenced) {
       const net::Moment fence = options.fence ? options.fence() : job.until;
-      limit = (std::min(job.until, fence) - client.loop().now()) / 2;
+      limit = (std::min(job.until, fence) - now) / 2;
       const bool over = draining || job.term != term;
       if (limit < kTimeToWrite || over) return fenced_off(std::move(job));
       const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
@@ -86,7 +87,7 @@ struct PodAccess::Impl : std::enable_shared_from_this<PodAccess::Impl> {
     }
     limit = std::max(limit, net::Duration{std::chrono::milliseconds{1}});
     const std::uint64_t number = calls++;
-    if (job.fenced) arrives_by.emplace(number, client.loop().now() + 2 * limit);
+    if (job.fenced) arrives_by.emplace(number, now + 2 * limit);
     client.call(std::move(ask), limit,
                 [weak = weak_from_this(), number, job = std::move(job)](Reply reply) mutable {
                   const auto self = weak.lock();

@@ -362,7 +362,7 @@ void indexed(const Plan& plan, Author author) {
 }
 
 // kube-scheduler restarts while pre-allocations are being written for it, and asks again. At the
-// same time a replica ends, or changes its configuration, and other pods want the cards.
+// same time the leader ends, or changes its configuration, and other pods want the cards.
 void restarts(const Plan& plan, Author author) {
   for (std::uint32_t story = 2 + author.below(3); story > 0; --story) {
     const Duration begin = author.some_time();
@@ -371,26 +371,24 @@ void restarts(const Plan& plan, Author author) {
       author.step({.at = begin,
                    .kind = StepKind::calls_fail,
                    .subject = replica,
-                   .more = 40 + author.below(50),
+                   .more = 60 + author.below(41),
                    .fault = fault,
-                   .lasts = author.between(2 * kSecond, 6 * kSecond)});
-      const StepKind ends = author.once_in(2) ? StepKind::stop : StepKind::reload;
-      if (author.once_in(4)) continue;
-      author.step({.at = begin + author.between(300, 2000),
-                   .kind = ends,
-                   .subject = replica,
-                   .lasts = author.between(2 * kSecond, 10 * kSecond)});
+                   .lasts = author.between(1 * kSecond, 4 * kSecond)});
     }
     PodShape asked{.listener = Listener::pre_allocation, .asks = Asks::vcuda};
     asked.percent = 60;
     asked.memory_mib = 1024 * (1 + author.below(8));
-    author.pods(2 + author.below(3), asked, begin, 1500);
-    author.pods(1 + author.below(3), asked, begin + author.between(500, 2500), 2 * kSecond);
-    author.pods(author.below(3), author.share_pod(), begin + author.between(500, 2500));
+    author.pods(2 + author.below(3), asked, begin);
+    author.step({.at = begin + author.between(400, 1500),
+                 .kind = author.once_in(2) ? StepKind::stop : StepKind::reload,
+                 .subject = kLeader,
+                 .lasts = author.between(2 * kSecond, 10 * kSecond)});
     for (std::uint32_t i = 1 + author.below(3); i > 0; --i) {
-      author.step({.at = begin + author.between(300, 4 * kSecond),
+      author.step({.at = begin + author.between(400, 3 * kSecond),
                    .kind = StepKind::restart_kube_scheduler});
     }
+    author.pods(1 + author.below(3), asked, begin + author.between(500, 2500), 2 * kSecond);
+    author.pods(author.below(3), author.share_pod(), begin + author.between(500, 2500));
   }
 }
 
@@ -401,7 +399,7 @@ void add_chapters(Plan& plan) {
   const auto author = [&](Feature feature) {
     return Author(plan, 300 + static_cast<std::uint64_t>(feature));
   };
-  if (on(Feature::late)) plan.pre_allocations = true;
+  if (on(Feature::late) || on(Feature::restarts)) plan.pre_allocations = true;
   // First: it creates the counted nodes that other features use.
   if (on(Feature::devices)) devices(plan, author(Feature::devices));
   if (on(Feature::resize)) resize(author(Feature::resize));

@@ -69,6 +69,7 @@ enum class Fault : std::uint8_t {
 };
 inline constexpr std::uint32_t kFaults = 11;  // that any step may draw: all but the last three
 inline constexpr std::uint32_t kClockZero = 10'000;
+inline constexpr std::uint32_t kLeader = 1'000;  // the subject: the replica that decides then
 
 struct Step {
   Duration at{};

@@ -164,8 +164,11 @@ class Simulation {
 
   // ---- the plan
 
-  void apply(const Step& step) {
+  void apply(Step step) {
     log("step: " + to_text(step));
+    if (step.subject == kLeader && (step.kind == StepKind::stop || step.kind == StepKind::reload)) {
+      step.subject = leader();
+    }
     Slot* slot = step.subject < slots_.size() ? &slots_[step.subject] : nullptr;
     Replica* replica = slot == nullptr ? nullptr : slot->replica.get();
     switch (step.kind) {
@@ -197,6 +200,13 @@ class Simulation {
         return side_.delay_watches(step.subject, step.lasts, kWatchesLag);
       default: return actors_.apply(step);
     }
+  }
+
+  [[nodiscard]] std::uint32_t leader() const {
+    const auto found = std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) {
+      return slot.replica && slot.replica->deciding();
+    });
+    return found == slots_.end() ? 0 : static_cast<std::uint32_t>(found - slots_.begin());
   }
 
   void start_after(const Step& step) {
