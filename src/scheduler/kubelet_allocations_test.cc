@@ -29,8 +29,9 @@ class KubeletAllocationsTest : public ::testing::Test {
   void bind(const std::string& uid) {
     PodCache::Entry& entry = pods_.add(uid, "ns/p");
     pods_.bind(entry, {.ns = "ns", .name = "p", .uid = uid, .node = "n"});
-    kubelets_.cards().set_cards(
-        entry.cards, {.uid = uid, .containers = {{.name = "main", .gpu = {.count = 1}}}}, {});
+    const core::PodSpec spec{.uid = uid, .containers = {{.name = "main", .gpu = {.count = 1}}}};
+    kubelets_.cards().set_cards(entry.cards,
+                                {.spec = spec, .node = entry.node, .cards = std::nullopt});
   }
   // "u GPU-1;": the cards named since the last call.
   std::string named() {
@@ -68,8 +69,8 @@ TEST_F(KubeletAllocationsTest, IgnoresUnknownPodsAndPodsOfOtherNodes) {
 
 TEST_F(KubeletAllocationsTest, ReportsADeviceMismatchOnce) {
   PodCache::Entry& entry = *pods_.find("u");
-  kubelets_.cards().set_cards(entry.cards, {},
-                              core::NamedAssignment{{{{.card = "GPU-0", .milli = 1000}}}});
+  const std::optional<core::NamedAssignment> assigned{{{{{.card = "GPU-0", .milli = 1000}}}}};
+  kubelets_.cards().set_cards(entry.cards, {.spec = {}, .node = entry.node, .cards = assigned});
   kubelets_.set("n", "ns/p", {{"main", {"GPU-1"}}});
   kubelets_.compare(entry);
   EXPECT_EQ(named(), "");

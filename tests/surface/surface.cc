@@ -116,6 +116,7 @@ core::NodeSpec sample_node() {
                           .model = "model",
                           .memory_mib = 16384,
                           .slots = 10,
+                          .healthy = index == 0,
                           .numa = 0});
   }
   node.links = {.cards = 2, .score = {0, core::link::kNvlink, core::link::kNvlink, 0}};
