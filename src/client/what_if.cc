@@ -194,10 +194,10 @@ class Rehearsal {
 
   void update(const scheduler::Notice& notice) {
     using Kind = scheduler::Notice::Kind;
-    if (notice.kind == Kind::refused || notice.kind == Kind::unsupported) {
+    if (notice.kind == Kind::invalid || notice.kind == Kind::unsupported) {
       refused_ = notice.text;
-      condition_ = notice.kind == Kind::refused ? core::Condition::invalid_request
-                                                : core::Condition::unsupported_rule;
+      condition_ = notice.kind == Kind::invalid ? core::ConditionReason::invalid_request
+                                                : core::ConditionReason::unsupported_rule;
       return;
     }
     const bool node = notice.kind == scheduler::Notice::Kind::node;
@@ -257,10 +257,10 @@ class Rehearsal {
       }
       if (const auto* refuse = std::get_if<core::Refuse>(&command); refuse && refuse->uid == uid) {
         placement.reason = core::sentence(refuse->refusal);
-        placement.condition = core::to_string(core::condition(refuse->refusal));
+        placement.condition = core::to_string(core::condition_reason(refuse->refusal));
       } else if (const auto* reject = std::get_if<core::Reject>(&command)) {
         placement.reason = reject->why;
-        placement.condition = core::to_string(core::Condition::invalid_request);
+        placement.condition = core::to_string(core::ConditionReason::invalid_request);
       }
     }
     if (placement.reason.empty()) placement.reason = "the scheduler has not decided on the pod";
@@ -312,7 +312,7 @@ class Rehearsal {
   std::vector<dialect::PodObject> pending_;  // of the cluster, placed first
   std::string placing_;                      // uid
   std::string refused_;
-  core::Condition condition_ = core::Condition::unschedulable;
+  core::ConditionReason condition_ = core::ConditionReason::unschedulable;
   core::Commands commands_;
 };
 

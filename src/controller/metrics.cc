@@ -135,10 +135,10 @@ void object_metrics(const scheduler::ClusterCache::Sizes& cluster_cache, Exposit
 void annotation_metrics(const scheduler::ClusterCache::Sizes& cluster_cache, Exposition& out) {
   out.gauge("stowage_pods_annotation_mismatch",
             "Bound pods whose annotations name other cards than the ledger.",
-            as_double(cluster_cache.drifted));
+            as_double(cluster_cache.annotation_mismatched));
   out.counter("stowage_annotation_edits_total",
               "Times that annotations about the cards of a bound pod were edited.",
-              cluster_cache.drifts);
+              cluster_cache.annotation_edits);
   out.counter("stowage_untrusted_annotations_total",
               "Pods with annotations of the scheduler that it did not write; they are ignored.",
               cluster_cache.untrusted);

@@ -61,7 +61,7 @@ void agent_metrics(const MetricsInput& input, Exposition& out) {
             as_double(cluster_cache.by_kubelet));
   out.gauge("stowage_pods_device_mismatch",
             "Bound pods to which the kubelet gave other cards than they were assigned.",
-            as_double(cluster_cache.mismatched));
+            as_double(cluster_cache.device_mismatched));
   if (!input.agents) return;
   const reports::ReportCache::Counters& report_cache = input.agents->report_cache;
   const reports::AgentServer::Counters& agent_server = input.agents->agent_server;

@@ -29,8 +29,8 @@ std::optional<std::string_view> cut_last(std::string_view& text, char c) {
 }
 
 // "0_GPU-a_10_2048". Only the id may contain further separators.
-Result<ClaimedCard> parse_card(std::string_view text) {
-  ClaimedCard card;
+Result<AnnotatedCard> parse_card(std::string_view text) {
+  AnnotatedCard card;
   std::string_view rest = text;
   const auto memory = cut_last(rest, '_');
   const auto percent = cut_last(rest, '_');
@@ -70,7 +70,7 @@ std::string claims_text(const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     if (!text.empty()) text += ';';
     text += claim.container + '[';
-    for (const ClaimedCard& card : claim.cards) {
+    for (const AnnotatedCard& card : claim.cards) {
       if (text.back() != '[') text += ',';
       text += fmt::format("{}_{}_{}_{}", card.index, card.id, card.percent, card.memory_mib);
     }

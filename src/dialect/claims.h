@@ -11,17 +11,17 @@
 
 namespace stowage::dialect {
 
-struct ClaimedCard {
+struct AnnotatedCard {
   std::int32_t index = 0;
   std::string id;
   std::int32_t percent = 0;  // 0: unlimited
   std::int32_t memory_mib = 0;
-  friend bool operator==(const ClaimedCard&, const ClaimedCard&) = default;
+  friend bool operator==(const AnnotatedCard&, const AnnotatedCard&) = default;
 };
 
 struct Claim {
   std::string container;
-  std::vector<ClaimedCard> cards;
+  std::vector<AnnotatedCard> cards;
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 

@@ -197,8 +197,8 @@ AnswerText vgpu_answer_text(const PodObject& object) {
 
 // The share of a claim. The agent counts memory in the unit of its own node, so it may be more than
 // the pod's request, but never less.
-Result<core::CardShare> claimed_share(const ClaimedCard& claimed, const core::GpuRequest& ask,
-                                      const core::NodeSpec& node) {
+Result<core::CardShare> annotated_share(const AnnotatedCard& claimed, const core::GpuRequest& ask,
+                                        const core::NodeSpec& node) {
   const auto card = card_with_id(node, claimed.id);
   if (!card) {
     return fail(fmt::format("node {} has no card {} (index {})", node.name,
@@ -226,8 +226,8 @@ Status add_claim(const Claim& claim, const core::PodSpec& pod, const core::NodeS
                                [&](const auto& c) { return c.name == claim.container; });
   if (at == pod.containers.end()) return fail("the pod has no such container");
   auto& shares = cards.containers[static_cast<std::size_t>(at - pod.containers.begin())];
-  for (const ClaimedCard& claimed : claim.cards) {
-    STOWAGE_TRY(share, claimed_share(claimed, at->gpu, node));
+  for (const AnnotatedCard& claimed : claim.cards) {
+    STOWAGE_TRY(share, annotated_share(claimed, at->gpu, node));
     const bool twice = std::any_of(shares.begin(), shares.end(),
                                    [&](const auto& other) { return other.card == share.card; });
     if (twice) return fail(fmt::format("card {} appears twice", claimed.index));

@@ -220,9 +220,9 @@ TEST(Vgpu, RefusesUnknownValues) {
 
 // As in vgpu-manager.
 TEST(Claims, AreWrittenAndReadBack) {
-  const ClaimedCard one{.index = 0, .id = "G0", .memory_mib = 1024};
-  const ClaimedCard ten{.index = 1, .id = "G1", .percent = 10, .memory_mib = 2048};
-  const ClaimedCard half{.index = 1, .id = "G1", .percent = 50, .memory_mib = 10240};
+  const AnnotatedCard one{.index = 0, .id = "G0", .memory_mib = 1024};
+  const AnnotatedCard ten{.index = 1, .id = "G1", .percent = 10, .memory_mib = 2048};
+  const AnnotatedCard half{.index = 1, .id = "G1", .percent = 50, .memory_mib = 10240};
   const struct {
     std::vector<Claim> claims;
     const char* text;

@@ -137,7 +137,7 @@ void FilterHandler::refused(const FilterCall& call, ExternalPod& external) {
   const bool unknown = std::any_of(call.answer.refused.begin(), call.answer.refused.end(),
                                    [](const auto& node) { return node.unknown; });
   if (context_.options().error_if_no_node_helps && !unknown && refusal.nodes > 0 &&
-      core::condition(refusal) != core::Condition::unschedulable) {
+      core::condition_reason(refusal) != core::ConditionReason::unschedulable) {
     return send_error(call, no_node_helps(call.dialect, refusal));
   }
   answer(call);

@@ -52,9 +52,10 @@ std::string short_phrase(std::string_view dialect, ReasonCode code, const std::s
 }
 
 std::string no_node_helps(std::string_view dialect, const core::Refusal& refusal) {
-  const bool quota = core::condition(refusal) == core::Condition::quota_exceeded;
-  const std::string word =
-      quota && is_vcuda(dialect) ? "ExceedsGPUQuota" : core::to_string(core::condition(refusal));
+  const bool quota = core::condition_reason(refusal) == core::ConditionReason::quota_exceeded;
+  const std::string word = quota && is_vcuda(dialect)
+                               ? "ExceedsGPUQuota"
+                               : core::to_string(core::condition_reason(refusal));
   return fmt::format("{}: {}", word, core::sentence(refusal));
 }
 

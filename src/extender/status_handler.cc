@@ -46,7 +46,7 @@ std::string cards_text(const CardsByNode& nodes) {
 
 CardsByNode cards_of(const core::Ledger& ledger) {
   CardsByNode cards;
-  for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) {
+  for (std::size_t n = 0; n < ledger.nodes().rows(); ++n) {
     const core::NodeIndex node(n);
     if (!ledger.nodes().present(node) || ledger.nodes().spec(node).cards.empty()) continue;
     auto& of_node = cards[ledger.nodes().spec(node).name];

@@ -36,7 +36,7 @@ struct Waiting {
 };
 
 // A pod with a condition that waits, is on its way, or both.
-struct Slot {
+struct PodEntry {
   std::optional<Waiting> waiting;
   std::optional<Print> flying;
   bool forgotten = false;  // forgotten while on its way
@@ -62,25 +62,25 @@ struct ConditionWriter::Impl : std::enable_shared_from_this<ConditionWriter::Imp
     ++counters.asked;
     const std::string uid = ask.uid;
     const Print print = print_of(ask);
-    Slot& slot = slots[uid];
-    if (slot.waiting) {
+    PodEntry& entry = entries[uid];
+    if (entry.waiting) {
       ++counters.replaced;
-      drop_waiting(slot);
+      drop_waiting(entry);
     }
-    const Print* last = slot.flying ? &*slot.flying : written.find(uid);
+    const Print* last = entry.flying ? &*entry.flying : written.find(uid);
     if (last != nullptr && *last == print) {
       ++counters.unchanged;
-      slot.forgotten = false;
+      entry.forgotten = false;
       release(uid);
       return;
     }
-    slot.waiting = Waiting{std::move(ask)};
+    entry.waiting = Waiting{std::move(ask)};
     ++waiting;
-    if (!slot.flying) enqueue(uid, slot, order.end());
+    if (!entry.flying) enqueue(uid, entry, order.end());
     if (waiting > options.waiting_max && !order.empty()) {
       ++counters.dropped;
       const std::string oldest = order.front();
-      drop_waiting(slots[oldest]);
+      drop_waiting(entries[oldest]);
       release(oldest);
     }
     pump();
@@ -88,44 +88,45 @@ struct ConditionWriter::Impl : std::enable_shared_from_this<ConditionWriter::Imp
 
   void forget(const std::string& uid) {
     written.erase(uid);
-    const auto found = slots.find(uid);
-    if (found == slots.end()) return;
+    const auto found = entries.find(uid);
+    if (found == entries.end()) return;
     if (found->second.waiting) drop_waiting(found->second);
     found->second.forgotten = true;
     release(uid);
   }
 
-  void enqueue(const std::string& uid, Slot& slot, std::list<std::string>::iterator before) {
-    slot.place = order.insert(before, uid);
-    slot.queued = true;
+  void enqueue(const std::string& uid, PodEntry& entry, std::list<std::string>::iterator before) {
+    entry.place = order.insert(before, uid);
+    entry.queued = true;
   }
 
-  void drop_waiting(Slot& slot) {
-    slot.waiting.reset();
+  void drop_waiting(PodEntry& entry) {
+    entry.waiting.reset();
     --waiting;
-    if (std::exchange(slot.queued, false)) order.erase(slot.place);
+    if (std::exchange(entry.queued, false)) order.erase(entry.place);
   }
 
-  // Removes a slot that is no longer needed.
+  // Removes a entry that is no longer needed.
   void release(const std::string& uid) {
-    const auto found = slots.find(uid);
-    if (found != slots.end() && !found->second.waiting && !found->second.flying) slots.erase(found);
+    const auto found = entries.find(uid);
+    if (found != entries.end() && !found->second.waiting && !found->second.flying)
+      entries.erase(found);
   }
 
   void pump() {
     while (!pausing && in_flight < options.in_flight_max && !order.empty()) {
       const std::string uid = order.front();
-      Slot& slot = slots[uid];
-      Waiting next = std::move(*slot.waiting);
-      drop_waiting(slot);
-      send(uid, slot, std::move(next));
+      PodEntry& entry = entries[uid];
+      Waiting next = std::move(*entry.waiting);
+      drop_waiting(entry);
+      send(uid, entry, std::move(next));
     }
   }
 
-  void send(const std::string& uid, Slot& slot, Waiting next) {
+  void send(const std::string& uid, PodEntry& entry, Waiting next) {
     ++in_flight;
-    slot.flying = print_of(next.ask);
-    slot.forgotten = false;
+    entry.flying = print_of(next.ask);
+    entry.forgotten = false;
     const ConditionRequest& ask = next.ask;
     const bool was_false = ask.was_false || written.find(uid) != nullptr;
     codec::UnschedulableRequest patch;
@@ -147,23 +148,23 @@ struct ConditionWriter::Impl : std::enable_shared_from_this<ConditionWriter::Imp
   void replied(const Waiting& sent, const CallResult& reply) {
     --in_flight;
     const std::string& uid = sent.ask.uid;
-    Slot& slot = slots[uid];
-    const bool forgotten = slot.forgotten;
-    const Print print = slot.flying.value_or(Print{});
-    slot.flying.reset();
+    PodEntry& entry = entries[uid];
+    const bool forgotten = entry.forgotten;
+    const Print print = entry.flying.value_or(Print{});
+    entry.flying.reset();
     if (succeeded(reply)) {
       ++counters.written;
       backoff.reset();
       if (!forgotten) written.put(uid, print);
     } else {
-      failed(sent, slot, reply);
+      failed(sent, entry, reply);
     }
-    if (slot.waiting && !slot.queued) enqueue(uid, slot, order.end());
+    if (entry.waiting && !entry.queued) enqueue(uid, entry, order.end());
     release(uid);
     pump();
   }
 
-  void failed(const Waiting& sent, Slot& slot, const CallResult& reply) {
+  void failed(const Waiting& sent, PodEntry& entry, const CallResult& reply) {
     const std::string what =
         fmt::format("write the condition of pod {}/{}", sent.ask.ns, sent.ask.name);
     if (reply && (reply->status == 404 || reply->status == 409)) {
@@ -184,20 +185,20 @@ struct ConditionWriter::Impl : std::enable_shared_from_this<ConditionWriter::Imp
         self->pump();
       });
     }
-    if (slot.waiting || slot.forgotten) return;  // a newer one replaced it
+    if (entry.waiting || entry.forgotten) return;  // a newer one replaced it
     if (sent.attempts + 1 >= options.attempts_max) {
       ++counters.failed;
       return;
     }
-    slot.waiting = Waiting{sent.ask, sent.attempts + 1};
+    entry.waiting = Waiting{sent.ask, sent.attempts + 1};
     ++waiting;
-    enqueue(sent.ask.uid, slot, order.begin());
+    enqueue(sent.ask.uid, entry, order.begin());
   }
 
   ApiClient& client;
   const ConditionWriterOptions options;
-  std::unordered_map<std::string, Slot> slots;  // by uid
-  std::list<std::string> order;                 // uids of slots that wait and are not on their way
+  std::unordered_map<std::string, PodEntry> entries;  // by uid
+  std::list<std::string> order;  // uids of entries that wait and are not on their way
   base::LruMap<Print> written;
   JitteredBackoff backoff;
   net::Timer timer;

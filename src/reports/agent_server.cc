@@ -67,7 +67,7 @@ void AgentServer::admit(const kube::DelegatedAuth::Identity& identity,
   if (std::find(accounts.begin(), accounts.end(), user) == accounts.end()) {
     return turn_away(403, fmt::format("{} is not in agents.allowedUsers", user));
   }
-  const auto claim = identity.who.extra.find(kNodeClaim);
+  const auto claim = identity.who.extra.find(kNodeOfToken);
   if (claim == identity.who.extra.end() || claim->second.size() != 1 ||
       claim->second.front().empty()) {
     return turn_away(403,

@@ -37,7 +37,7 @@
 namespace stowage::reports {
 
 inline constexpr const char* kReportsAudience = "stowage.dev";
-inline constexpr const char* kNodeClaim = "authentication.kubernetes.io/node-name";
+inline constexpr const char* kNodeOfToken = "authentication.kubernetes.io/node-name";
 
 struct AgentServerOptions {
   // Users that are accepted as agents, e.g. "system:serviceaccount:stowage:stowage-agent".

@@ -41,7 +41,7 @@ std::string shown(std::string_view text) {
   return std::string(text.substr(0, kShown)) + "...";
 }
 
-std::string drift_sentence(const std::string* now) {
+std::string mismatch_sentence(const std::string* now) {
   const std::string what = now == nullptr ? "was removed" : fmt::format("now says {}", shown(*now));
   return fmt::format(
       "the annotation {} {} after the pod was bound; the pod keeps the cards that it was given",
@@ -92,7 +92,7 @@ AssignmentResolver::Resolution AssignmentResolver::resolve(const Observation& ob
   const std::uint64_t mark = mark_of(observation.object.annotations, key);
   const bool first = !std::exchange(seen_, true);
   if (ours_ == 0 && said != 0 && trusts(observation, mark, first)) ours_ = said;
-  drifted_ = false;
+  mismatched_ = false;
   if (ours_ != 0) return resolve_ours(observation, said, mark);
   if (said == 0 && !observation.must_be_ours) return resolve_others(observation, key);
   return resolve_without_ours(observation, key, mark, first);
@@ -102,8 +102,8 @@ AssignmentResolver::Resolution AssignmentResolver::resolve_ours(const Observatio
                                                                 std::uint64_t said,
                                                                 std::uint64_t mark) {
   if (said != ours_) {
-    return deviates(Resolution::Trouble::drift, mark,
-                    drift_sentence(text_of_ours(observation.object.annotations)));
+    return deviates(Resolution::Trouble::mismatch, mark,
+                    mismatch_sentence(text_of_ours(observation.object.annotations)));
   }
   auto cards = dialect::read_answer(observation.object, observation.pod, observation.node);
   if (cards) return {.cards = *std::move(cards)};
@@ -126,8 +126,8 @@ AssignmentResolver::Resolution AssignmentResolver::resolve_without_ours(
   const bool unsigned_one = observation.proof && !observation.created_bound;
   Resolution wrong =
       first ? deviates(Resolution::Trouble::untrusted, mark, untrusted_sentence(unsigned_one))
-            : deviates(Resolution::Trouble::drift, mark,
-                       drift_sentence(text_of_ours(observation.object.annotations)));
+            : deviates(Resolution::Trouble::mismatch, mark,
+                       mismatch_sentence(text_of_ours(observation.object.annotations)));
   wrong.cards = std::move(resolution.cards);
   wrong.by_index = std::move(resolution.by_index);
   return wrong;
@@ -143,7 +143,7 @@ AssignmentResolver::Resolution AssignmentResolver::resolve_others(const Observat
   const dialect::AnswerText answer = dialect::answer_text(observation.object);
   const std::uint64_t said = hash_of(answer.text, key);
   if (final_ && said != others_) {
-    return deviates(Resolution::Trouble::drift, said,
+    return deviates(Resolution::Trouble::mismatch, said,
                     fmt::format("the annotations about the pod's cards were changed after the pod "
                                 "was bound: {}; the pod keeps the cards that it was given",
                                 answer.text.empty() ? "they were removed" : shown(answer.text)));
@@ -160,7 +160,7 @@ AssignmentResolver::Resolution AssignmentResolver::resolve_others(const Observat
 AssignmentResolver::Resolution AssignmentResolver::deviates(Resolution::Trouble trouble,
                                                             std::uint64_t said,
                                                             std::string message) {
-  drifted_ = true;
+  mismatched_ = true;
   const std::uint64_t mark = said == 0 ? 1 : said;
   const bool told = std::exchange(reported_, mark) == mark;
   return {.trouble = trouble, .told = told, .message = std::move(message)};

@@ -52,7 +52,7 @@ class AssignmentResolver {
     std::optional<core::Assignment> cards;
     // The annotations that `cards` were read from, if they have indexes and no ids; else empty.
     dialect::Annotations by_index;
-    enum class Trouble : std::uint8_t { none, unread, untrusted, drift };
+    enum class Trouble : std::uint8_t { none, unread, untrusted, mismatch };
     Trouble trouble = Trouble::none;
     bool told = false;    // reported before
     std::string message;  // why the annotation does not count
@@ -65,7 +65,7 @@ class AssignmentResolver {
   // The cards come from an annotation that we or another replica wrote.
   [[nodiscard]] bool ours() const { return seen_ && ours_ != 0; }
   // The annotations now differ from those that count.
-  [[nodiscard]] bool drifted() const { return drifted_; }
+  [[nodiscard]] bool mismatched() const { return mismatched_; }
 
  private:
   [[nodiscard]] bool trusts(const Observation& observation, std::uint64_t mark, bool first) const;
@@ -83,7 +83,7 @@ class AssignmentResolver {
   std::uint64_t reported_ = 0;  // mark_of() of the newest text that does not count
   bool seen_ = false;           // seen on its node
   bool final_ = false;
-  bool drifted_ = false;
+  bool mismatched_ = false;
 };
 
 }  // namespace stowage::scheduler

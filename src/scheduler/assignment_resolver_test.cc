@@ -53,7 +53,7 @@ class AssignmentResolverTest : public ::testing::Test {
       for (const auto& share : resolution_.cards->containers.at(0))
         text += std::to_string(share.card);
     }
-    constexpr const char* kWords[] = {"", " unread", " forged", " drift"};
+    constexpr const char* kWords[] = {"", " unread", " forged", " mismatch"};
     return text + kWords[static_cast<int>(resolution_.trouble)] +
            (resolution_.told ? " again" : "");
   }
@@ -71,21 +71,21 @@ TEST_F(AssignmentResolverTest, TheFirstWordCounts) {
   EXPECT_TRUE(resolver_.ours());
   const auto good = pod_.annotations;
   name_card(0);
-  EXPECT_EQ(resolve(), "unset drift");
+  EXPECT_EQ(resolve(), "unset mismatch");
   EXPECT_NE(resolution_.message.find("GPU-0"), std::string::npos) << resolution_.message;
-  EXPECT_EQ(resolve(), "unset drift again") << "told once for each text";
-  EXPECT_TRUE(resolver_.drifted());
+  EXPECT_EQ(resolve(), "unset mismatch again") << "told once for each text";
+  EXPECT_TRUE(resolver_.mismatched());
   EXPECT_TRUE(resolver_.ours()) << "we placed it all the same";
   name_card(1);
-  EXPECT_EQ(resolve(), "unset drift");
+  EXPECT_EQ(resolve(), "unset mismatch");
   pod_.annotations[ours_] = "garbage";
-  EXPECT_EQ(resolve(), "unset drift");
+  EXPECT_EQ(resolve(), "unset mismatch");
   pod_.annotations.clear();
-  EXPECT_EQ(resolve(), "unset drift");
-  EXPECT_EQ(resolve(), "unset drift again");
+  EXPECT_EQ(resolve(), "unset mismatch");
+  EXPECT_EQ(resolve(), "unset mismatch again");
   pod_.annotations = good;
   EXPECT_EQ(resolve(), "card 2");
-  EXPECT_FALSE(resolver_.drifted());
+  EXPECT_FALSE(resolver_.mismatched());
 }
 
 TEST_F(AssignmentResolverTest, WhatWeWroteCountsEvenIfItIsEditedBeforeItIsSeen) {
@@ -93,7 +93,7 @@ TEST_F(AssignmentResolverTest, WhatWeWroteCountsEvenIfItIsEditedBeforeItIsSeen) 
   resolver_.wrote(pod_.annotations, kKey);
   const auto good = pod_.annotations;
   name_card(0);
-  EXPECT_EQ(resolve(), "unset drift");
+  EXPECT_EQ(resolve(), "unset mismatch");
   pod_.annotations = good;
   EXPECT_EQ(resolve(), "card 3");
 }
@@ -106,17 +106,17 @@ TEST_F(AssignmentResolverTest, WhatWeWroteOnAPodThatIsNotBoundMayBeReplacedByAno
   EXPECT_EQ(resolve(), "card 1");
   resolver_.forget_wrote();
   name_card(3);
-  EXPECT_EQ(resolve(), "unset drift") << "it is bound";
+  EXPECT_EQ(resolve(), "unset mismatch") << "it is bound";
 }
 
 TEST_F(AssignmentResolverTest, APodThatIsCreatedOnItsNodeMayNotNameCards) {
   name_card(2);
   EXPECT_EQ(resolve(true), "unset forged");
   EXPECT_FALSE(resolver_.ours());
-  EXPECT_EQ(resolve(), "unset drift again") << "it does not count later either";
+  EXPECT_EQ(resolve(), "unset mismatch again") << "it does not count later either";
   pod_.annotations.clear();
   EXPECT_EQ(resolve(), "unset");
-  EXPECT_FALSE(resolver_.drifted());
+  EXPECT_FALSE(resolver_.mismatched());
 }
 
 TEST_F(AssignmentResolverTest, WhatTheAuthorWroteNeverCountsButWhatTheBindingBringsDoes) {
@@ -129,7 +129,7 @@ TEST_F(AssignmentResolverTest, WhatTheAuthorWroteNeverCountsButWhatTheBindingBri
   resolver_ = bound_by_another_scheduler;
   name_card(2);
   EXPECT_EQ(resolve(), "unset forged again");
-  EXPECT_TRUE(resolver_.drifted());
+  EXPECT_TRUE(resolver_.mismatched());
 }
 
 TEST_F(AssignmentResolverTest, OurAnnotationDoesNotAppearOnAPodThatOthersPlaced) {
@@ -138,7 +138,7 @@ TEST_F(AssignmentResolverTest, OurAnnotationDoesNotAppearOnAPodThatOthersPlaced)
   EXPECT_EQ(resolve(), "card 1");
   EXPECT_FALSE(resolver_.ours());
   name_card(3);
-  EXPECT_EQ(resolve(), "card 1 drift");
+  EXPECT_EQ(resolve(), "card 1 mismatch");
 }
 
 TEST_F(AssignmentResolverTest, WhatOthersWroteIsKeptToo) {
@@ -171,13 +171,13 @@ TEST_F(AssignmentResolverTest, WhatOthersWroteIsKeptToo) {
     pod_.annotations["tencent.com/gpu-assigned"] = "true";
     EXPECT_EQ(resolve(), "card 1") << "agents write other things";
     pod_.annotations = row.then;
-    EXPECT_EQ(resolve(), "unset drift");
-    EXPECT_EQ(resolve(), "unset drift again");
+    EXPECT_EQ(resolve(), "unset mismatch");
+    EXPECT_EQ(resolve(), "unset mismatch again");
     pod_.annotations = {};
-    EXPECT_EQ(resolve(), "unset drift");
+    EXPECT_EQ(resolve(), "unset mismatch");
     pod_.annotations = row.first;
     EXPECT_EQ(resolve(), "card 1");
-    EXPECT_FALSE(resolver_.drifted());
+    EXPECT_FALSE(resolver_.mismatched());
   }
 }
 
@@ -190,7 +190,7 @@ TEST_F(AssignmentResolverTest, AnAgentMayGiveOtherCardsThanWereChosenOnce) {
   pod_.annotations.erase("nvidia.com/pre-allocated");
   EXPECT_EQ(resolve(), "card 2") << "what was chosen before says nothing more";
   pod_.annotations["nvidia.com/real-allocated"] = "main[3_GPU-3_100_81920]";
-  EXPECT_EQ(resolve(), "unset drift");
+  EXPECT_EQ(resolve(), "unset mismatch");
 }
 
 // A node that loses cards makes the text unreadable, although the text was not edited.
@@ -199,7 +199,7 @@ TEST_F(AssignmentResolverTest, ANodeThatChangesIsNoMismatch) {
   EXPECT_EQ(resolve(), "card 3");
   node_ = node_with(2);
   EXPECT_EQ(resolve(), "unset unread");
-  EXPECT_FALSE(resolver_.drifted());
+  EXPECT_FALSE(resolver_.mismatched());
   node_ = node_with(4);
   std::swap(node_.cards[0], node_.cards[3]);
   EXPECT_EQ(resolve(), "card 0") << "the same card, at another position";

@@ -19,7 +19,7 @@ constexpr const char* kUnknownKey =
 
 CardAnnotations::Answer CardAnnotations::read(AssignmentResolver& resolver, const Bound& bound) {
   using Trouble = AssignmentResolver::Resolution::Trouble;
-  const bool drifted = resolver.drifted();
+  const bool mismatched = resolver.mismatched();
   AssignmentResolver::Observation observation{.object = bound.object,
                                               .pod = bound.pod,
                                               .node = bound.node,
@@ -29,17 +29,18 @@ CardAnnotations::Answer CardAnnotations::read(AssignmentResolver& resolver, cons
     observation.must_be_ours = bound.is_ours && signatures_.placed_since_signing(bound.object);
   }
   Answer answer{.resolution = resolver.resolve(observation, hash_key_)};
-  if (drifted) --drifted_;
-  if (resolver.drifted()) ++drifted_;
+  if (mismatched) --mismatched_;
+  if (resolver.mismatched()) ++mismatched_;
   AssignmentResolver::Resolution& resolution = answer.resolution;
   if (resolution.trouble == Trouble::unread) {
     answer.notice = notice_of(Notice::Kind::unread_cards, bound.object, resolution.message);
   } else if (resolution.trouble != Trouble::none && !resolution.told) {
     if (signatures_.has_unknown_key(bound.object.uid)) resolution.message = kUnknownKey;
-    const bool drift = resolution.trouble == Trouble::drift;
-    ++(drift ? drifts_ : untrusted_);
-    answer.notice = notice_of(drift ? Notice::Kind::drift : Notice::Kind::untrusted, bound.object,
-                              resolution.message);
+    const bool mismatch = resolution.trouble == Trouble::mismatch;
+    ++(mismatch ? edits_ : untrusted_);
+    answer.notice =
+        notice_of(mismatch ? Notice::Kind::annotation_mismatch : Notice::Kind::untrusted,
+                  bound.object, resolution.message);
   }
   return answer;
 }

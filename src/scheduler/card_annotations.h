@@ -50,18 +50,18 @@ class CardAnnotations {
     resolver.wrote(annotations, hash_key_);
   }
   void forget(const AssignmentResolver& resolver) {
-    if (resolver.drifted()) --drifted_;
+    if (resolver.mismatched()) --mismatched_;
   }
 
-  [[nodiscard]] std::size_t drifted() const { return drifted_; }
-  [[nodiscard]] std::uint64_t drifts() const { return drifts_; }
+  [[nodiscard]] std::size_t mismatched() const { return mismatched_; }
+  [[nodiscard]] std::uint64_t edits() const { return edits_; }
   [[nodiscard]] std::uint64_t untrusted() const { return untrusted_; }
 
  private:
   Signatures& signatures_;
   base::HashKey hash_key_ = base::random_hash_key();
-  std::size_t drifted_ = 0;      // bound pods whose annotations differ from those that count
-  std::uint64_t drifts_ = 0;     // edits of annotations of bound pods
+  std::size_t mismatched_ = 0;   // bound pods whose annotations differ from those that count
+  std::uint64_t edits_ = 0;      // edits of annotations of bound pods
   std::uint64_t untrusted_ = 0;  // pods that were created with annotations that only we write
 };
 

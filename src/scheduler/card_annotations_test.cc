@@ -59,16 +59,16 @@ TEST_F(CardAnnotationsTest, TheFirstWordCountsAndEditsAreToldOnceAndCounted) {
   read_now = read(answer(0));
   EXPECT_FALSE(read_now.resolution.cards);
   ASSERT_TRUE(read_now.notice);
-  EXPECT_EQ(read_now.notice->kind, Notice::Kind::drift);
+  EXPECT_EQ(read_now.notice->kind, Notice::Kind::annotation_mismatch);
   EXPECT_FALSE(read(answer(0)).notice);
-  EXPECT_EQ(annotations_.drifted(), 1U);
-  EXPECT_EQ(annotations_.drifts(), 1U);
+  EXPECT_EQ(annotations_.mismatched(), 1U);
+  EXPECT_EQ(annotations_.edits(), 1U);
   EXPECT_TRUE(read(answer(1)).resolution.cards);
-  EXPECT_EQ(annotations_.drifted(), 0U);
+  EXPECT_EQ(annotations_.mismatched(), 0U);
   (void)read({});
   annotations_.forget(resolver_);
-  EXPECT_EQ(annotations_.drifted(), 0U);
-  EXPECT_EQ(annotations_.drifts(), 2U);
+  EXPECT_EQ(annotations_.mismatched(), 0U);
+  EXPECT_EQ(annotations_.edits(), 2U);
 }
 
 TEST_F(CardAnnotationsTest, APodThatIsCreatedOnItsNodeNamesNoCards) {

@@ -152,7 +152,7 @@ void ClusterCache::update_pending(Entry& entry, dialect::PodObject object,
   Result<core::PodSpec> spec = dialect::to_spec(object, nodes_.reading(is.profile->reading));
   if (!spec) {
     forget(entry);
-    return on_notice_(notice_of(Notice::Kind::refused, object, spec.error().message));
+    return on_notice_(notice_of(Notice::Kind::invalid, object, spec.error().message));
   }
   if (!object.unsupported.empty()) {
     forget(entry);
@@ -304,11 +304,11 @@ ClusterCache::Sizes ClusterCache::sizes() const {
           .pods = pods_.size(),
           .pending = pods_.pending_count(),
           .bound = pods_.bound_count(),
-          .drifted = annotations_.drifted(),
-          .mismatched = kubelets_.cards().mismatched(),
+          .annotation_mismatched = annotations_.mismatched(),
+          .device_mismatched = kubelets_.cards().mismatched(),
           .unnamed = kubelets_.cards().unnamed(),
           .by_kubelet = kubelets_.cards().by_kubelet(),
-          .drifts = annotations_.drifts(),
+          .annotation_edits = annotations_.edits(),
           .untrusted = annotations_.untrusted() + pre_allocations_.untrusted()};
 }
 

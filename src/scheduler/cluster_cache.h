@@ -12,7 +12,7 @@
 //
 // Composes these parts: PodClassifier (which scheduler places a pod), NodeCache and PodCache (the
 // objects), CardAnnotations with Signatures and KubeletAllocations (the cards of a pod),
-// PreAllocations, ExternalPods. The order of events is decided here.
+// PreAllocations, UnboundExternalPods. The order of events is decided here.
 //
 // One thread. A list of pods is bracketed by two calls; a pod that the list does not contain counts
 // as deleted.
@@ -29,7 +29,6 @@
 #include "scheduler/card_annotations.h"
 #include "scheduler/decision_clock.h"
 #include "scheduler/event_queue.h"
-#include "scheduler/external_pods.h"
 #include "scheduler/kubelet_allocations.h"
 #include "scheduler/node_cache.h"
 #include "scheduler/notice.h"
@@ -37,6 +36,7 @@
 #include "scheduler/pod_classifier.h"
 #include "scheduler/pre_allocations.h"
 #include "scheduler/signatures.h"
+#include "scheduler/unbound_external_pods.h"
 
 namespace stowage::scheduler {
 
@@ -54,7 +54,7 @@ class ClusterCache {
   [[nodiscard]] const Signatures& signatures() const { return signatures_; }
   [[nodiscard]] DecisionClock& decision_clock() { return decision_clock_; }
   [[nodiscard]] PreAllocations& pre_allocations() { return pre_allocations_; }
-  [[nodiscard]] ExternalPods& external_pods() { return external_pods_; }
+  [[nodiscard]] UnboundExternalPods& external_pods() { return external_pods_; }
   [[nodiscard]] KubeletAllocations& kubelets() { return kubelets_; }
 
   // Signs what is written on pods, and decides whether annotations under our name count: they must
@@ -104,11 +104,12 @@ class ClusterCache {
     std::size_t pods = 0;
     std::size_t pending = 0;
     std::size_t bound = 0;
-    std::size_t drifted = 0;      // bound pods whose annotations differ from those that count
-    std::size_t mismatched = 0;   // bound pods whose devices differ from the cards that count
-    std::size_t unnamed = 0;      // bound pods whose cards are unknown
-    std::size_t by_kubelet = 0;   // bound pods whose cards only the kubelet reports
-    std::uint64_t drifts = 0;     // edits of annotations of bound pods
+    std::size_t annotation_mismatched =
+        0;                              // bound pods whose annotations differ from those that count
+    std::size_t device_mismatched = 0;  // bound pods whose devices differ from the cards that count
+    std::size_t unnamed = 0;            // bound pods whose cards are unknown
+    std::size_t by_kubelet = 0;         // bound pods whose cards only the kubelet reports
+    std::uint64_t annotation_edits = 0;  // edits of annotations of bound pods
     std::uint64_t untrusted = 0;  // pods that were created with annotations that only we write
   };
   [[nodiscard]] Sizes sizes() const;
@@ -145,7 +146,7 @@ class ClusterCache {
   KubeletAllocations kubelets_;
   DecisionClock decision_clock_;
   PreAllocations pre_allocations_;
-  ExternalPods external_pods_;
+  UnboundExternalPods external_pods_;
   std::function<void(const std::string& uid)> on_expected_;
   OnCards on_cards_;
   bool listing_pods_ = false;

@@ -158,10 +158,10 @@ TEST_F(ClusterCacheIndexTest, AnEditChangesNothingWhenTheyAreReadAgain) {
   see(node_object({}));
   see(indexed("p", "2"));
   see(indexed("p", "1"));
-  EXPECT_EQ(cluster_cache_->sizes().drifted, 1U);
+  EXPECT_EQ(cluster_cache_->sizes().annotation_mismatched, 1U);
   see(node_object(listed_));
   EXPECT_EQ(cards_of("p"), "GPU-c");
-  EXPECT_EQ(cluster_cache_->sizes().drifted, 1U);
+  EXPECT_EQ(cluster_cache_->sizes().annotation_mismatched, 1U);
 }
 
 TEST_F(ClusterCacheIndexTest, ThePodIsReadAgainAsItIsNow) {

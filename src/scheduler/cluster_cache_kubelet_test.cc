@@ -217,12 +217,12 @@ TEST_F(ClusterCacheKubeletTest, OtherCardsThanThoseItWasPlacedOnAreToldOnce) {
   ASSERT_EQ(notices.size(), 1U);
   EXPECT_EQ(notices.front().kind, Notice::Kind::device_mismatch);
   EXPECT_NE(notices.front().text.find("gave it GPU-1"), std::string::npos);
-  EXPECT_EQ(cluster_cache.sizes().mismatched, 1U);
+  EXPECT_EQ(cluster_cache.sizes().device_mismatched, 1U);
   EXPECT_EQ(named(), "") << "the ledger keeps what was decided";
   kubelet("p", {"GPU-0"});
-  EXPECT_EQ(cluster_cache.sizes().mismatched, 0U);
+  EXPECT_EQ(cluster_cache.sizes().device_mismatched, 0U);
   cluster_cache.remove_pod("u");
-  EXPECT_EQ(cluster_cache.sizes().mismatched, 0U);
+  EXPECT_EQ(cluster_cache.sizes().device_mismatched, 0U);
 }
 
 TEST_F(ClusterCacheKubeletTest, OthersAreToldOfNodesWhoseCardsChange) {

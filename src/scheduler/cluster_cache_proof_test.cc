@@ -19,7 +19,7 @@ TEST_F(ClusterCacheProofTest, AnEditedAnnotationDoesNotCountAfterARestart) {
   EXPECT_EQ(list({pod}), "a has cards;");
   edit(pod);
   EXPECT_EQ(list({pod}), "a unknown;") << "the engine keeps what it knows";
-  EXPECT_EQ(untrusted(), "") << "that is drift";
+  EXPECT_EQ(untrusted(), "") << "that is mismatch";
   restart();
   EXPECT_EQ(list({pod}), "a unknown;");
   EXPECT_EQ(untrusted(), "a;");

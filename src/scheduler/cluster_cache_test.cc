@@ -388,17 +388,17 @@ TEST_F(ClusterCacheTest, EditedAnnotationsMoveNoPodAndAreCounted) {
   EXPECT_EQ(notices(), "2 p;");
   cluster_cache_.upsert_pod(bound_with_card(cluster_cache_, "p", 0));
   EXPECT_EQ(notices(), "");
-  EXPECT_EQ(cluster_cache_.sizes().drifted, 1U);
-  EXPECT_EQ(cluster_cache_.sizes().drifts, 1U);
+  EXPECT_EQ(cluster_cache_.sizes().annotation_mismatched, 1U);
+  EXPECT_EQ(cluster_cache_.sizes().annotation_edits, 1U);
   events();
   cluster_cache_.upsert_pod(bound_with_card(cluster_cache_, "p", 2));
   EXPECT_EQ(events(), "bound p n cards 2,;");
-  EXPECT_EQ(cluster_cache_.sizes().drifted, 0U);
+  EXPECT_EQ(cluster_cache_.sizes().annotation_mismatched, 0U);
   cluster_cache_.upsert_pod(bound_with_card(cluster_cache_, "p", 1));
-  EXPECT_EQ(cluster_cache_.sizes().drifted, 1U);
+  EXPECT_EQ(cluster_cache_.sizes().annotation_mismatched, 1U);
   cluster_cache_.remove_pod("p");
-  EXPECT_EQ(cluster_cache_.sizes().drifted, 0U);
-  EXPECT_EQ(cluster_cache_.sizes().drifts, 2U);
+  EXPECT_EQ(cluster_cache_.sizes().annotation_mismatched, 0U);
+  EXPECT_EQ(cluster_cache_.sizes().annotation_edits, 2U);
 }
 
 TEST_F(ClusterCacheTest, AnEditBeforeTheEngineHasLookedTakesNoCardsAway) {

@@ -75,7 +75,7 @@ void CommandExecutor::lead() {
     const std::string& uid = notice.uid;
     if (deps_.cluster_cache.pods().name_of(uid).empty()) continue;
     const bool refused =
-        notice.kind == Notice::Kind::refused || notice.kind == Notice::Kind::unsupported;
+        notice.kind == Notice::Kind::invalid || notice.kind == Notice::Kind::unsupported;
     // The pod was bound meanwhile, or changed so that it can be placed.
     if (refused && (deps_.cluster_cache.pods().preemption_info(uid) != nullptr ||
                     deps_.cluster_cache.pods().pending(uid) != nullptr)) {
@@ -298,7 +298,7 @@ void CommandExecutor::execute(const core::Refuse& command) {
   const dialect::PodObject& object = pod->object;
   refuse({.pod = {.ns = object.ns, .name = object.name, .uid = object.uid},
           .was_false = !object.unscheduled_reason.empty(),
-          .condition = core::condition(command.refusal),
+          .condition = core::condition_reason(command.refusal),
           .message = core::sentence(command.refusal)});
 }
 
@@ -311,7 +311,7 @@ void CommandExecutor::execute(const core::Reject& command) {
   const dialect::PodObject& object = pod->object;
   refuse({.pod = {.ns = object.ns, .name = object.name, .uid = object.uid},
           .was_false = !object.unscheduled_reason.empty(),
-          .condition = core::Condition::invalid_request,
+          .condition = core::ConditionReason::invalid_request,
           .message = command.why});
 }
 
@@ -355,12 +355,13 @@ CommandExecutor::Counters CommandExecutor::counters() const {
 void CommandExecutor::report(const Notice& notice) {
   const Name pod{.ns = notice.ns, .name = notice.name, .uid = notice.uid};
   using Kind = Notice::Kind;
-  const bool to_people = notice.kind == Kind::refused || notice.kind == Kind::unsupported ||
-                         notice.kind == Kind::untrusted || notice.kind == Kind::drift ||
+  const bool to_people = notice.kind == Kind::invalid || notice.kind == Kind::unsupported ||
+                         notice.kind == Kind::untrusted ||
+                         notice.kind == Kind::annotation_mismatch ||
                          notice.kind == Kind::device_mismatch || notice.kind == Kind::unknown_key ||
                          notice.kind == Kind::ignored;
   if (to_people && !leads_) {  // the leader reports it, if there is one
-    const bool waits = notice.kind == Kind::untrusted || notice.kind == Kind::refused ||
+    const bool waits = notice.kind == Kind::untrusted || notice.kind == Kind::invalid ||
                        notice.kind == Kind::unsupported;
     if (waits && found_before_.size() < kFoundBeforeMax) {
       found_before_.insert_or_assign({notice.uid, notice.kind}, notice);
@@ -368,13 +369,14 @@ void CommandExecutor::report(const Notice& notice) {
     return;
   }
   switch (notice.kind) {
-    case Notice::Kind::refused:
+    case Notice::Kind::invalid:
     case Notice::Kind::unsupported:
       ++counters_.refused_by[kRejected];
       return refuse({.pod = pod,
                      .was_false = notice.was_false,
-                     .condition = notice.kind == Kind::refused ? core::Condition::invalid_request
-                                                               : core::Condition::unsupported_rule,
+                     .condition = notice.kind == Kind::invalid
+                                      ? core::ConditionReason::invalid_request
+                                      : core::ConditionReason::unsupported_rule,
                      .message = notice.text});
     case Notice::Kind::unknown_key:
       return record(pod, kube::EventType::warning, kube::EventReason::unknown_annotation,
@@ -385,7 +387,7 @@ void CommandExecutor::report(const Notice& notice) {
       deps_.log.warn("untrusted annotation ignored", {{"pod", pod.text()}});
       return record(pod, kube::EventType::warning, kube::EventReason::untrusted_annotation,
                     notice.text);
-    case Notice::Kind::drift:
+    case Notice::Kind::annotation_mismatch:
       deps_.log.warn("annotations of a bound pod were edited",
                      {{"pod", pod.text()}, {"why", notice.text}});
       return record(pod, kube::EventType::warning, kube::EventReason::annotation_mismatch,

@@ -123,7 +123,7 @@ class CommandExecutor {
   struct Refused {
     Name pod;
     bool was_false = false;
-    core::Condition condition = core::Condition::unschedulable;
+    core::ConditionReason condition = core::ConditionReason::unschedulable;
     std::string message;
   };
   void refuse(const Refused& refused);

@@ -82,7 +82,7 @@ TEST_F(CommandExecutorNoticeTest, WhatWasUntrustedBeforeWeLedIsToldOnceWeDo) {
 TEST_F(CommandExecutorNoticeTest, WhoWasRefusedBeforeWeLedIsToldOnceWeDo) {
   command_executor_.stand_down();
   command_executor_.report(
-      {.kind = Notice::Kind::refused, .ns = "ns", .name = "p", .uid = "uid-p", .text = "absurd"});
+      {.kind = Notice::Kind::invalid, .ns = "ns", .name = "p", .uid = "uid-p", .text = "absurd"});
   run_for(loop_, milliseconds{10});
   EXPECT_EQ(events(), 0U);
   command_executor_.lead();

@@ -218,7 +218,8 @@ TEST_F(CommandExecutorTest, AExternalThatWasClaimedAfterWeStoodDownIsLetGo) {
 
 TEST_F(CommandExecutorTest, EditedAnnotationsAreToldInAnEventByTheLeader) {
   start();
-  const Notice notice{.kind = Notice::Kind::drift, .ns = "ns", .name = "p", .text = "was edited"};
+  const Notice notice{
+      .kind = Notice::Kind::annotation_mismatch, .ns = "ns", .name = "p", .text = "was edited"};
   command_executor_->stand_down();
   command_executor_->report(notice);
   command_executor_->lead();

@@ -43,7 +43,7 @@ void EventQueue::put_node_event(const std::string& key, core::Event event) {
   const auto* was = before == nullptr ? nullptr : std::get_if<core::NodeChanged>(before);
   const auto* now = std::get_if<core::NodeChanged>(&event);
   const bool same_cards = was != nullptr && now != nullptr && was->node.cards == now->node.cards;
-  const bool alone = before == nullptr || slots_.at(key).cards_named == cards_named_;
+  const bool alone = before == nullptr || entries_.at(key).cards_named == cards_named_;
   put_object(key, std::move(event), same_cards || alone ? Merge::in_place : Merge::not_at_all);
 }
 
@@ -113,22 +113,22 @@ void EventQueue::put_pod_gone(const std::string& uid) {
 }
 
 const core::Event* EventQueue::waiting(const std::string& key) const {
-  const auto slot = slots_.find(key);
-  if (slot == slots_.end() || slot->second.turn) return nullptr;
-  return &objects_.at(slot->second.serial).event;
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end() || entry->second.turn) return nullptr;
+  return &objects_.at(entry->second.serial).event;
 }
 
 void EventQueue::put_object(const std::string& key, core::Event event, Merge merge) {
   if (keep_ && !keep_(event)) return;
   const bool waits = waiting(key) != nullptr;
-  Slot& slot = slots_[key];
+  Entry& entry = entries_[key];
   if (waits && merge == Merge::in_place) {
-    objects_.at(slot.serial).event = std::move(event);
+    objects_.at(entry.serial).event = std::move(event);
   } else {
-    if (slot.turn) pending_.erase(*slot.turn);
-    if (waits && merge == Merge::to_the_end) objects_.erase(slot.serial);
-    slot = {.turn = {}, .event = {}, .serial = ++serials_, .cards_named = cards_named_};
-    objects_.emplace(slot.serial, Object{.key = key, .event = std::move(event)});
+    if (entry.turn) pending_.erase(*entry.turn);
+    if (waits && merge == Merge::to_the_end) objects_.erase(entry.serial);
+    entry = {.turn = {}, .event = {}, .serial = ++serials_, .cards_named = cards_named_};
+    objects_.emplace(entry.serial, Object{.key = key, .event = std::move(event)});
   }
   notify();
 }
@@ -136,15 +136,15 @@ void EventQueue::put_object(const std::string& key, core::Event event, Merge mer
 void EventQueue::put_pod(core::PodPending event) {
   const std::scoped_lock lock(mutex_);
   const std::string key = pod_key(event.pod.uid);
-  Slot& slot = slots_[key];
+  Entry& entry = entries_[key];
   const std::int64_t urgency = -std::int64_t{event.pod.priority};
-  if (slot.serial != 0) objects_.erase(slot.serial);
-  slot.serial = 0;
-  const std::uint64_t number = slot.turn ? slot.turn->number : turns_++;
-  if (slot.turn) pending_.erase(*slot.turn);
-  slot.turn = Turn{.urgency = urgency, .number = number};
-  slot.event = std::move(event);
-  pending_.emplace(*slot.turn, key);
+  if (entry.serial != 0) objects_.erase(entry.serial);
+  entry.serial = 0;
+  const std::uint64_t number = entry.turn ? entry.turn->number : turns_++;
+  if (entry.turn) pending_.erase(*entry.turn);
+  entry.turn = Turn{.urgency = urgency, .number = number};
+  entry.event = std::move(event);
+  pending_.emplace(*entry.turn, key);
   notify();
 }
 
@@ -196,14 +196,14 @@ std::optional<std::vector<EventQueue::Message>> EventQueue::take_locked(std::siz
   std::vector<Message> taken = std::exchange(replies_, {});
   for (auto& [serial, object] : std::exchange(objects_, {})) {
     taken.emplace_back(std::move(object.event));
-    const auto slot = slots_.find(object.key);
-    if (slot != slots_.end() && slot->second.serial == serial) slots_.erase(slot);
+    const auto entry = entries_.find(object.key);
+    if (entry != entries_.end() && entry->second.serial == serial) entries_.erase(entry);
   }
   for (; open_ && pending_max > 0 && !pending_.empty(); --pending_max) {
     const auto first = pending_.begin();
-    const auto slot = slots_.find(first->second);
-    taken.emplace_back(std::move(*slot->second.event));
-    slots_.erase(slot);
+    const auto entry = entries_.find(first->second);
+    taken.emplace_back(std::move(*entry->second.event));
+    entries_.erase(entry);
     pending_.erase(first);
   }
   return taken;

@@ -84,7 +84,7 @@ class EventQueue {
     std::uint64_t number = 0;
     auto operator<=>(const Turn&) const = default;
   };
-  struct Slot {
+  struct Entry {
     std::optional<Turn> turn;  // set: in `pending`, with its event
     std::optional<core::Event> event;
     std::uint64_t serial = 0;       // else in `objects`
@@ -114,7 +114,7 @@ class EventQueue {
   std::vector<Message> replies_;
   // By "n/<name>", "l/<name>" and "s/<name>" of a node, "p/<uid>" and "c/<uid>" of a pod,
   // "<kind>/<name>" of an auxiliary object.
-  std::unordered_map<std::string, Slot> slots_;
+  std::unordered_map<std::string, Entry> entries_;
   std::map<std::uint64_t, Object> objects_;  // by serial
   std::map<Turn, std::string> pending_;      // keys
   std::uint64_t turns_ = 0;

@@ -26,7 +26,7 @@ void add_rest(std::string& text, const core::Command& command) {
                           each.milli_free, each.card_memory_free, each.pods);
     }
   } else if (const auto* refuse = std::get_if<core::Refuse>(&command)) {
-    text += fmt::format("{}: {}\n", core::to_string(core::condition(refuse->refusal)),
+    text += fmt::format("{}: {}\n", core::to_string(core::condition_reason(refuse->refusal)),
                         core::sentence(refuse->refusal));
   }
 }

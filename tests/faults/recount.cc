@@ -134,7 +134,7 @@ std::string recount(const Truth& truth, core::Engine& engine, const MayLinger& m
     }
     live.emplace(pod->uid, pod);
   }
-  for (std::size_t slot = 0; slot < ledger.nodes().slots(); ++slot) {
+  for (std::size_t slot = 0; slot < ledger.nodes().rows(); ++slot) {
     for (const core::PodIndex index : ledger.nodes().pods_on(core::NodeIndex(slot))) {
       const core::PodRecord& record = ledger.pods().record(index);
       if (record.state == core::PodState::nomination) continue;

@@ -272,7 +272,7 @@ void print_reasons() {
   title("Reasons: events");
   for (const auto reason : kube::kEventReasons) line("{}", kube::to_string(reason));
   title("Reasons: condition PodScheduled=False");
-  for (const auto condition : core::kConditions) line("{}", core::to_string(condition));
+  for (const auto condition : core::kConditionReasons) line("{}", core::to_string(condition));
   title("Reasons: refusals, in metrics and JSON");
   for (std::size_t code = 1; code < core::kReasonCodes; ++code) {
     line("{}", core::to_string(static_cast<core::ReasonCode>(code)));

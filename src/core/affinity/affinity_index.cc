@@ -143,12 +143,12 @@ std::vector<std::string> AffinityIndex::audit() {
     ++pods;
     if (known->leaving) ++leaving;
   }
-  for (std::size_t n = 0; n < node_counts_.slots(); ++n) {
+  for (std::size_t n = 0; n < node_counts_.rows(); ++n) {
     for (const SetCount& here : node_counts_.on(n)) {
       const auto found = seen.find({n, here.set});
       if (found == seen.end() ||
           found->second != std::pair<std::int32_t, std::int32_t>{here.pods, here.leaving}) {
-        out.push_back("pods of a set on node slot " + std::to_string(n) + " are miscounted");
+        out.push_back("pods of a set on node row " + std::to_string(n) + " are miscounted");
       } else {
         seen.erase(found);
       }

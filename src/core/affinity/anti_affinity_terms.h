@@ -48,10 +48,10 @@ class AntiAffinityTerms {
   [[nodiscard]] const AntiTerm& operator[](AntiTermIndex index) const { return terms_[index.at()]; }
 
   // Every index is below this number.
-  [[nodiscard]] std::size_t slots() const { return terms_.size(); }
+  [[nodiscard]] std::size_t rows() const { return terms_.size(); }
   [[nodiscard]] std::size_t size() const { return by_key_.size(); }
   [[nodiscard]] bool any_used() const { return terms_.size() > unused_.size() + free_.size(); }
-  // Grows when an index below an earlier slots() may have got another meaning. Never 0.
+  // Grows when an index below an earlier rows() may have got another meaning. Never 0.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
  private:

@@ -65,7 +65,7 @@ TEST_F(AntiAffinityTermsTest, TermsWithoutPodsAreFreedAndTheirIndexesReused) {
   terms_.free_unused();
   EXPECT_EQ(terms_.size(), AntiAffinityTerms::kMaxUnused + 1);
   EXPECT_EQ(domains_.size(), AntiAffinityTerms::kMaxUnused + 1);
-  EXPECT_EQ(terms_.slots(), kTerms) << "the last one is in use";
+  EXPECT_EQ(terms_.rows(), kTerms) << "the last one is in use";
   EXPECT_TRUE(terms_.any_used());
   EXPECT_EQ(terms_.intern(app_term("new", "zone")), added[0]);
   EXPECT_GT(terms_.version(), before);

@@ -5,7 +5,7 @@
 namespace stowage::core {
 
 const AntiTermMatches::Matches& AntiTermMatches::matches_of(LabelSetIndex index) {
-  if (by_set_.size() <= index.at()) by_set_.resize(sets_.slots());
+  if (by_set_.size() <= index.at()) by_set_.resize(sets_.rows());
   Matches& matches = by_set_[index.at()];
   const std::uint64_t version = namespaces_.version() + terms_.version();
   if (matches.version != version) {
@@ -13,7 +13,7 @@ const AntiTermMatches::Matches& AntiTermMatches::matches_of(LabelSetIndex index)
     matches = Matches{.version = version};
   }
   const LabelSet& set = sets_[index];
-  for (; matches.checked < terms_.slots() && remembered_ < kMaxRemembered; ++matches.checked) {
+  for (; matches.checked < terms_.rows() && remembered_ < kMaxRemembered; ++matches.checked) {
     const AntiTermIndex term(matches.checked);
     if (!namespaces_.selects(terms_[term].term, set.ns, set.labels)) continue;
     matches.terms.push_back(term);
@@ -32,9 +32,9 @@ std::vector<AntiTermIndex> AntiTermMatches::find(const PodSpec& pod) {
     }
     checked = matches.checked;
   }
-  if (checked == terms_.slots()) return found;
+  if (checked == terms_.rows()) return found;
   const std::string ns(namespace_of(pod.name));
-  for (std::size_t i = checked; i < terms_.slots(); ++i) {
+  for (std::size_t i = checked; i < terms_.rows(); ++i) {
     const AntiTerm& term = terms_[AntiTermIndex(i)];
     if (term.by_node.empty() || !namespaces_.selects(term.term, ns, pod.constraints.labels)) {
       continue;

@@ -11,7 +11,7 @@ EligibleNodes::EligibleNodes(std::uint64_t number, Rules rules)
 void EligibleNodes::refresh(const NodeTable& nodes, std::uint64_t version) {
   if (version_ == version) return;
   version_ = version;
-  eligible_.assign(nodes.slots(), 0);
+  eligible_.assign(nodes.rows(), 0);
   for (std::size_t n = 0; n < eligible_.size(); ++n) {
     if (!nodes.present(NodeIndex(n))) continue;
     const NodeSpec& spec = nodes.spec(NodeIndex(n));

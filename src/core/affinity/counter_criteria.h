@@ -34,7 +34,7 @@ class EligibleNodes {
 
   // Checks all nodes, unless that was done for this version of the nodes (never 0).
   void refresh(const NodeTable& nodes, std::uint64_t version);
-  // As of the last refresh(). Requires: a node slot of that time.
+  // As of the last refresh(). Requires: a node row of that time.
   [[nodiscard]] bool contains(std::size_t node) const { return eligible_[node] != 0; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  // stands for it in keys
 

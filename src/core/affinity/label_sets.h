@@ -48,7 +48,7 @@ class LabelSets {
 
   [[nodiscard]] const LabelSet& operator[](LabelSetIndex set) const { return sets_[set.at()]; }
   // Every index is below this number.
-  [[nodiscard]] std::size_t slots() const { return sets_.size(); }
+  [[nodiscard]] std::size_t rows() const { return sets_.size(); }
   [[nodiscard]] std::size_t size() const { return by_key_.size(); }
 
  private:

@@ -25,7 +25,7 @@ class NodePodCounts {
                                   : std::span<const SetCount>();
   }
   // on() is empty for every node from this number on.
-  [[nodiscard]] std::size_t slots() const { return by_node_.size(); }
+  [[nodiscard]] std::size_t rows() const { return by_node_.size(); }
 
  private:
   std::vector<std::vector<SetCount>> by_node_;

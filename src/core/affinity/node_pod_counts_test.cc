@@ -21,7 +21,7 @@ TEST(NodePodCounts, CountsBySetAndDropsSetsWithoutPods) {
   ASSERT_EQ(counts.on(2).size(), 1U);
   EXPECT_EQ(counts.on(2)[0].set, web);
   EXPECT_TRUE(counts.on(0).empty());
-  EXPECT_EQ(counts.slots(), 3U);
+  EXPECT_EQ(counts.rows(), 3U);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ TopologyCounter::TopologyCounter(const Sources& sources, Criteria criteria)
     : sources_(&sources), criteria_(std::move(criteria)) {}
 
 bool TopologyCounter::selects(LabelSetIndex index) const {
-  if (selected_.size() <= index.at()) selected_.resize(sources_->sets.slots(), Selected::unknown);
+  if (selected_.size() <= index.at()) selected_.resize(sources_->sets.rows(), Selected::unknown);
   Selected& selected = selected_[index.at()];
   if (selected == Selected::unknown) {
     const LabelSet& set = sources_->sets[index];

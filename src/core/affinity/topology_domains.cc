@@ -29,7 +29,7 @@ bool TopologyDomains::any_node_has(const std::string& key) {
   if (label_keys_version_ != version_) {
     label_keys_version_ = version_;
     label_keys_.clear();
-    for (std::size_t n = 0; n < nodes_.slots(); ++n) {
+    for (std::size_t n = 0; n < nodes_.rows(); ++n) {
       if (!nodes_.present(NodeIndex(n))) continue;
       for (const auto& [label, value] : nodes_.spec(NodeIndex(n)).labels) {
         label_keys_.insert(label);
@@ -48,9 +48,9 @@ const NodeDomains& TopologyDomains::refresh(TopologyKeyIndex index) {
     domains.of_node = {};
     return domains;
   }
-  domains.of_node.assign(nodes_.slots(), DomainIndex{});
+  domains.of_node.assign(nodes_.rows(), DomainIndex{});
   std::map<std::string, DomainIndex> by_value;
-  for (std::size_t n = 0; n < nodes_.slots(); ++n) {
+  for (std::size_t n = 0; n < nodes_.rows(); ++n) {
     if (!nodes_.present(NodeIndex(n))) continue;
     const Labels& labels = nodes_.spec(NodeIndex(n)).labels;
     const auto label = labels.find(domains.key);

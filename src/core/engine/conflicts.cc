@@ -29,7 +29,7 @@ bool fits(const Use& use, const CardCharge& charge, const Card& card) {
 
 void CardConflicts::lead(Commands& out) {
   leads_ = true;
-  for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) resolve(NodeIndex(n), out);
+  for (std::size_t n = 0; n < ledger_.nodes().rows(); ++n) resolve(NodeIndex(n), out);
 }
 
 void CardConflicts::stand_down() {

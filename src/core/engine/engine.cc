@@ -247,7 +247,7 @@ void Engine::Impl::on(const PodHeld& e) {
 
 void Engine::Impl::on(const HoldEnded& e) {
   const Hold* hold = state.holds.find(e.uid);
-  if (hold != nullptr && !hold->claimed) external.end_hold(e.uid);
+  if (hold != nullptr && !hold->binding) external.end_hold(e.uid);
 }
 
 void Engine::Impl::on(const PodNominated& e) {
@@ -349,7 +349,7 @@ std::vector<Engine::NodeVerdict> Engine::explain(const PodSpec& unbounded) {
   const Shape shape = make_shape(pod, state.cluster.ledger);
   const ConstraintFilter more = state.cluster.constraint_filter(pod);
   std::vector<NodeVerdict> verdicts;
-  for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) {
+  for (std::size_t n = 0; n < ledger.nodes().rows(); ++n) {
     const NodeIndex node(n);
     if (!ledger.nodes().present(node)) continue;
     Reason reason = state.planners.of(pod).verdict(shape, node);

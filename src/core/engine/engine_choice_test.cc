@@ -107,7 +107,7 @@ Engine rebuilt(const PolicyOptions& options, const Ledger& ledger,
   Engine engine({options}, {.preemption = false});  // only placements matter, not priorities
   const auto handle = [&](const Event& event) { RC_ASSERT(engine.handle(event, {}).empty()); };
   std::map<std::string, NodeIndex, std::greater<>> nodes;  // in another order than they were added
-  for (std::size_t i = 0; i < ledger.nodes().slots(); ++i) {
+  for (std::size_t i = 0; i < ledger.nodes().rows(); ++i) {
     if (ledger.nodes().present(NodeIndex(i))) {
       nodes.emplace(ledger.nodes().spec(NodeIndex(i)).name, i);
     }

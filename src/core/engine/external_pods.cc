@@ -107,7 +107,7 @@ class ExternalPods::LiftedNominations {
 // Requests name thousands of nodes, mostly in the order of the previous request, so the node that
 // followed last time is tried before a lookup by name.
 std::vector<NodeIndex> ExternalPods::find_nodes(const std::vector<std::string>& names) {
-  if (next_asked_.size() < ledger_.nodes().slots()) next_asked_.resize(ledger_.nodes().slots());
+  if (next_asked_.size() < ledger_.nodes().rows()) next_asked_.resize(ledger_.nodes().rows());
   std::vector<NodeIndex> nodes;
   nodes.reserve(names.size());
   NodeIndex last;
@@ -237,7 +237,7 @@ void ExternalPods::expire_holds() {
 }
 
 std::string ExternalPods::assigned_node(const std::string& uid) const {
-  if (const Hold* hold = holds_.find(uid)) return hold->claimed ? hold->place.node : "";
+  if (const Hold* hold = holds_.find(uid)) return hold->binding ? hold->place.node : "";
   const PodIndex pod = ledger_.pods().find(uid);
   return pod.valid() ? ledger_.nodes().spec(ledger_.pods().record(pod).node).name : "";
 }
@@ -359,11 +359,11 @@ ReserveAnswer ExternalPods::reserve(const ReserveRequest& ask, base::Instant now
   state_.begin(now);
   ReserveAnswer answer;
   const Hold* const hold_now = holds_.find(ask.pod.uid);
-  if (hold_now != nullptr && !hold_now->claimed && (hold_now->debt || !still_there(*hold_now))) {
+  if (hold_now != nullptr && !hold_now->binding && (hold_now->debt || !still_there(*hold_now))) {
     requeuer_.wake_after(let_go(ask.pod.uid), ask.pod.name);
   } else if (hold_now != nullptr && hold_now->place.node == ask.node) {
     answer.place = hold_now->place;
-    answer.again = hold_now->claimed;
+    answer.again = hold_now->binding;
     answer.held = true;
     if (!answer.again) mark_reserved(ask.pod.uid);
     return answer;

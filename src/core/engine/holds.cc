@@ -7,20 +7,20 @@ namespace stowage::core {
 const Hold& Holds::add(Hold hold) {
   const std::string uid = hold.pod.uid;
   forget(uid);
-  if (!hold.claimed) runs_out_.emplace(hold.until, uid);
+  if (!hold.binding) runs_out_.emplace(hold.until, uid);
   return holds_.emplace(uid, std::move(hold)).first->second;
 }
 
 void Holds::reserve(const std::string& uid) {
   Hold& hold = holds_.at(uid);
   runs_out_.erase({hold.until, uid});
-  hold.claimed = true;
+  hold.binding = true;
 }
 
 void Holds::forget(const std::string& uid) {
   const auto found = holds_.find(uid);
   if (found == holds_.end()) return;
-  if (!found->second.claimed) runs_out_.erase({found->second.until, uid});
+  if (!found->second.binding) runs_out_.erase({found->second.until, uid});
   holds_.erase(found);
 }
 

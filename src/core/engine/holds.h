@@ -18,7 +18,7 @@ struct Hold {
   PodSpec pod;
   CardPlacement place;
   base::Instant until;
-  bool claimed = false;  // the bind is in progress: the hold does not expire
+  bool binding = false;  // the bind is in progress: the hold does not expire
   bool debt = false;     // its cards were not all free when the hold was added
 };
 

@@ -30,7 +30,7 @@ TEST(Holds, OneThatIsClaimedDoesNotRunOut) {
   Holds holds;
   holds.add(hold("a", 10));
   holds.reserve("a");
-  EXPECT_TRUE(holds.find("a")->claimed);
+  EXPECT_TRUE(holds.find("a")->binding);
   EXPECT_EQ(holds.expired({100}), nullptr);
   holds.reserve("a");  // again
   holds.forget("a");

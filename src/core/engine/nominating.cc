@@ -115,7 +115,7 @@ std::optional<VictimPlan> Requeuer::nearest_nomination(const PodSpec& pod, Shape
   std::set<std::string_view> taken;
   for (const auto& [uid, made] : state_.nominations.all()) taken.insert(made.node);
   const Planner& planner = state_.planners.of(pod);
-  for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) {
+  for (std::size_t n = 0; n < ledger_.nodes().rows(); ++n) {
     const NodeIndex node(n);
     const NodeState& state = ledger_.nodes().state(node);
     if (!state.schedulable || std::popcount(state.healthy) < shape.cards) continue;

@@ -11,7 +11,7 @@ void PodPlacer::ask_picker(Attempt& attempt, PendingBind& bind, NodeIndex reserv
   const auto most = static_cast<std::size_t>(attempt.planner.options().picker_candidates);
   const Ranking& ranking = attempt.entry.ranking;
   std::vector<NodeIndex> nodes;
-  for (std::size_t n = 0; n < ranking.slots(); ++n) {
+  for (std::size_t n = 0; n < ranking.rows(); ++n) {
     const NodeIndex node(n);
     if (node != reserved && ranking.feasible(node)) nodes.push_back(node);
   }

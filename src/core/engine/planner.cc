@@ -108,7 +108,7 @@ Planner::Choice Planner::pick_at_random(const Ranking& ranking,
     return {.node = ranking.nth_feasible(rng.below(ranking.feasible()))};
   }
   std::vector<NodeIndex> fitting;
-  for (std::size_t n = 0; n < ranking.slots(); ++n) {
+  for (std::size_t n = 0; n < ranking.rows(); ++n) {
     if (ranking.feasible(NodeIndex(n)) && choice_options.allowed(NodeIndex(n)))
       fitting.emplace_back(n);
   }

@@ -190,7 +190,7 @@ Refusal PodPlacer::refusal_of(Attempt& attempt, bool held_back) {
   }
   if (attempt.constraint_filter.any() && ranking.feasible() > 0 && !held_back) {
     std::map<ReasonCode, std::int64_t> nodes;
-    for (std::size_t n = 0; n < ranking.slots(); ++n) {
+    for (std::size_t n = 0; n < ranking.rows(); ++n) {
       if (ranking.feasible(NodeIndex(n))) ++nodes[check(attempt, NodeIndex(n))];
     }
     for (const auto& [code, count] : nodes) {
@@ -224,8 +224,8 @@ void PodPlacer::tell_twins(const Attempt& attempt, const Refusal& refusal) {
   Waiting::Group* group =
       state_.waiting.find(group_key(attempt.asked, attempt.constraint_filter.any()));
   if (group == nullptr) return;
-  const Condition now = condition(refusal);
-  const std::optional<Condition> before = std::exchange(group->told, now);
+  const ConditionReason now = condition_reason(refusal);
+  const std::optional<ConditionReason> before = std::exchange(group->told, now);
   if (!before || *before == now) return;
   std::size_t told = 0;
   for (const auto& [place, pod] : group->pods) {

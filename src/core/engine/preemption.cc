@@ -19,7 +19,7 @@ std::optional<VictimPlan> PodPlacer::plan_preemption(const Attempt& attempt) {
   if (fruitless_ == std::pair(key, cluster_.version())) return std::nullopt;
   const Ranking& ranking = attempt.entry.ranking;
   std::vector<NodeIndex> nodes;
-  for (std::size_t n = 0; n < ranking.slots(); ++n) {
+  for (std::size_t n = 0; n < ranking.rows(); ++n) {
     const NodeIndex node(n);
     if (!ledger_.nodes().present(node)) continue;
     const ReasonCode code =

@@ -42,7 +42,7 @@ class PreemptionPlannerTest : public ::testing::Test {
     const ConstraintFilter constraint_filter(
         preemptor, {.ledger = &ledger_, .affinity = &affinity_, .volumes = &volumes_});
     std::vector<NodeIndex> nodes;
-    for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) nodes.emplace_back(n);
+    for (std::size_t n = 0; n < ledger_.nodes().rows(); ++n) nodes.emplace_back(n);
     PreemptionPlanner planner({.ledger = ledger_,
                                .affinity = affinity_,
                                .budgets = budgets_,

@@ -27,7 +27,7 @@ DecisionRecord Planner::record(const PodSpec& pod, const ChoiceOptions& choice_o
   DecisionRecord record;
   record.options = options_;
   record.pod = pod;
-  for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) {
+  for (std::size_t n = 0; n < ledger_.nodes().rows(); ++n) {
     const NodeIndex node(n);
     if (!ledger_.nodes().present(node)) continue;
     record.nodes.push_back(ledger_.nodes().spec(node));
@@ -47,7 +47,7 @@ DecisionRecord Planner::record(const PodSpec& pod, const ChoiceOptions& choice_o
   const std::uint32_t kind = learner_.demand().known(entry.shape.key).value_or(kNoKind);
   record.learned = learned_state(*entry.model, kind);
   record.draw = draw_;
-  for (std::size_t n = 0; choice_options.allowed && n < ledger_.nodes().slots(); ++n) {
+  for (std::size_t n = 0; choice_options.allowed && n < ledger_.nodes().rows(); ++n) {
     const NodeIndex node(n);
     if (ledger_.nodes().present(node) && !choice_options.allowed(node)) {
       record.barred.push_back(ledger_.nodes().name(node));
@@ -66,7 +66,7 @@ LearnedState Planner::learned_state(const PolicyModel& model, std::uint32_t kind
   learned.price = *model.price;
   learned.memory_mib = ledger_.names().memory().sizes();
   learned.class_node.resize(ledger_.classes().all().size());
-  for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) {
+  for (std::size_t n = 0; n < ledger_.nodes().rows(); ++n) {
     if (!ledger_.nodes().present(NodeIndex(n))) continue;
     learned.class_node[ledger_.nodes().state(NodeIndex(n)).node_class] =
         ledger_.nodes().spec(NodeIndex(n)).name;

@@ -44,7 +44,7 @@ bool asks_for_spent(const CardFilter& filter, const QuotaBounds& bounds) {
 
 // True if there is a card that the filter accepts and the quota allows.
 bool accepts_unspent(const CardFilter& filter, const QuotaBounds& bounds, const Ledger& ledger) {
-  for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) {
+  for (std::size_t n = 0; n < ledger.nodes().rows(); ++n) {
     if (!ledger.nodes().present(NodeIndex(n))) continue;
     for (const Card& card : ledger.nodes().spec(NodeIndex(n)).cards) {
       if (accepts_model(filter, card.model) && !spent(bounds, card.model)) return true;
@@ -94,12 +94,12 @@ std::string models_there(const Ledger& ledger, const GpuPart& part) {
 }
 
 std::string where_named(const Ledger& ledger, const GpuPart& part) {
-  if (ledger.nodes().slots() > kNodesSearched) return {};
+  if (ledger.nodes().rows() > kNodesSearched) return {};
   std::vector<CardPlace> places;
   for (const std::string& id : part.filter.ids_any) {
     if (!id.empty() && places.size() < kNamesShown) places.push_back({.id = id});
   }
-  for (std::size_t n = 0; n < ledger.nodes().slots() && !places.empty(); ++n) {
+  for (std::size_t n = 0; n < ledger.nodes().rows() && !places.empty(); ++n) {
     if (!ledger.nodes().present(NodeIndex(n))) continue;
     for (const Card& card : ledger.nodes().spec(NodeIndex(n)).cards) {
       for (CardPlace& place : places) {
@@ -113,10 +113,10 @@ std::string where_named(const Ledger& ledger, const GpuPart& part) {
 }
 
 std::string which_are_unhealthy(const Ledger& ledger, const GpuPart& part, const Ranking& ranking) {
-  if (ledger.nodes().slots() > kNodesSearched) return {};
+  if (ledger.nodes().rows() > kNodesSearched) return {};
   std::vector<CardPlace> places;
   std::map<std::string, bool> models;  // accepted by the filter?
-  for (std::size_t n = 0; n < std::min(ledger.nodes().slots(), ranking.slots()); ++n) {
+  for (std::size_t n = 0; n < std::min(ledger.nodes().rows(), ranking.rows()); ++n) {
     const NodeIndex node(n);
     if (!ledger.nodes().present(node) || ranking.feasible(node)) continue;
     if (ranking.reason(node).code != ReasonCode::unhealthy) continue;

@@ -42,7 +42,8 @@ class Waiting {
         0;  // changes of nodes' labels, namespaces and volumes before the last try
     base::Instant due;
     std::uint32_t tries = 0;
-    std::optional<Condition> told;  // last reported condition, if it can change while the pods wait
+    std::optional<ConditionReason>
+        told;  // last reported condition, if it can change while the pods wait
     std::size_t row = 0;
     std::int32_t cost = 1;  // of one try, see try_cost()
     // The rules are long, so each check is expensive and few are made.

@@ -4,22 +4,22 @@
 
 namespace stowage::core {
 
-const char* to_string(Condition condition) {
-  switch (condition) {
-    case Condition::unschedulable: return "Unschedulable";
-    case Condition::quota_exceeded: return "QuotaExceeded";
-    case Condition::named_card_unavailable: return "NamedCardUnavailable";
-    case Condition::volume_claim_unusable: return "VolumeClaimUnusable";
-    case Condition::invalid_request: return "InvalidRequest";
-    case Condition::unsupported_rule: return "UnsupportedRule";
+const char* to_string(ConditionReason reason) {
+  switch (reason) {
+    case ConditionReason::unschedulable: return "Unschedulable";
+    case ConditionReason::quota_exceeded: return "QuotaExceeded";
+    case ConditionReason::named_card_unavailable: return "NamedCardUnavailable";
+    case ConditionReason::volume_claim_unusable: return "VolumeClaimUnusable";
+    case ConditionReason::invalid_request: return "InvalidRequest";
+    case ConditionReason::unsupported_rule: return "UnsupportedRule";
   }
   return "SchedulerError";
 }
 
 const char* to_string(Remedy remedy) {
   switch (remedy) {
-    case Remedy::same_kind: return "same kind";
-    case Remedy::other_kind: return "other kind";
+    case Remedy::same_class: return "same kind";
+    case Remedy::other_class: return "other kind";
     case Remedy::none: return "none";
   }
   return "none";
@@ -45,7 +45,7 @@ Remedy remedy(ReasonCode code) {
     case ReasonCode::others_anti_affinity:
     case ReasonCode::spread:
     case ReasonCode::volume_limit:
-    case ReasonCode::volume_in_use: return Remedy::same_kind;
+    case ReasonCode::volume_in_use: return Remedy::same_class;
     case ReasonCode::none:
     case ReasonCode::not_schedulable:  // nothing else was checked on the node
     case ReasonCode::taint:
@@ -59,7 +59,7 @@ Remedy remedy(ReasonCode code) {
     case ReasonCode::pod_affinity:
     case ReasonCode::spread_label:
     case ReasonCode::volume_node:
-    case ReasonCode::volume_none: return Remedy::other_kind;
+    case ReasonCode::volume_none: return Remedy::other_class;
     case ReasonCode::quota:
     case ReasonCode::claim: return Remedy::none;
   }
@@ -69,33 +69,34 @@ Remedy remedy(ReasonCode code) {
 namespace {
 
 // The condition of a pod that no new node helps, for this reason.
-Condition without_remedy(ReasonCode code) {
+ConditionReason without_remedy(ReasonCode code) {
   switch (code) {
-    case ReasonCode::quota: return Condition::quota_exceeded;
+    case ReasonCode::quota: return ConditionReason::quota_exceeded;
     case ReasonCode::claim:
-    case ReasonCode::volume_in_use: return Condition::volume_claim_unusable;
-    case ReasonCode::id_mismatch: return Condition::named_card_unavailable;
-    default: return Condition::unschedulable;
+    case ReasonCode::volume_in_use: return ConditionReason::volume_claim_unusable;
+    case ReasonCode::id_mismatch: return ConditionReason::named_card_unavailable;
+    default: return ConditionReason::unschedulable;
   }
 }
 
 }  // namespace
 
-Condition condition(ReasonCode code) {
-  return remedy(code) == Remedy::none ? without_remedy(code) : Condition::unschedulable;
+ConditionReason condition_reason(ReasonCode code) {
+  return remedy(code) == Remedy::none ? without_remedy(code) : ConditionReason::unschedulable;
 }
 
-Condition condition(const Refusal& refusal) {
+ConditionReason condition_reason(const Refusal& refusal) {
   if (refusal.on_any_node != ReasonCode::none) return without_remedy(refusal.on_any_node);
   const auto& counts = refusal.counts;
   const auto helped = [](const ReasonCount& count) {
-    return remedy(count.code) == Remedy::same_kind;
+    return remedy(count.code) == Remedy::same_class;
   };
-  if (std::any_of(counts.begin(), counts.end(), helped)) return Condition::unschedulable;
+  if (std::any_of(counts.begin(), counts.end(), helped)) return ConditionReason::unschedulable;
   const auto hopeless = std::find_if(counts.begin(), counts.end(), [](const ReasonCount& count) {
     return remedy(count.code) == Remedy::none;
   });
-  return hopeless == counts.end() ? Condition::unschedulable : condition(hopeless->code);
+  return hopeless == counts.end() ? ConditionReason::unschedulable
+                                  : condition_reason(hopeless->code);
 }
 
 }  // namespace stowage::core

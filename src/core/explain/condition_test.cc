@@ -57,7 +57,7 @@ TEST(ConditionTest, EveryReasonHasItsRowInTheContract) {
     SCOPED_TRACE(to_string(code));
     const auto row = rows.find(to_string(code));
     ASSERT_NE(row, rows.end());
-    EXPECT_EQ(row->second[1], to_string(condition(code)));
+    EXPECT_EQ(row->second[1], to_string(condition_reason(code)));
     EXPECT_EQ(row->second[2], to_string(remedy(code)));
   }
 }
@@ -66,7 +66,7 @@ TEST(ConditionTest, EveryConditionIsInTheContract) {
   std::ifstream file("docs/contract.md");
   std::stringstream text;
   text << file.rdbuf();
-  for (const Condition entry : kConditions) {
+  for (const ConditionReason entry : kConditionReasons) {
     EXPECT_NE(text.str().find("`" + std::string(to_string(entry)) + "`"), std::string::npos)
         << to_string(entry);
   }
@@ -99,11 +99,11 @@ TEST(ConditionTest, OfSeveralReasonsTheOneThatANodeLikeThoseThereWouldMend) {
       {{C::id_mismatch}, "Unschedulable", "cards were excluded by id: new ones have others"},
   };
   for (const Row& row : rows) {
-    EXPECT_STREQ(to_string(condition(refusal_for(row.codes))), row.condition) << row.why;
+    EXPECT_STREQ(to_string(condition_reason(refusal_for(row.codes))), row.condition) << row.why;
   }
   Refusal refusal = refusal_for({C::cards, C::taint});
   refusal.on_any_node = C::quota;
-  EXPECT_STREQ(to_string(condition(refusal)), "QuotaExceeded") << "whatever the nodes said";
+  EXPECT_STREQ(to_string(condition_reason(refusal)), "QuotaExceeded") << "whatever the nodes said";
 }
 
 // ---- from the engine ----------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class ConditionFromEngine : public ::testing::Test {
     std::string text;
     for (const auto& command : last_) {
       if (const auto* refuse = std::get_if<Refuse>(&command)) {
-        text += refuse->uid + " " + to_string(condition(refuse->refusal)) + ";";
+        text += refuse->uid + " " + to_string(condition_reason(refuse->refusal)) + ";";
       }
     }
     return text;
@@ -134,7 +134,7 @@ class ConditionFromEngine : public ::testing::Test {
     std::string text;
     for (const auto& command : last_) {
       if (const auto* refuse = std::get_if<Refuse>(&command)) {
-        text += refuse->uid + " " + to_string(condition(refuse->refusal)) + ";";
+        text += refuse->uid + " " + to_string(condition_reason(refuse->refusal)) + ";";
       }
     }
     return text;

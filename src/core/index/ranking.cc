@@ -7,7 +7,7 @@
 namespace stowage::core {
 namespace {
 
-// Keys: below kMaxCost a cost; kEmpty an empty slot; otherwise a reason: bit 63, then code, `only`
+// Keys: below kMaxCost a cost; kEmpty an empty row; otherwise a reason: bit 63, then code, `only`
 // and the number, so that all three can be decoded.
 constexpr std::uint64_t kReasonBit = std::uint64_t{1} << 63U;
 constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
@@ -26,11 +26,11 @@ std::int64_t number_of(std::uint64_t key) { return static_cast<std::int64_t>(key
 
 }  // namespace
 
-void Ranking::reset(std::size_t slots, std::span<const std::uint32_t> ranks) {
-  STOWAGE_CHECK(ranks.size() >= slots);
+void Ranking::reset(std::size_t rows, std::span<const std::uint32_t> ranks) {
+  STOWAGE_CHECK(ranks.size() >= rows);
   ranks_ = ranks;
-  keys_.assign(slots, kEmpty);
-  const std::size_t blocks = (slots + kLeaves - 1) / kLeaves;
+  keys_.assign(rows, kEmpty);
+  const std::size_t blocks = (rows + kLeaves - 1) / kLeaves;
   const Winner nobody{kEmpty, ~0U, ~0U};
   blocks_.assign(blocks, nobody);
   groups_.assign((blocks + kFan - 1) / kFan, nobody);
@@ -56,11 +56,11 @@ void Ranking::clear(NodeIndex node) { store(node.at(), kEmpty); }
 
 void Ranking::assign(const std::function<const Verdict*(NodeIndex)>& verdict) {
   reset(keys_.size(), ranks_);
-  for (std::size_t slot = 0; slot < keys_.size(); ++slot) {
-    const Verdict* v = verdict(NodeIndex(slot));
+  for (std::size_t row = 0; row < keys_.size(); ++row) {
+    const Verdict* v = verdict(NodeIndex(row));
     if (v == nullptr) continue;
     const std::uint64_t key = v->reason.code == ReasonCode::none ? v->cost : pack(v->reason);
-    keys_[slot] = key;
+    keys_[row] = key;
     count(key, 1);
     feasible_ += is_cost(key) ? 1U : 0U;
   }
@@ -89,21 +89,21 @@ void Ranking::count(std::uint64_t key, std::int64_t delta) {
   }
 }
 
-void Ranking::store(std::size_t slot, std::uint64_t key) {
-  const std::uint64_t old = keys_[slot];
+void Ranking::store(std::size_t row, std::uint64_t key) {
+  const std::uint64_t old = keys_[row];
   if (old == key) return;
-  keys_[slot] = key;
+  keys_[row] = key;
   count(old, -1);
   count(key, 1);
   feasible_ += is_cost(key) ? 1U : 0U;
   feasible_ -= is_cost(old) ? 1U : 0U;
-  const std::size_t block = slot / kLeaves;
+  const std::size_t block = row / kLeaves;
   const Winner& best = blocks_[block];
-  if (best.slot == slot && old < key) {
+  if (best.row == row && old < key) {
     climb(block, winner_of_leaves(block));
   } else if (is_cost(key) && key <= best.key) {  // ranks are looked up only for ties
-    const Winner now{key, ranks_[slot], static_cast<std::uint32_t>(slot)};
-    if (best.slot == slot || now.beats(best)) climb(block, now);
+    const Winner now{key, ranks_[row], static_cast<std::uint32_t>(row)};
+    if (best.row == row || now.beats(best)) climb(block, now);
   }
 }
 
@@ -132,13 +132,13 @@ Ranking::Winner Ranking::winner_of(std::span<const Winner> winners) {
 
 void Ranking::climb(std::size_t block, const Winner& now) {
   const Winner winner = is_cost(now.key) ? now : Winner{kEmpty, ~0U, ~0U};
-  const std::uint32_t old_slot = blocks_[block].slot;
+  const std::uint32_t old_row = blocks_[block].row;
   blocks_[block] = winner;
   const std::size_t group = block / kFan;
   Winner& top = groups_[group];
   if (winner.beats(top)) {
     top = winner;
-  } else if (is_cost(top.key) && top.slot == old_slot) {
+  } else if (is_cost(top.key) && top.row == old_row) {
     const std::size_t begin = group * kFan;
     const std::size_t count = std::min(kFan, blocks_.size() - begin);
     top = winner_of(std::span<const Winner>(blocks_).subspan(begin, count));
@@ -148,7 +148,7 @@ void Ranking::climb(std::size_t block, const Winner& now) {
 NodeIndex Ranking::best() const {
   if (groups_.empty()) return {};
   const Winner winner = winner_of(groups_);
-  return is_cost(winner.key) ? NodeIndex(winner.slot) : NodeIndex{};
+  return is_cost(winner.key) ? NodeIndex(winner.row) : NodeIndex{};
 }
 
 NodeIndex Ranking::best_if(const std::function<bool(NodeIndex)>& allowed) const {
@@ -162,7 +162,7 @@ NodeIndex Ranking::best_if(const std::function<bool(NodeIndex)>& allowed) const 
       if (allowed(NodeIndex(i))) best = candidate;
     }
   }
-  return is_cost(best.key) ? NodeIndex(best.slot) : NodeIndex{};
+  return is_cost(best.key) ? NodeIndex(best.row) : NodeIndex{};
 }
 
 std::vector<NodeIndex> Ranking::at_cost(std::uint64_t cost,

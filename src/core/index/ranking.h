@@ -1,6 +1,6 @@
 // All nodes as one shape of pod ranks them: the best node at once, and why the others refuse.
 //
-// One 64-bit key per node slot: a cost or a packed reason. Keys are stored in blocks of 16 (two
+// One 64-bit key per node row: a cost or a packed reason. Keys are stored in blocks of 16 (two
 // cache lines). Each block caches its best key, and so does each group of 64 blocks. Setting a key
 // costs O(1) typically and O(16 + 64) at worst; the best key of all is read from the groups. Counts
 // of reasons and the largest holes are updated with the keys, so a refusal over 100,000 nodes needs
@@ -21,13 +21,13 @@ namespace stowage::core {
 
 class Ranking {
  public:
-  // Removes everything and makes `slots` empty slots. `ranks` order equal costs, lowest first; the
+  // Removes everything and makes `rows` empty rows. `ranks` order equal costs, lowest first; the
   // span must stay valid and unchanged until the next reset.
-  void reset(std::size_t slots, std::span<const std::uint32_t> ranks);
+  void reset(std::size_t rows, std::span<const std::uint32_t> ranks);
 
   void set(NodeIndex node, const Verdict& verdict);
-  void clear(NodeIndex node);  // the slot has no node
-  // Sets all slots in order; `verdict` returns null for an empty slot. Cheaper than set().
+  void clear(NodeIndex node);  // the row has no node
+  // Sets all rows in order; `verdict` returns null for an empty row. Cheaper than set().
   void assign(const std::function<const Verdict*(NodeIndex)>& verdict);
   void soon(NodeIndex node) const {
     __builtin_prefetch(&keys_[node.at()], 1);
@@ -41,7 +41,7 @@ class Ranking {
   // All feasible nodes of this cost that `allowed` accepts (empty: all), by rank.
   [[nodiscard]] std::vector<NodeIndex> at_cost(std::uint64_t cost,
                                                const std::function<bool(NodeIndex)>& allowed) const;
-  // The n-th feasible node in slot order. Requires n < feasible(). O(slots).
+  // The n-th feasible node in row order. Requires n < feasible(). O(rows).
   [[nodiscard]] NodeIndex nth_feasible(std::uint64_t n) const;
   [[nodiscard]] std::uint64_t feasible() const { return feasible_; }
   // One node. cost() requires that it is feasible; reason() requires that it is a node and not
@@ -53,7 +53,7 @@ class Ranking {
   // Counts of reasons over all nodes, ordered as in Refusal. Requires `asked` per code.
   [[nodiscard]] Refusal refusal(const std::function<std::int64_t(ReasonCode)>& asked);
 
-  [[nodiscard]] std::size_t slots() const { return keys_.size(); }
+  [[nodiscard]] std::size_t rows() const { return keys_.size(); }
 
  private:
   static constexpr std::size_t kLeaves = 16;  // keys in a block
@@ -61,7 +61,7 @@ class Ranking {
   struct Winner {
     std::uint64_t key;
     std::uint32_t rank;
-    std::uint32_t slot;
+    std::uint32_t row;
     [[nodiscard]] bool beats(const Winner& other) const {
       return key != other.key ? key < other.key : rank < other.rank;
     }
@@ -72,12 +72,12 @@ class Ranking {
     std::int64_t at_best = 0;  // nodes with the largest hole; 0 with nodes > 0: recompute
   };
 
-  void store(std::size_t slot, std::uint64_t key);
+  void store(std::size_t row, std::uint64_t key);
   void count(std::uint64_t key, std::int64_t delta);
   void look_again();
   [[nodiscard]] Winner winner_of_leaves(std::size_t block) const;
   static Winner winner_of(std::span<const Winner> winners);
-  void climb(std::size_t slot, const Winner& now);
+  void climb(std::size_t row, const Winner& now);
 
   std::vector<std::uint64_t> keys_;
   std::span<const std::uint32_t> ranks_;

@@ -35,8 +35,8 @@ std::vector<std::uint32_t> shuffled_ranks(std::size_t count, std::uint64_t seed)
 // The trivial implementation.
 class List {
  public:
-  List(std::size_t slots, std::span<const std::uint32_t> ranks)
-      : verdicts_(slots), ranks_(ranks.begin(), ranks.end()) {}
+  List(std::size_t rows, std::span<const std::uint32_t> ranks)
+      : verdicts_(rows), ranks_(ranks.begin(), ranks.end()) {}
 
   void set(NodeIndex node, const std::optional<Verdict>& verdict) {
     verdicts_[node.at()] = verdict;
@@ -129,18 +129,18 @@ std::optional<Verdict> draw_verdict(base::Rng& rng) {
 class RankingOfSize : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(RankingOfSize, AgreesWithAListAfterEveryChange) {
-  const std::size_t slots = GetParam();
-  const auto ranks = shuffled_ranks(slots, slots);
-  base::Rng rng(slots);
+  const std::size_t rows = GetParam();
+  const auto ranks = shuffled_ranks(rows, rows);
+  base::Rng rng(rows);
   Ranking ranking;
-  ranking.reset(slots, ranks);
-  List list(slots, ranks);
+  ranking.reset(rows, ranks);
+  List list(rows, ranks);
   ASSERT_NO_FATAL_FAILURE(expect_same(ranking, list)) << "empty";
-  const std::size_t checks = slots > 1000 ? 20 : 150;
+  const std::size_t checks = rows > 1000 ? 20 : 150;
   for (std::size_t check = 0; check < checks; ++check) {
-    const std::size_t changes = 1 + rng.below(slots / 8 + 2);
+    const std::size_t changes = 1 + rng.below(rows / 8 + 2);
     for (std::size_t i = 0; i < changes; ++i) {
-      const NodeIndex node(static_cast<std::size_t>(rng.below(slots)));
+      const NodeIndex node(static_cast<std::size_t>(rng.below(rows)));
       const auto verdict = draw_verdict(rng);
       list.set(node, verdict);
       if (verdict) {
@@ -154,17 +154,17 @@ TEST_P(RankingOfSize, AgreesWithAListAfterEveryChange) {
 }
 
 TEST_P(RankingOfSize, AgreesWithAListWhenAssignedAtOnce) {
-  const std::size_t slots = GetParam();
-  const auto ranks = shuffled_ranks(slots, slots + 1);
-  base::Rng rng(slots + 1);
+  const std::size_t rows = GetParam();
+  const auto ranks = shuffled_ranks(rows, rows + 1);
+  base::Rng rng(rows + 1);
   Ranking ranking;
-  ranking.reset(slots, ranks);
+  ranking.reset(rows, ranks);
   for (int round = 0; round < 3; ++round) {  // later rounds overwrite earlier keys
-    List list(slots, ranks);
-    for (std::size_t i = 0; i < slots; ++i) list.set(NodeIndex(i), draw_verdict(rng));
+    List list(rows, ranks);
+    for (std::size_t i = 0; i < rows; ++i) list.set(NodeIndex(i), draw_verdict(rng));
     ranking.assign([&](NodeIndex node) { return list.get(node); });
     ASSERT_NO_FATAL_FAILURE(expect_same(ranking, list)) << "round " << round;
-    const NodeIndex last(slots - 1);
+    const NodeIndex last(rows - 1);
     ranking.set(last, fits(0));
     list.set(last, fits(0));
     ASSERT_NO_FATAL_FAILURE(expect_same(ranking, list)) << "changed in round " << round;
@@ -174,7 +174,7 @@ TEST_P(RankingOfSize, AgreesWithAListWhenAssignedAtOnce) {
 INSTANTIATE_TEST_SUITE_P(Sizes, RankingOfSize,
                          ::testing::Values(1, 15, 16, 17, 63, 64, 65, 1023, 1024, 1025, 5000));
 
-// A short list of changes on a few slots in different blocks and groups, for shrinking.
+// A short list of changes on a few rows in different blocks and groups, for shrinking.
 RC_GTEST_PROP(RankingProperty, AgreesWithAList,
               (const std::vector<std::pair<std::uint8_t, std::uint16_t>>& steps)) {
   constexpr std::size_t kSlots = 2100;

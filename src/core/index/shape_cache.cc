@@ -29,7 +29,7 @@ ShapeCache::Entry& ShapeCache::find(const std::string& key, const std::function<
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) return *entries_[known->second];
   const std::size_t most =
-      std::clamp<std::size_t>(keys_ / std::max<std::size_t>(1, ledger_.nodes().slots()), 16, 1024);
+      std::clamp<std::size_t>(keys_ / std::max<std::size_t>(1, ledger_.nodes().rows()), 16, 1024);
   while (entries_.size() >= most || (bytes_ > kMaxBytes && !entries_.empty())) evict();
   bytes_ += key.size();
   by_key_.emplace(key, entries_.size());
@@ -75,7 +75,7 @@ void ShapeCache::judge_into(Entry& entry, const PolicyModel& model, NodeIndex no
 void ShapeCache::rebuild(Entry& entry) {
   entry.next.reset();
   entry.shape.learn_names(ledger_);
-  entry.ranking.reset(ledger_.nodes().slots(), ledger_.nodes().order().ranks());
+  entry.ranking.reset(ledger_.nodes().rows(), ledger_.nodes().order().ranks());
   entry.unsearched.clear();
   JudgeContext context = make_context(ledger_, options_, *entry.model);
   SearchSteps none;  // no steps, for nodes that must wait for their turn
@@ -95,7 +95,7 @@ void ShapeCache::rebuild(Entry& entry) {
 // In a large cluster most rows read here are not in the CPU caches. The order of rows is known, so
 // they are prefetched: first a node's row, then its cards.
 void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
-  if (stamps_.size() < ledger_.nodes().slots()) stamps_.resize(ledger_.nodes().slots(), 0);
+  if (stamps_.size() < ledger_.nodes().rows()) stamps_.resize(ledger_.nodes().rows(), 0);
   if (++stamp_ == 0) {
     std::fill(stamps_.begin(), stamps_.end(), 0);
     stamp_ = 1;
@@ -149,9 +149,9 @@ void ShapeCache::search_on(Entry& entry) {
 void ShapeCache::refresh(Entry& entry, const std::shared_ptr<const PolicyModel>& model) {
   entry.asked_at = ++clock_;
   const auto changes = ledger_.changes().since(entry.seen_changes);
-  const bool small = ledger_.nodes().slots() <= kRebuildAtOnce;
+  const bool small = ledger_.nodes().rows() <= kRebuildAtOnce;
   if (!entry.model || entry.layout != ledger_.nodes().order().version() || !changes ||
-      (entry.model != model && small) || changes->size() > 2 * ledger_.nodes().slots()) {
+      (entry.model != model && small) || changes->size() > 2 * ledger_.nodes().rows()) {
     entry.model = model;
     rebuild(entry);
     return;
@@ -190,16 +190,16 @@ void ShapeCache::work(std::size_t slice) {
     Entry::Successor& next = *entry->next;
     entry->shape.learn_names(ledger_);
     if (next.cursor == 0) {
-      next.ranking.reset(ledger_.nodes().slots(), ledger_.nodes().order().ranks());
+      next.ranking.reset(ledger_.nodes().rows(), ledger_.nodes().order().ranks());
     }
-    const std::size_t end = std::min(next.cursor + budget, ledger_.nodes().slots());
+    const std::size_t end = std::min(next.cursor + budget, ledger_.nodes().rows());
     budget -= end - next.cursor;
     // A slot that changed but was not caught up with yet is judged in its current state. The later
     // catch-up judges it again, with the same verdict.
     for (; next.cursor < end; ++next.cursor) {
       judge_into(*entry, *next.model, NodeIndex(next.cursor), next.ranking);
     }
-    if (next.cursor < ledger_.nodes().slots()) return;
+    if (next.cursor < ledger_.nodes().rows()) return;
     entry->model = next.model;
     entry->ranking = std::move(next.ranking);
     entry->unsearched.merge(next.unsearched);

@@ -101,7 +101,7 @@ class ShapeCache {
   std::vector<std::unique_ptr<Entry>> entries_;
   std::unordered_map<std::string, std::size_t> by_key_;  // lookup only
   std::deque<std::string> queue_;                        // keys of entries with stale models
-  std::vector<std::uint32_t> stamps_;                    // by node slot, for change lists
+  std::vector<std::uint32_t> stamps_;                    // by node row, for change lists
   std::uint32_t stamp_ = 0;
   std::vector<NodeIndex> changed_;  // scratch
   std::uint64_t clock_ = 0;

@@ -42,7 +42,7 @@ class ShapeCacheTest : public ::testing::Test {
 
   // A pod arrives or leaves somewhere.
   void change() {
-    const NodeIndex where(static_cast<std::size_t>(rng_.below(ledger_.nodes().slots())));
+    const NodeIndex where(static_cast<std::size_t>(rng_.below(ledger_.nodes().rows())));
     const std::string uid = "p" + std::to_string(rng_.below(500));
     if (ledger_.pods().find(uid).valid()) return ledger_.release(ledger_.pods().find(uid));
     const auto milli = static_cast<std::int32_t>(100 + 100 * rng_.below(5));
@@ -65,7 +65,7 @@ class ShapeCacheTest : public ::testing::Test {
     std::uint64_t feasible = 0;
     NodeIndex best;
     std::pair<std::uint64_t, std::uint32_t> least;
-    for (std::size_t n = 0; n < ledger_.nodes().slots(); ++n) {
+    for (std::size_t n = 0; n < ledger_.nodes().rows(); ++n) {
       const NodeIndex index(n);
       if (!ledger_.nodes().present(index)) continue;
       const Verdict verdict = judge(cache_.context(entry), entry.shape, index);

@@ -36,7 +36,7 @@ void Ledger::set_busy(NodeIndex node, std::vector<std::uint16_t> busy, bool felt
   NodeRecord& record = nodes_.record(node);
   if (record.busy == busy) return;
   record.busy = std::move(busy);
-  if (felt && record.present) changes_.append(node, nodes_.slots());
+  if (felt && record.present) changes_.append(node, nodes_.rows());
 }
 
 void Ledger::remove_node(std::string_view name) {
@@ -201,7 +201,7 @@ void Ledger::charge(const PodRecord& pod, std::int64_t sign) {
 
 void Ledger::refresh(NodeIndex node) {
   nodes_.refresh(node);
-  changes_.append(node, nodes_.slots());
+  changes_.append(node, nodes_.rows());
 }
 
 }  // namespace stowage::core

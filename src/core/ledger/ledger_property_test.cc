@@ -210,7 +210,7 @@ struct Rows {  // everything that a judgement reads
 
 Rows rows_of(Ledger& ledger) {
   Rows rows;
-  for (std::size_t i = 0; i < ledger.nodes().slots(); ++i) {
+  for (std::size_t i = 0; i < ledger.nodes().rows(); ++i) {
     const NodeIndex node(i);
     rows.nodes.push_back(ledger.nodes().state(node));
     rows.cards.emplace_back(ledger.nodes().cards(node).begin(), ledger.nodes().cards(node).end());

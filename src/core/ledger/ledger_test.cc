@@ -388,7 +388,7 @@ TEST(Ledger, UnhealthyCardsAreShownButNotWhole) {
 
 std::vector<std::string> names_by_rank(const Ledger& ledger) {
   std::vector<std::pair<std::uint32_t, std::string>> ranked;
-  for (std::size_t i = 0; i < ledger.nodes().slots(); ++i) {
+  for (std::size_t i = 0; i < ledger.nodes().rows(); ++i) {
     if (ledger.nodes().present(NodeIndex(i))) {
       ranked.emplace_back(ledger.nodes().order().rank(NodeIndex(i)),
                           ledger.nodes().spec(NodeIndex(i)).name);

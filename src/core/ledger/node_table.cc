@@ -25,17 +25,17 @@ NodeIndex NodeTable::find(std::string_view name) const {
 std::vector<Debt> NodeTable::debts() const {
   std::vector<Debt> out;
   for (const auto& [name, node] : order_.by_name()) {
-    const auto& slot = records_[node.at()];
-    for (std::size_t i = 0; i < slot.spec.cards.size(); ++i) {
-      const auto& card = slot.spec.cards[i];
+    const auto& row = records_[node.at()];
+    for (std::size_t i = 0; i < row.spec.cards.size(); ++i) {
+      const auto& card = row.spec.cards[i];
       const auto over = [](std::int64_t used, std::int64_t capacity) {
         return static_cast<std::int32_t>(
             std::clamp<std::int64_t>(used - capacity, 0, std::numeric_limits<std::int32_t>::max()));
       };
       CardCharge excess{.card = static_cast<std::uint32_t>(i),
-                        .milli = over(slot.card_use[i].milli, kMilliPerCard),
-                        .memory_mib = over(slot.card_use[i].memory_mib, card.memory_mib),
-                        .slots = card.slots == 0 ? 0 : over(slot.card_use[i].slots, card.slots)};
+                        .milli = over(row.card_use[i].milli, kMilliPerCard),
+                        .memory_mib = over(row.card_use[i].memory_mib, card.memory_mib),
+                        .slots = card.slots == 0 ? 0 : over(row.card_use[i].slots, card.slots)};
       if (excess.milli != 0 || excess.memory_mib != 0 || excess.slots != 0) {
         out.push_back({.node = node, .excess = excess});
       }

@@ -1,5 +1,5 @@
 // The nodes of the ledger, by name, each with a record and the rows that decisions read. A node has
-// a slot while it is present or pods are charged to it; then the slot is reused. Rows of nodes are
+// a row while it is present or pods are charged to it; then the row is reused. Rows of nodes are
 // contiguous, and so are the rows of one node's cards.
 #pragma once
 
@@ -29,8 +29,8 @@ struct Debt {
 class NodeTable {
  public:
   [[nodiscard]] NodeIndex find(std::string_view name) const;  // invalid if absent
-  // Number of slots. Unused slots are not schedulable and have no name.
-  [[nodiscard]] std::size_t slots() const { return states_.size(); }
+  // Number of rows. Unused rows are not schedulable and have no name.
+  [[nodiscard]] std::size_t rows() const { return states_.size(); }
   // Nodes that are present.
   [[nodiscard]] std::size_t count() const { return present_; }
   // Nodes with PreferNoSchedule taints.
@@ -38,7 +38,7 @@ class NodeTable {
   [[nodiscard]] const NodeOrder& order() const { return order_; }
   [[nodiscard]] std::vector<Debt> debts() const;
 
-  // The name of the node in this slot, if there is one; faster than reading its spec.
+  // The name of the node in this row, if there is one; faster than reading its spec.
   [[nodiscard]] const std::string& name(NodeIndex node) const { return names_[node.at()]; }
   [[nodiscard]] const NodeState& state(NodeIndex node) const { return states_[node.at()]; }
   [[nodiscard]] bool present(NodeIndex node) const { return states_[node.at()].present; }
@@ -59,9 +59,9 @@ class NodeTable {
     return records_[node.at()].pods;
   }
 
-  // The slot with this name; a new one if none exists.
+  // The row with this name; a new one if none exists.
   NodeIndex add(const std::string& name);
-  // Frees the slot unless the node is present or has pods.
+  // Frees the row unless the node is present or has pods.
   void drop_if_empty(NodeIndex node);
   // The node is present with this spec, except for its cards (set_card_count) and rows (refresh).
   void set_spec(NodeIndex node, const NodeSpec& spec);

@@ -24,7 +24,7 @@ TEST(NodeTable, ASlotIsUsedAgainWhenNothingHoldsIt) {
   EXPECT_FALSE(nodes.find("a").valid());
   EXPECT_EQ(nodes.name(a), "");
   EXPECT_EQ(nodes.add("b"), a);
-  EXPECT_EQ(nodes.slots(), 1U);
+  EXPECT_EQ(nodes.rows(), 1U);
 }
 
 TEST(NodeTable, CountsNodesAndSoftTaints) {

@@ -98,7 +98,7 @@ Survey take_survey(const Ledger& ledger) {
   const std::vector<std::string>& names = ledger.names().models().names();
   std::vector<ModelSurvey> models(names.size());
   for (std::size_t i = 0; i < models.size(); ++i) models[i].model = names[i];
-  for (std::uint32_t i = 0; i < nodes.slots(); ++i) {
+  for (std::uint32_t i = 0; i < nodes.rows(); ++i) {
     const NodeState& state = nodes.state(NodeIndex{i});
     if (state.present && state.cards > 0) survey_node(ledger, NodeIndex{i}, models);
   }

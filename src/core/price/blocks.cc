@@ -107,19 +107,19 @@ void Blocks::learn(const Demand& demand, const Ledger& ledger, double departures
 
 void Blocks::recount(const Ledger& ledger) {
   for (auto& group : groups_) {
-    if (group.free_on.size() == ledger.nodes().slots() &&
+    if (group.free_on.size() == ledger.nodes().rows() &&
         layout_ == ledger.nodes().order().version())
       continue;
-    group.free_on.assign(ledger.nodes().slots(), 0);
+    group.free_on.assign(ledger.nodes().rows(), 0);
     group.free = 0;
-    for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) {
+    for (std::size_t n = 0; n < ledger.nodes().rows(); ++n) {
       const NodeState& s = ledger.nodes().state(NodeIndex(n));
       group.free_on[n] = blocks_on(group, s, s.whole, s.cpu_free_milli, s.memory_free_bytes);
       group.free += group.free_on[n];
     }
   }
-  drain_.resize(ledger.nodes().slots(), 0);
-  drain_group_.resize(ledger.nodes().slots(), 0);
+  drain_.resize(ledger.nodes().rows(), 0);
+  drain_group_.resize(ledger.nodes().rows(), 0);
   layout_ = ledger.nodes().order().version();
   seen_changes_ = ledger.changes().count();
   // A drain ends when its node or its group is removed, or when the node has a free block.
@@ -181,10 +181,10 @@ void Blocks::add_use(std::uint32_t kind, std::int64_t delta) {
 }
 
 void Blocks::accepted(std::uint32_t kind, const PodKind& pod) {
-  acceptance_gpus_ = acceptance_gpus_ * kFade + pod.gpus;
+  accepted_gpus_ = accepted_gpus_ * kFade + pod.gpus;
   asked_gpus_ = asked_gpus_ * kFade + pod.gpus;
   if (kind >= group_of_kind_.size() || group_of_kind_[kind] < 0) return;
-  const double rate = asked_gpus_ > 0 ? acceptance_gpus_ / asked_gpus_ : 1;
+  const double rate = asked_gpus_ > 0 ? accepted_gpus_ / asked_gpus_ : 1;
   caution_ = std::clamp(caution_ + kCautionStep * (rate - kFairness - 1), kLeastCaution, 1.0);
   add_use(kind, 1);
   const auto own = static_cast<std::size_t>(group_of_kind_[kind]);
@@ -196,10 +196,10 @@ void Blocks::accepted(std::uint32_t kind, const PodKind& pod) {
 }
 
 void Blocks::refused(std::uint32_t kind, const PodKind& pod, const Ledger& ledger) {
-  acceptance_gpus_ *= kFade;
+  accepted_gpus_ *= kFade;
   asked_gpus_ = asked_gpus_ * kFade + pod.gpus;
   if (kind >= group_of_kind_.size() || group_of_kind_[kind] < 0) return;
-  const double rate = asked_gpus_ > 0 ? acceptance_gpus_ / asked_gpus_ : 0;
+  const double rate = asked_gpus_ > 0 ? accepted_gpus_ / asked_gpus_ : 0;
   caution_ = std::clamp(caution_ + kCautionStep * (rate - kFairness), kLeastCaution, 1.0);
   set_quotas();
   drain_for(static_cast<std::size_t>(group_of_kind_[kind]), ledger);

@@ -79,7 +79,7 @@ class Blocks {
     std::int64_t use = 0;   // running pods of the pool
     double quota = 0;       // blocks to keep free now
     std::int64_t free = 0;  // blocks free now
-    std::vector<std::uint8_t> free_on;  // by node slot
+    std::vector<std::uint8_t> free_on;  // by node row
     std::vector<std::size_t> pool;
     [[nodiscard]] bool takes(std::size_t node_class) const {
       return node_class < classes.size() && classes[node_class] != 0;
@@ -101,15 +101,15 @@ class Blocks {
 
   std::vector<Group> groups_;
   std::vector<std::int32_t> group_of_kind_;  // -1: none
-  std::vector<std::uint8_t> drain_;          // by node slot: smallest pod that it accepts, in cards
+  std::vector<std::uint8_t> drain_;          // by node row: smallest pod that it accepts, in cards
   std::vector<std::uint16_t> drain_group_;
   std::size_t draining_ = 0;
   std::uint64_t seen_changes_ = 0;
   std::uint64_t layout_ = 0;
   double departures_ = 0;
-  double cards_ = 0;            // in the cluster
-  double caution_ = 0.6;        // fraction of the full quota to keep
-  double acceptance_gpus_ = 0;  // decayed: GPUs accepted, and GPUs requested
+  double cards_ = 0;          // in the cluster
+  double caution_ = 0.6;      // fraction of the full quota to keep
+  double accepted_gpus_ = 0;  // decayed: GPUs accepted, and GPUs requested
   double asked_gpus_ = 0;
 };
 

@@ -239,7 +239,7 @@ std::vector<int> opinions(const Blocks& blocks, const Ledger& ledger, const Crow
     said.push_back(rules.quotas ? 1 : 0);
     said.push_back(rules.drains ? 1 : 0);
     if (!rules.any()) continue;
-    for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) {
+    for (std::size_t n = 0; n < ledger.nodes().rows(); ++n) {
       const NodeIndex index(n);
       if (!ledger.nodes().present(index)) continue;
       said.push_back(blocks.touches(index) ? 1 : 0);

@@ -50,7 +50,7 @@ std::optional<std::uint32_t> Demand::known(const std::string& shape_key) const {
   return found->second;
 }
 
-std::uint32_t Demand::slot_for(const Shape& shape, const Ledger& ledger) {
+std::uint32_t Demand::kind_of(const Shape& shape, const Ledger& ledger) {
   const auto known = by_key_.find(shape.key);
   if (known != by_key_.end()) return known->second;
   if (kinds_.size() < kMaxKinds) {
@@ -82,7 +82,7 @@ Demand::Seen Demand::arrived(const Shape& shape, const Ledger& ledger) {
     unit_ = 1;
   }
   Seen seen;
-  seen.kind = slot_for(shape, ledger);
+  seen.kind = kind_of(shape, ledger);
   PodKind& kind = kinds_[seen.kind];
   kind.weight += unit_;
   if (kind.parts.empty() || kind.parts[0].model_ok.size() != shape.parts[0].model_ok.size()) {

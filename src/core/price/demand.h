@@ -42,7 +42,7 @@ class Demand {
   // The number of a kind that is in the table.
   [[nodiscard]] std::optional<std::uint32_t> known(const std::string& shape_key) const;
   // The number of this kind of pod, without counting an arrival.
-  std::uint32_t slot_for(const Shape& shape, const Ledger& ledger);
+  std::uint32_t kind_of(const Shape& shape, const Ledger& ledger);
 
   [[nodiscard]] const std::vector<PodKind>& kinds() const { return kinds_; }
   // The weight of the kind, in current arrivals.

@@ -94,7 +94,7 @@ std::uint32_t Learner::arrived(const Shape& shape, const Ledger& ledger) {
 }
 
 std::uint32_t Learner::kind_of(const Shape& shape, const Ledger& ledger) {
-  return demand_.slot_for(shape, ledger);
+  return demand_.kind_of(shape, ledger);
 }
 
 void Learner::accepted(std::uint32_t kind) {

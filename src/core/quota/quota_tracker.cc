@@ -121,7 +121,7 @@ void QuotaTracker::set(Quotas quotas, const Ledger& ledger) {
   sizes_.clear();
   label_sizes_.clear();
   for (const auto& [name, part] : nodes_) add_sizes(part, 1);
-  for (std::size_t n = 0; n < ledger.nodes().slots(); ++n) node_changed(NodeIndex(n), ledger);
+  for (std::size_t n = 0; n < ledger.nodes().rows(); ++n) node_changed(NodeIndex(n), ledger);
 }
 
 bool QuotaTracker::limits(std::string_view pod_name) const {

@@ -34,7 +34,7 @@ struct LearnedState {
 
 struct DecisionRecord {
   PolicyOptions options;
-  std::vector<NodeSpec> nodes;                   // in slot order, with their ranks
+  std::vector<NodeSpec> nodes;                   // in row order, with their ranks
   std::vector<std::vector<std::uint16_t>> busy;  // by node, as in the ledger
   std::vector<PlacedPod> pods;
   LearnedState learned;

@@ -18,7 +18,7 @@
 
 namespace stowage::scheduler {
 
-class ExternalPods {
+class UnboundExternalPods {
  public:
   struct Deps {  // all outlive it
     const PodClassifier& classifier;
@@ -28,7 +28,7 @@ class ExternalPods {
     EventQueue& event_queue;
     const OnNotice& on_notice;
   };
-  ExternalPods(std::function<base::Instant()> now, const Deps& deps)
+  UnboundExternalPods(std::function<base::Instant()> now, const Deps& deps)
       : deps_(deps), now_(std::move(now)) {}
 
   // Called for an unbound pod of another scheduler whenever it is seen.

@@ -1,4 +1,4 @@
-#include "scheduler/external_pods.h"
+#include "scheduler/unbound_external_pods.h"
 
 #include <variant>
 
@@ -53,13 +53,13 @@ class ExternalPodsTest : public ::testing::Test {
        .signatures = signatures_,
        .decision_clock = decision_clock_,
        .event_queue = event_queue_}};
-  ExternalPods external_pods_{[this] { return now_; },
-                              {.classifier = classifier_,
-                               .pods = pods_,
-                               .nodes = nodes_,
-                               .pre_allocations = pre_allocations_,
-                               .event_queue = event_queue_,
-                               .on_notice = on_notice_}};
+  UnboundExternalPods external_pods_{[this] { return now_; },
+                                     {.classifier = classifier_,
+                                      .pods = pods_,
+                                      .nodes = nodes_,
+                                      .pre_allocations = pre_allocations_,
+                                      .event_queue = event_queue_,
+                                      .on_notice = on_notice_}};
 };
 
 TEST_F(ExternalPodsTest, SendsANominationAndItsEnd) {

@@ -1,4 +1,4 @@
-#include "scheduler/external_pods.h"
+#include "scheduler/unbound_external_pods.h"
 
 #include <cstddef>
 #include <vector>
@@ -6,7 +6,7 @@
 namespace stowage::scheduler {
 
 // The extender may hold cards for the pod, so the engine must learn of its end.
-void ExternalPods::update(PodCache::Entry& entry, const dialect::PodObject& object) {
+void UnboundExternalPods::update(PodCache::Entry& entry, const dialect::PodObject& object) {
   entry.told = true;
   if (on_seen_) on_seen_(object);
   if (deps_.pre_allocations.enabled()) {
@@ -18,7 +18,8 @@ void ExternalPods::update(PodCache::Entry& entry, const dialect::PodObject& obje
 
 // Its scheduler has freed capacity for it on a node, or is about to bind it there. Other pods must
 // not use that capacity.
-void ExternalPods::update_nomination(PodCache::Entry& entry, const dialect::PodObject& object) {
+void UnboundExternalPods::update_nomination(PodCache::Entry& entry,
+                                            const dialect::PodObject& object) {
   if (object.nominated.empty() && entry.nominated.empty()) return;
   auto spec = dialect::to_spec(
       object, deps_.nodes.reading({.floor_whole_cards = true, .placed_by_others = true}));
@@ -27,12 +28,12 @@ void ExternalPods::update_nomination(PodCache::Entry& entry, const dialect::PodO
   deps_.event_queue.put_pod(core::PodNominated{.pod = std::move(*spec), .node = object.nominated});
 }
 
-void ExternalPods::forget(PodCache::Entry& entry) {
+void UnboundExternalPods::forget(PodCache::Entry& entry) {
   deps_.pre_allocations.forget(entry);
   ignored_.forget(*entry.uid);
 }
 
-void ExternalPods::report_ignored() {
+void UnboundExternalPods::report_ignored() {
   if (!deps_.pre_allocations.leads()) return;
   const std::vector<std::string> profiles = deps_.classifier.profile_names();
   for (const IgnoredPods::Ignored& pod : ignored_.take_due(now_())) {
