@@ -25,9 +25,8 @@ enum class PodState : std::uint8_t {
 
 // A charge on a card that its node does not report, with the last known data of the card.
 struct LostCharge {
-  std::string id;           // empty: unknown
-  std::int32_t index = -1;  // -1: unknown
-  bool seen = false;        // the node has reported the card, so model and memory_mib are known
+  std::string id;     // empty: unknown
+  bool seen = false;  // the node has reported the card, so model and memory_mib are known
   std::string model;
   std::int32_t memory_mib = 0;  // of the card
   CardCharge charge;            // its position is always 0

@@ -59,7 +59,6 @@ void follow_cards(PodRecord& record, const std::vector<Card>& were, const CardFi
   for (const auto& charge : record.charges) {
     const Card& card = were[charge.card];
     all.push_back({.id = card.id,
-                   .index = card.index,
                    .seen = true,
                    .model = card.model,
                    .memory_mib = card.memory_mib,
