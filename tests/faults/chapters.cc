@@ -392,6 +392,28 @@ void restarts(const Plan& plan, Author author) {
   }
 }
 
+// Binds succeed and their replies are lost. Meanwhile the watches lag, so only the reservations
+// keep the cards from the next pods.
+void replies(const Plan& plan, Author author) {
+  for (std::uint32_t story = 2 + author.below(2); story > 0; --story) {
+    const Duration begin = author.some_time();
+    for (std::uint32_t replica = 0; replica < plan.replicas; ++replica) {
+      author.step({.at = begin,
+                   .kind = StepKind::delay_watches,
+                   .subject = replica,
+                   .lasts = author.between(4 * kSecond, 8 * kSecond)});
+      author.step({.at = begin + author.between(100, 400),
+                   .kind = StepKind::calls_fail,
+                   .subject = replica,
+                   .more = 60 + author.below(41),
+                   .fault = Fault::reply_lost,
+                   .lasts = author.between(1 * kSecond, 3 * kSecond)});
+    }
+    author.pods(3 + author.below(4), {.cards = 1}, begin, 1500);
+    author.pods(2 + author.below(4), author.share_pod(), begin, 4 * kSecond);
+  }
+}
+
 }  // namespace
 
 void add_chapters(Plan& plan) {
@@ -419,6 +441,7 @@ void add_chapters(Plan& plan) {
   if (on(Feature::unlisted)) unlisted(plan, author(Feature::unlisted));
   if (on(Feature::indexed)) indexed(plan, author(Feature::indexed));
   if (on(Feature::restarts)) restarts(plan, author(Feature::restarts));
+  if (on(Feature::replies)) replies(plan, author(Feature::replies));
   for (Step& step : plan.steps) step.at = std::max(step.at, Duration::zero());
 }
 

@@ -8,13 +8,13 @@ namespace stowage::faults {
 namespace {
 
 constexpr std::array<std::string_view, kFeatures> kNames{
-    "devices",     "resize", "unread",  "reorder",  "rules",   "waits",
-    "nominations", "reload", "volumes", "late",     "lease",   "forged",
-    "hostile",     "quota",  "proxy",   "unlisted", "indexed", "restarts"};
+    "devices", "resize",   "unread",  "reorder",  "rules",  "waits",   "nominations",
+    "reload",  "volumes",  "late",    "lease",    "forged", "hostile", "quota",
+    "proxy",   "unlisted", "indexed", "restarts", "replies"};
 
 // Percent of the runs that have it.
-constexpr std::array<std::uint32_t, kFeatures> kChance{45, 60, 40, 40, 30, 30, 30, 30, 35,
-                                                       35, 30, 30, 15, 40, 20, 40, 50, 30};
+constexpr std::array<std::uint32_t, kFeatures> kChance{45, 60, 40, 40, 30, 30, 30, 30, 35, 35,
+                                                       30, 30, 15, 40, 20, 40, 50, 30, 30};
 
 }  // namespace
 

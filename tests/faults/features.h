@@ -28,8 +28,9 @@ enum class Feature : std::uint8_t {
   unlisted,     // inventories disappear for a while, then give their cards other indexes
   indexed,      // others bind pods whose annotations have the indexes of their cards, but no ids
   restarts,     // kube-scheduler restarts while its calls are open, and so do replicas
+  replies,      // replies to binds are lost while watches lag and pods compete for cards
 };
-inline constexpr std::uint32_t kFeatures = 18;
+inline constexpr std::uint32_t kFeatures = 19;
 
 class Features {
  public:
