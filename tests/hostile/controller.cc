@@ -34,7 +34,7 @@ Controller::Controller()
     : cluster_cache_(scheduler::built_in_profiles(), event_queue_,
                      [this](const scheduler::Notice& notice) {
                        using Of = scheduler::Notice::Kind;
-                       if (notice.kind != Of::refused && notice.kind != Of::unsupported) return;
+                       if (notice.kind != Of::invalid && notice.kind != Of::unsupported) return;
                        ++refused_;
                        if (whys_.size() < 4096) whys_[notice.name] = notice.text.substr(0, 2048);
                      },
