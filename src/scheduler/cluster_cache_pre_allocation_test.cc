@@ -73,7 +73,10 @@ class ClusterCachePreAllocationTest : public ::testing::Test {
                                    std::int64_t ago = 10) {
     auto pod = pod_object(name);
     const core::NodeSpec node{.name = "n",
-                              .cards = {{.index = 0}, {.index = 1}, {.index = 2}, {.index = 3}}};
+                              .cards = {{.id = "n/0", .index = 0},
+                                        {.id = "n/1", .index = 1},
+                                        {.id = "n/2", .index = 2},
+                                        {.id = "n/3", .index = 3}}};
     pod.annotations = dialect::answer({.object = pod,
                                        .pod = *dialect::to_spec(pod, {}),
                                        .node = node,
