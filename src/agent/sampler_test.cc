@@ -114,7 +114,7 @@ TEST_F(SamplerTest, ACardBecomesUnhealthyAndHealthyAgain) {
   ASSERT_TRUE(soon([&] { return snapshots > 0; }));
   change([](Driver& d) { d.faults = {{.kind = gpu::FaultKind::xid, .card = "GPU-1", .xid = 74}}; });
   ASSERT_TRUE(soon([&] { return !snapshot->list.cards.at(1).healthy; }));
-  EXPECT_NE(news.find("card GPU-1 is sick"), std::string::npos) << news;
+  EXPECT_NE(news.find("card GPU-1 is unhealthy"), std::string::npos) << news;
   EXPECT_TRUE(snapshot->list.cards.at(0).healthy);
   ASSERT_TRUE(soon([&] { return snapshot->list.cards.at(1).healthy; }));
   EXPECT_NE(news.find("card GPU-1 is healthy again"), std::string::npos) << news;
