@@ -155,8 +155,8 @@ std::optional<UnixTime> parse_rfc3339(std::string_view text, const Rfc3339Rules&
     return std::nullopt;
   }
   const std::int64_t days = std::chrono::sys_days{date}.time_since_epoch().count();
-  return UnixTime{.seconds = days * 86'400 + hour * 3600 + minute * 60 + second - offset,
-                  .nanos = nanos};
+  const std::int64_t of_day = std::int64_t{hour} * 3600 + std::int64_t{minute} * 60 + second;
+  return UnixTime{.seconds = days * 86'400 + of_day - offset, .nanos = nanos};
 }
 
 }  // namespace stowage::base

@@ -96,7 +96,7 @@ LeaderAddress leader_address(const codec::Lease& lease, const std::string& own_i
                              lease.holder, note.error().message)};
 }
 
-Leadership::Leadership(kube::ElectorOptions options, Deps deps)
+Leadership::Leadership(const kube::ElectorOptions& options, Deps deps)
     : deps_(std::move(deps)),
       elector_(deps_.client, options, elector_deps(deps_, options.identity)) {}
 

@@ -54,7 +54,7 @@ class Leadership {
     std::function<net::Moment()> open_until;  // until then, a write of ours may arrive
     std::function<void(const LeaderAddress&)> on_leader;
   };
-  Leadership(kube::ElectorOptions options, Deps deps);
+  Leadership(const kube::ElectorOptions& options, Deps deps);
 
   void start();
   // Sets the current addresses of our extenders.

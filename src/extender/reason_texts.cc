@@ -34,7 +34,7 @@ std::string_view vgpu_phrase(ReasonCode code) {
 }  // namespace
 
 std::string short_phrase(std::string_view dialect, ReasonCode code, const std::string& uid) {
-  const std::string ours = core::phrase(code);
+  std::string ours = core::phrase(code);
   if (dialect == "vgpu") {
     const std::string_view theirs = vgpu_phrase(code);
     return theirs.empty() ? ours : std::string(theirs);

@@ -77,7 +77,7 @@ class ReflectorProtobufTest : public ::testing::Test {
 
   // Lists are answered in order and the last answer repeats. So are watches, which stay open after
   // these pieces.
-  void script(std::vector<Reply> lists, std::vector<Words> watches,
+  void script(const std::vector<Reply>& lists, const std::vector<Words>& watches,
               const std::string& watch_type = kProtobufWatch) {
     server_.script("GET", kPath,
                    {[this, lists, watches, watch_type](const SeenRequest& request,

@@ -86,18 +86,18 @@ std::string_view Schedule::trouble_of(const std::string& node) const {
   return node_report->silent ? kSilent : std::string_view();
 }
 
-void Schedule::serve(ScheduleVerb verb, std::string body, ResponderPtr responder) {
+void Schedule::serve(ScheduleVerb verb, std::string body, const ResponderPtr& responder) {
   if (!door_.ask) {
     return responder->send(refusal({.code = 501,
                                     .reason = "NotImplemented",
                                     .message = "no extender is configured for this API"}));
   }
-  if (verb == ScheduleVerb::preempt) return preempt(std::move(body), std::move(responder));
-  judge(verb, std::move(body), std::move(responder));
+  if (verb == ScheduleVerb::preempt) return preempt(std::move(body), responder);
+  judge(verb, std::move(body), responder);
 }
 
 // filter and prioritize
-void Schedule::judge(ScheduleVerb verb, std::string body, ResponderPtr responder) {
+void Schedule::judge(ScheduleVerb verb, std::string body, const ResponderPtr& responder) {
   auto args = decoder_.args(body);  // points into the body
   if (!args) return responder->send(refusal(bad_request(args.error().message)));
   Dropped dropped;
@@ -129,7 +129,7 @@ void Schedule::judge(ScheduleVerb verb, std::string body, ResponderPtr responder
 }
 
 // Nothing is held for a pod that may evict others, so nodes may be left out of the answer.
-void Schedule::preempt(std::string body, ResponderPtr responder) {
+void Schedule::preempt(std::string body, const ResponderPtr& responder) {
   const auto args = decoder_.preemption(body);
   if (!args) return responder->send(refusal(bad_request(args.error().message)));
   std::vector<std::string> dropped;

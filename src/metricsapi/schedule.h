@@ -32,11 +32,11 @@ class Schedule {
   Schedule(reports::ReportCache& report_cache, ScheduleServer door)
       : report_cache_(report_cache), door_(std::move(door)) {}
 
-  void serve(ScheduleVerb verb, std::string body, std::shared_ptr<net::Responder> responder);
+  void serve(ScheduleVerb verb, std::string body, const std::shared_ptr<net::Responder>& responder);
 
  private:
-  void judge(ScheduleVerb verb, std::string body, std::shared_ptr<net::Responder> responder);
-  void preempt(std::string body, std::shared_ptr<net::Responder> responder);
+  void judge(ScheduleVerb verb, std::string body, const std::shared_ptr<net::Responder>& responder);
+  void preempt(std::string body, const std::shared_ptr<net::Responder>& responder);
   // Why the node's cards are unknown; empty if they are known.
   [[nodiscard]] std::string_view trouble_of(const std::string& node) const;
 

@@ -89,7 +89,7 @@ TEST_F(ExternalPodsTest, APlaceIsHeldUntilItIsGivenUpHoweverThatCame) {
   EXPECT_TRUE(engine_.holds("guest", place));
   EXPECT_FALSE(engine_.holds("other", place));
   CardPlacement elsewhere = place;
-  elsewhere.cards.containers[0][0].card = 1;
+  elsewhere.cards.containers[0][0].card = "another";
   EXPECT_FALSE(engine_.holds("guest", elsewhere));
   (void)handle(StandDown{});
   (void)handle(Lead{});

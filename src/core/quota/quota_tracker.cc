@@ -106,9 +106,9 @@ std::vector<QuotaExcess> exceeded(const ModelLimit& limit, const Use& used, cons
 
 const QuotaTracker::Sizes& QuotaTracker::sizes_of(const std::map<std::string, Sizes>& all,
                                                   const std::string& key) {
-  static const Sizes none;
+  static const Sizes kNone;
   const auto found = all.find(key);
-  return found == all.end() ? none : found->second;
+  return found == all.end() ? kNone : found->second;
 }
 
 void QuotaTracker::set(Quotas quotas, const Ledger& ledger) {
@@ -240,7 +240,9 @@ void QuotaTracker::add_sizes(const NodePart& part, std::int64_t sign) {
   const auto add_to = [sign](std::map<std::string, Sizes>& all, const std::string& key,
                              std::int32_t size) {
     Sizes& sizes = all[key];
-    if ((sizes[size] += sign) == 0) sizes.erase(size);
+    std::int64_t& count = sizes[size];
+    count += sign;
+    if (count == 0) sizes.erase(size);
     if (sizes.empty()) all.erase(key);
   };
   for (const NodeCard& card : part.cards) {
