@@ -63,7 +63,7 @@ class CliTest(unittest.TestCase):
             (["--version"], ["stowage "]),
             (["--help"], ["sim"]),
             ([], ["Usage: stowage", "what-if", "Start here:"]),
-            (["help"], ["Usage: stowage", "what-if", "Start here:"]),
+            (["help"], ["Usage: stowage [OPTIONS] [SUBCOMMAND]", "what-if ", "Start here:"]),
             (["help", "sim"], ["Usage: stowage sim", "--nodes"]),
             (["help", "migrate", "scheduler-config"], ["Usage: stowage migrate scheduler-config"]),
             (["version"], ["stowage "]),

@@ -90,7 +90,9 @@ int print_help_of(const CLI::App& app, const std::vector<std::string>& topic) {
     path += word + " ";
     at = next;
   }
-  if (at == &app) return print(app.help());
+  // app.help() would be that of the command "help", which was parsed.
+  if (at == &app)
+    return print(app.get_formatter()->make_help(&app, "stowage", CLI::AppFormatMode::Normal));
   std::string parents = "stowage " + path;
   parents.resize(parents.rfind(at->get_name()) - 1);
   return print(at->help(parents));
