@@ -257,7 +257,7 @@ TEST(NominationTest, ARefusalNamesTheNomination) {
   (void)engine.handle(PodGone{"ns/s0"}, at(62));
   const auto refused = all<Refuse>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(63)));
   ASSERT_EQ(refused.size(), 1U);
-  EXPECT_NE(sentence(refused[0].refusal).find("reserved for pods that wait longer"),
+  EXPECT_NE(sentence(refused[0].refusal).find("kept for pods that wait longer"),
             std::string::npos)
       << sentence(refused[0].refusal);
   EXPECT_NE(sentence(refused[0].refusal).find("ns/big"), std::string::npos);
@@ -274,7 +274,7 @@ TEST(NominationTest, ARefusalDoesNotNamePodsOfOtherNamespaces) {
   const auto refused = all<Refuse>(engine.handle(PodPending{pod("mine/late").gpus(1)}, at(63)));
   ASSERT_EQ(refused.size(), 1U);
   const std::string words = sentence(refused[0].refusal);
-  EXPECT_NE(words.find("reserved for pods that wait longer or have a higher priority."),
+  EXPECT_NE(words.find("kept for pods that wait longer or have a higher priority."),
             std::string::npos)
       << words;
   EXPECT_EQ(words.find("theirs"), std::string::npos) << words;

@@ -1,6 +1,7 @@
-// Pods that are not placed. Parked pods fit on no node now; they are grouped with their twins, by
-// priority and then by arrival. Resting pods are in back-off after a failed bind. A refusal of one
-// pod holds for all its twins, so only the first pod of a group is tried.
+// Pods that are not placed. Parked pods fit on no node now. A group has the twins of one profile
+// and wish, with equal constraints, and of one namespace where a quota or a constraint applies; in
+// it, pods are ordered by priority and then by arrival. A refusal of one pod holds for its group,
+// so only the first pod of a group is tried. Resting pods are in back-off after a failed bind.
 #pragma once
 
 #include <cstdint>

@@ -116,7 +116,7 @@ std::string sentence(const Refusal& refusal) {
   if (refusal.kept_cards > 0) {
     const std::string who = refusal.kept_for.empty() ? "" : " (" + refusal.kept_for + ")";
     text += fmt::format(
-        " {} free GPU card{} reserved for pods that wait longer or have a higher priority{}.",
+        " {} free GPU card{} kept for pods that wait longer or have a higher priority{}.",
         refusal.kept_cards, refusal.kept_cards == 1 ? " is" : "s are", who);
   }
   if (refusal.making_room_on.empty()) return text;
@@ -124,8 +124,8 @@ std::string sentence(const Refusal& refusal) {
     return text + fmt::format(" Evicting {} pod{} of lower priority from {}.", refusal.victims,
                               refusal.victims == 1 ? "" : "s", refusal.making_room_on);
   }
-  return text + fmt::format(" Capacity on {} is reserved for it as it becomes free.",
-                            refusal.making_room_on);
+  return text +
+         fmt::format(" Capacity on {} is kept for it as it becomes free.", refusal.making_room_on);
 }
 
 std::string nearest_fit(const Refusal& refusal) {

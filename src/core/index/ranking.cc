@@ -13,6 +13,7 @@ constexpr std::uint64_t kReasonBit = std::uint64_t{1} << 63U;
 constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
 constexpr unsigned kNumberBits = 56;
 constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
+static_assert(kReasonCodes <= 63, "the key of a reason has six bits for its code");
 
 std::uint64_t pack(const Reason& reason) {
   const auto number = static_cast<std::uint64_t>(std::max<std::int64_t>(0, reason.found));
