@@ -6,6 +6,7 @@
 
 #include "dialect/amounts.h"
 #include "dialect/annotations.h"
+#include "dialect/cordoned_cards.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
 #include "dialect/vgpu_node.h"
@@ -141,6 +142,7 @@ Result<NodeReading> to_spec(const NodeObject& node) {
     spec.cards = std::move(best.cards);
     spec.links = std::move(best.links);
   }
+  cordon(node, spec.cards, reading.notes);
   for (std::string& note : reading.notes) note = fmt::format("node {}: {}", node.name, note);
   reading.vgpu_memory_mib = vgpu_memory_unit(node);
   STOWAGE_TRY_VOID(core::validate(spec));

@@ -266,6 +266,65 @@ TEST(Inventory, NonsenseIsTakenForNothingWithANote) {
   EXPECT_FALSE(to_spec(NodeObject()));
 }
 
+// The cards of a node that has three, of which these are cordoned.
+std::vector<bool> healthy_with(const std::string& cordoned, std::vector<std::string>& notes) {
+  auto object = node({});
+  object.annotations = {
+      {"stowage.dev/gpu-inventory",
+       R"({"version":1,"cards":[{"id":"GPU-a","index":0},{"id":"GPU-b","index":1},)"
+       R"({"id":"GPU-c","index":7,"healthy":false}]})"},
+      {"stowage.dev/cordoned-cards", cordoned}};
+  const NodeReading reading = reading_of(object);
+  notes = reading.notes;
+  std::vector<bool> healthy;
+  for (const Card& card : reading.node.cards) healthy.push_back(card.healthy);
+  return healthy;
+}
+
+TEST(CordonedCards, GetNoPodsByIdOrIndex) {
+  const struct {
+    const char* cordoned;
+    std::vector<bool> healthy;
+    std::vector<std::string> notes;
+  } rows[] = {
+      {"", {true, true, false}, {}},
+      {"GPU-b", {true, false, false}, {}},
+      {" 0 ,, GPU-b,", {false, false, false}, {}},
+      {"7", {true, true, false}, {}},  // unhealthy already
+      {"2,GPU-a",
+       {false, true, false},
+       {R"(node n1: annotation stowage.dev/cordoned-cards: the node has no card "2")"}},
+      {"gpu-a",
+       {true, true, false},
+       {R"(node n1: annotation stowage.dev/cordoned-cards: the node has no card "gpu-a")"}},
+  };
+  for (const auto& row : rows) {
+    std::vector<std::string> notes;
+    EXPECT_EQ(healthy_with(row.cordoned, notes), row.healthy) << row.cordoned;
+    EXPECT_EQ(notes, row.notes) << row.cordoned;
+  }
+}
+
+TEST(CordonedCards, OfALongListAreNotRead) {
+  std::vector<std::string> notes;
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "x,";
+  EXPECT_EQ(healthy_with(many + "0", notes), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(notes.size(), 65U);
+  EXPECT_EQ(healthy_with("0," + std::string(9000, 'x'), notes),
+            (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(notes.size(), 1U);
+}
+
+TEST(CordonedCards, AreNotThoseThatAreOnlyCounted) {
+  auto object = node({{"nvidia.com/gpu", "2"}});
+  object.annotations = {{"stowage.dev/cordoned-cards", "1"}};
+  const NodeReading reading = reading_of(object);
+  EXPECT_TRUE(reading.node.cards[1].healthy);
+  ASSERT_EQ(reading.notes.size(), 1U);
+  EXPECT_NE(reading.notes[0].find("only counted"), std::string::npos);
+}
+
 TEST(Inventory, OfANodeWithoutAllocatableIsItsCapacity) {
   NodeObject object{.name = "n1",
                     .capacity = testing::quantities({{"cpu", "4"}, {"nvidia.com/gpu", "1"}})};

@@ -15,6 +15,7 @@ constexpr OwnAnnotation kTable[] = {
     {kPreAllocatedNodeAnnotation, Writer::scheduler},
     {kRetryAnnotation, Writer::scheduler},
     {kInventoryAnnotation, Writer::agent},
+    {kCordonedCardsAnnotation, Writer::admin},
     {"stowage.dev/gpu-model", Writer::author},
     {"stowage.dev/exclude-gpu-model", Writer::author},
     {"stowage.dev/gpu-ids", Writer::author},

@@ -1,5 +1,5 @@
-// Every annotation in our own domain, and its writer. deploy/admission.yaml forbids other writers,
-// and a test compares both. Add a row for every new annotation.
+// Every annotation in our own domain, and its writer. deploy/admission.yaml forbids other writers of
+// what the scheduler and agents write, and a test compares both. Add a row for every new annotation.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,12 @@ inline constexpr std::string_view kSignatureAnnotation = "stowage.dev/signature"
 inline constexpr std::string_view kPreAllocatedNodeAnnotation = "stowage.dev/pre-allocated-node";
 inline constexpr std::string_view kRetryAnnotation = "stowage.dev/retry-since";
 inline constexpr std::string_view kInventoryAnnotation = "stowage.dev/gpu-inventory";
+inline constexpr std::string_view kCordonedCardsAnnotation = "stowage.dev/cordoned-cards";
 
 enum class Writer : std::uint8_t {
   scheduler,  // only we, on pods
   agent,      // the node, on its own Node object
+  admin,      // an administrator, on a node
   author,     // the author of the pod: wishes
 };
 

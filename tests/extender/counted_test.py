@@ -199,7 +199,7 @@ extenders:
     def test_every_failure_has_a_reason(self):  # the original is silent
         answer = self.extender.filter(self.make_pod(1), self.names, self.ROUTES + "filter")
         self.assertEqual({name[-2:]: why for name, why in answer.failed.items()},
-                         {"n3": "GPU model mismatch", "n4": "GPU unhealthy",
+                         {"n3": "GPU model mismatch", "n4": "GPU unhealthy or cordoned",
                           "n5": "node is not known to Stowage yet"})
 
     def test_preempt(self):

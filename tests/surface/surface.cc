@@ -195,6 +195,7 @@ std::string_view writer(dialect::Writer who) {
   switch (who) {
     case dialect::Writer::scheduler: return "pod, by the scheduler";
     case dialect::Writer::agent: return "node, by the agent";
+    case dialect::Writer::admin: return "node, by an administrator";
     case dialect::Writer::author: return "pod, by its author";
   }
   return "";

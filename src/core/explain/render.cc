@@ -66,7 +66,7 @@ const char* phrase(ReasonCode code) {
     case ReasonCode::model_mismatch: return "GPU model mismatch";
     case ReasonCode::quota: return "GPU quota of the namespace exceeded";
     case ReasonCode::id_mismatch: return "GPU id mismatch";
-    case ReasonCode::unhealthy: return "GPU unhealthy";
+    case ReasonCode::unhealthy: return "GPU unhealthy or cordoned";
     case ReasonCode::cards: return "insufficient GPU cards";
     case ReasonCode::card_milli: return "insufficient GPU compute";
     case ReasonCode::card_memory: return "insufficient GPU memory";

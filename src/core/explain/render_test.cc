@@ -55,7 +55,7 @@ const std::vector<CodeRow>& code_rows() {
       {ReasonCode::model_mismatch, 0, 0, "model_mismatch", "GPU model mismatch", ""},
       {ReasonCode::quota, 0, 0, "quota", "GPU quota of the namespace exceeded", ""},
       {ReasonCode::id_mismatch, 0, 0, "id_mismatch", "GPU id mismatch", ""},
-      {ReasonCode::unhealthy, 0, 0, "unhealthy", "GPU unhealthy", ""},
+      {ReasonCode::unhealthy, 0, 0, "unhealthy", "GPU unhealthy or cordoned", ""},
       {ReasonCode::cards, 2, 1, "cards", "insufficient GPU cards (most free on a node 1, asked 2)",
        "needs 2 free cards on one node; the best node has 1"},
       {ReasonCode::card_milli, 700, 300, "card_milli",

@@ -271,7 +271,7 @@ TEST(Refusal, NamesTheCommonestReasonFirst) {
       {"three reasons",
        {.wrong_model = 5, .too_small = 3, .unhealthy = 1},
        "0/9 nodes are available: 5 GPU model mismatch, 3" + memory +
-           ", 1 GPU unhealthy (/0 on sick0)."},
+           ", 1 GPU unhealthy or cordoned (/0 on sick0)."},
       {"equally common reasons go in the order of their codes",
        {.wrong_model = 2, .too_small = 2},
        "0/4 nodes are available: 2 GPU model mismatch, 2" + memory + "."},
