@@ -103,20 +103,22 @@ std::uint32_t pod_number(const std::string& name) {
 
 template <typename View, typename Reader>
 std::vector<const View*> Views::all(local::Kind kind, Known<View>& known, Reader read) {
-  Known<View> now;
+  if (known.version == store_.version()) return known.views;
+  // Both are in order of the names.
+  auto at = known.read.begin();
   store_.visit(kind, "", [&](const local::ObjectPtr& object) {
-    auto before = known.extract(object->name);
-    if (!before.empty() && before.mapped().object == object) {
-      now.insert(std::move(before));
-    } else {
-      now.emplace(object->name, Read<View>{.object = object, .view = read(*object)});
+    while (at != known.read.end() && at->first < object->name) at = known.read.erase(at);
+    if (at == known.read.end() || at->first != object->name) {
+      at = known.read.emplace_hint(at, object->name, Read<View>{});
     }
+    if (at->second.object != object) at->second = {.object = object, .view = read(*object)};
+    ++at;
   });
-  known = std::move(now);
-  std::vector<const View*> views;
-  views.reserve(known.size());
-  for (const auto& [name, each] : known) views.push_back(&each.view);
-  return views;
+  known.read.erase(at, known.read.end());
+  known.views.clear();
+  for (const auto& [name, each] : known.read) known.views.push_back(&each.view);
+  known.version = store_.version();
+  return known.views;
 }
 
 std::vector<const PodView*> Views::pods() {

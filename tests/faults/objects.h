@@ -117,7 +117,11 @@ class Views {
     View view;
   };
   template <typename View>
-  using Known = std::map<local::ObjectName, Read<View>>;
+  struct Known {
+    std::optional<std::uint64_t> version;  // of the store when it was read
+    std::map<local::ObjectName, Read<View>> read;
+    std::vector<const View*> views;
+  };
   template <typename View, typename Reader>
   std::vector<const View*> all(local::Kind kind, Known<View>& known, Reader read);
 

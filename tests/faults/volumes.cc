@@ -61,6 +61,10 @@ void Volumes::look() {
 }
 
 void Volumes::look_at(const local::ObjectPtr& claim) {
+  // Most claims wait for a node, or are bound: these are not parsed.
+  const std::string_view bytes = claim->bytes;
+  const bool chosen = bytes.find(kNode) != std::string_view::npos;
+  if (!chosen || bytes.find(R"("volumeName":")") != std::string_view::npos) return;
   const json::object tree = claim->tree();
   if (!local::text_at(tree, "spec.volumeName").empty()) return;
   const std::string node = selected(tree);
