@@ -269,10 +269,11 @@ void Checks::check_nominations(const Gift& gift, const PodView& pod) {
   if (kept == 0 || object == nullptr) return;
   const std::int64_t offered = view_of(plan_, *object).offers["nvidia.com/gpu"];
   if (kept > offered || taken + kept <= offered) return;
-  violate("room of a nominated pod taken",
-          fmt::format("{} was bound to {} by {}: {} cards are taken, {} are promised to{}, and it "
-                      "has {}",
-                      pod.name.name, pod.node, gift.by, taken, kept, who, offered));
+  violate(
+      "room of a nominated pod taken",
+      fmt::format("{} was bound to {} by {}: {} cards are taken, {} are pre-allocated to{}, and it "
+                  "has {}",
+                  pod.name.name, pod.node, gift.by, taken, kept, who, offered));
 }
 
 void Checks::removed(const std::string& sender, const local::ObjectName& name) {

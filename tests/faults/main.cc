@@ -129,7 +129,7 @@ int run_seeds(const Arguments& arguments) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   print(
       fmt::format("{} seeds in {:.1f} s: {} fail; {} pieces of work, {} pods bound by replicas, "
-                  "{} by promise, {} takeovers, {} ledgers recounted\n",
+                  "{} by pre-allocation, {} takeovers, {} ledgers recounted\n",
                   done, took.count(), failures.size(), sum.steps, sum.bound, sum.pre_allocated,
                   sum.takeovers, sum.recounts));
   for (const auto& [kind, found] : kinds) {
@@ -160,11 +160,11 @@ int run_one(const Arguments& arguments) {
   const Outcome outcome = simulate(plan, options);
   print(fmt::format("seed {}: {}\n", arguments.seed,
                     outcome.violation.empty() ? "all is well" : outcome.violation));
-  print(
-      fmt::format("{} pieces of work, digest {:016x}, {} pods bound by replicas, {} by promise, "
-                  "{} takeovers, {} ledgers recounted\n",
-                  outcome.steps, outcome.digest, outcome.bound, outcome.pre_allocated,
-                  outcome.takeovers, outcome.recounts));
+  print(fmt::format(
+      "{} pieces of work, digest {:016x}, {} pods bound by replicas, {} by pre-allocation, "
+      "{} takeovers, {} ledgers recounted\n",
+      outcome.steps, outcome.digest, outcome.bound, outcome.pre_allocated, outcome.takeovers,
+      outcome.recounts));
   if (outcome.violation.empty()) return 0;
   if (arguments.shrink) print_small(arguments.seed, arguments);
   return 1;

@@ -369,8 +369,8 @@ class Simulation {
       waiting = waits_in_vain(truth());
     }
     if (!waiting.why.empty()) {
-      return checks_.violate(waiting.untrusted ? "forged promise holds a card" : "waits in vain",
-                             waiting.why);
+      return checks_.violate(
+          waiting.untrusted ? "forged pre-allocation holds a card" : "waits in vain", waiting.why);
     }
     bool done = false;
     const More settled = [this, &done](core::Engine& engine) -> std::string {
@@ -381,7 +381,7 @@ class Simulation {
       const bool nominations_may = plan_.features.has(Feature::waits);
       if (now.binding + now.held + (nominations_may ? 0 : now.nominations) == 0) return {};
       const bool untrusted = plan_.features.has(Feature::untrusted) && now.held > 0;
-      checks_.violate(untrusted ? "forged promise holds a card" : "no rest",
+      checks_.violate(untrusted ? "forged pre-allocation holds a card" : "no rest",
                       fmt::format("{} binds, {} holds and {} rooms are left", now.binding, now.held,
                                   now.nominations));
       return {};
