@@ -25,6 +25,7 @@ LAYERS = {
     "codec": ["base", "core", "dialect"],
     "net": ["base"],
     "gpu": ["base", "yaml", "core/model"],
+    "mps": ["base", "codec", "gpu", "net"],
     "grpc": ["base", "net"],
     "kube": ["base", "core", "dialect", "codec", "net"],
     "reports": KUBE,
@@ -70,7 +71,6 @@ IN_HEADERS = {
 }
 
 # Folders that may use headers of the operating system (<unistd.h>, <sys/socket.h>).
-SYSTEM = ["net", "gpu", "agent", "kube", "local", "controller", "client", "cmd"]
 
 PURE = ["core", "dialect"]
 PURE_FORBIDDEN = {

@@ -14,12 +14,11 @@
 #include "agent/agent.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "cmd/card_source.h"
 #include "cmd/exit.h"
 #include "cmd/flag_group.h"
 #include "dialect/dialect.h"
 #include "gpu/card_list.h"
-#include "gpu/fake.h"
-#include "gpu/nvml.h"
 #include "kube/kubeconfig.h"
 #include "net/event_loop.h"
 
@@ -50,22 +49,6 @@ std::string node_name(const AgentFlags& flags) {
   if (!flags.node.empty()) return flags.node;
   const char* given = std::getenv("NODE_NAME");
   return given != nullptr && *given != '\0' ? given : host_name();
-}
-
-Result<std::unique_ptr<gpu::Source>> source_of(const AgentFlags& flags, const std::string& node) {
-  constexpr std::string_view kFake = "fake:";
-  constexpr std::string_view kNvml = "nvml:";
-  const std::string& cards = flags.cards;
-  if (cards == "nvml") return std::make_unique<gpu::NvmlSource>(gpu::NvmlOptions{});
-  if (cards.starts_with(kNvml)) {
-    return std::make_unique<gpu::NvmlSource>(
-        gpu::NvmlOptions{.library = cards.substr(kNvml.size())});
-  }
-  if (cards.starts_with(kFake)) {
-    return std::make_unique<gpu::FakeSource>(
-        gpu::FakeSource::Options{.path = cards.substr(kFake.size()), .node = node});
-  }
-  return fail(fmt::format("--cards: write nvml, nvml:LIBRARY or fake:FILE, not \"{}\"", cards));
 }
 
 // Prints the inventory in the format of the node's annotation.
@@ -116,7 +99,7 @@ int run(const AgentFlags& flags) {
   if (!level) return end_with(kExitBadInput, level.error().message);
   const auto format = base::parse_log_format(flags.log.format);
   if (!format) return end_with(kExitBadInput, format.error().message);
-  auto source = source_of(flags, node);
+  auto source = card_source(flags.cards, node);
   if (!source) return end_with(kExitBadInput, source.error().message);
   if (flags.once) return print_once(**source);
   auto options = options_of(flags, node);

@@ -130,6 +130,7 @@ void Reader::read_card(YamlFields& fields, std::int32_t index) {
   put(fake.card.bus_id, fields.text("busId"));
   put(fake.card.minor, fields.whole("minor", {0, kMostNumber}));
   put(fake.card.numa, fields.whole("numa", {core::kUnknownNuma, kMostIndex}));
+  fake.card.exclusive = fields.flag("exclusive").value_or(false);
   fake.absent = fields.flag("absent").value_or(false);
   fake.lost = fields.flag("lost").value_or(false);
   read_sensors(fields, fake.sample);

@@ -15,6 +15,7 @@
 //     busId: "00000000:1B:00.0"  # default: made up
 //     minor: 3                   # default: the index
 //     numa: 1
+//     exclusive: true            # compute mode: one process at a time
 //     absent: true               # as if it had been removed
 //     lost: true                 # as if it had fallen off the bus
 //     utilisation: 72.5          # percent; absent values are unset in the samples

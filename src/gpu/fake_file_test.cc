@@ -45,6 +45,7 @@ cards:
   busId: "00000000:5E:00.0"
   minor: 2
   numa: 1
+  exclusive: true
   utilisation: 72.5
   memoryUsedMiB: 4000
   powerWatts: 69.123
@@ -65,7 +66,8 @@ cards:
                                                 .brand = "Tesla",
                                                 .bus_id = "00000000:5E:00.0",
                                                 .memory_mib = 15360,
-                                                .numa = 1}));
+                                                .numa = 1,
+                                                .exclusive = true}));
   EXPECT_EQ(cards.samples[0], (CardSample{.id = "GPU-x",
                                           .utilisation_permille = 725,
                                           .memory_used_mib = 4000,

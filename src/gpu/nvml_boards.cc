@@ -122,6 +122,9 @@ Unit read_whole(const Library& nvml, const std::string& sys, Board& board, Answe
   if (answers.good(nvml::call(nvml.minor, device, &value)) && value < kMostBoards) {
     card.minor = static_cast<std::int32_t>(value);
   }
+  if (answers.good(nvml::call(nvml.compute_mode, device, &value))) {
+    card.exclusive = value == nvml::kExclusiveProcess;
+  }
   board.has_pci = answers.good(nvml::call(nvml.pci, device, &board.pci));
   if (board.has_pci) {
     card.bus_id = nvml::clean_text(board.pci.id.data(), board.pci.id.size());

@@ -69,6 +69,7 @@ void Library::find_all() {
   find(handle_, brand, "nvmlDeviceGetBrand");
   find(handle_, minor, "nvmlDeviceGetMinorNumber");
   find(handle_, pci, "nvmlDeviceGetPciInfo_v3");
+  find(handle_, compute_mode, "nvmlDeviceGetComputeMode");
   find(handle_, memory, "nvmlDeviceGetMemoryInfo");
   find(handle_, memory_v2, "nvmlDeviceGetMemoryInfo_v2");
 

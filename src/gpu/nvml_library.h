@@ -28,6 +28,7 @@ struct Functions {
   Return (*name)(Device, char*, std::uint32_t) = nullptr;
   Return (*brand)(Device, std::uint32_t*) = nullptr;
   Return (*minor)(Device, std::uint32_t*) = nullptr;
+  Return (*compute_mode)(Device, std::uint32_t*) = nullptr;
   Return (*pci)(Device, PciInfo*) = nullptr;
   Return (*memory)(Device, Memory*) = nullptr;
   Return (*memory_v2)(Device, MemoryV2*) = nullptr;

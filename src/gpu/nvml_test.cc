@@ -40,6 +40,16 @@ TEST(Nvml, SaysAllAboutACard) {
   EXPECT_EQ(world.source.trouble(), "");
 }
 
+TEST(Nvml, KnowsCardsForOneProcessAtATime) {
+  for (const auto& [mode, exclusive] :
+       {std::pair{"", false}, {"mode 0\n", false}, {"mode 2\n", false}, {"mode 3\n", true}}) {
+    NvmlWorld world(card_text("GPU-a", 3) + mode);
+    const auto inventory = world.source.inventory();
+    ASSERT_TRUE(inventory.has_value()) << inventory.error().message;
+    EXPECT_EQ(inventory->cards.at(0).exclusive, exclusive) << mode;
+  }
+}
+
 TEST(Nvml, SaysHowACardIsDoing) {
   NvmlWorld world(card_text("GPU-a", 0) + "process c 30 500\nprocess c 10 -\nprocess g 30 500\n" +
                   "process g 20 7\nprocess m 40 9\n");

@@ -8,6 +8,7 @@
 //   name NVIDIA H100 80GB HBM3
 //   number 0                    minor
 //   brand 14
+//   mode 3                      of computing: 3 is EXCLUSIVE_PROCESS
 //   pci 0 1b 0                  domain, bus and device, in hex
 //   memory 81559 551 700        MiB in all, reserved, used
 //   utilisation 37
@@ -202,6 +203,10 @@ EXPORT Return nvmlDeviceGetName(Device device, char* out, std::uint32_t size) {
 EXPORT Return nvmlDeviceGetBrand(Device device, std::uint32_t* out) {
   const Found found = find(device, "brand");
   return found.entry == nullptr ? found.code : give(found, found.entry->brand, out);
+}
+EXPORT Return nvmlDeviceGetComputeMode(Device device, std::uint32_t* out) {
+  const Found found = find(device, "mode");
+  return found.entry == nullptr ? found.code : give(found, found.entry->mode, out);
 }
 EXPORT Return nvmlDeviceGetMinorNumber(Device device, std::uint32_t* out) {
   const Found found = find(device, "number");

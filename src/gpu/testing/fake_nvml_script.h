@@ -19,6 +19,7 @@ struct Entry {
   std::string name;
   std::optional<std::uint32_t> number;
   std::optional<std::uint32_t> brand;
+  std::optional<std::uint32_t> mode;
   std::optional<PciInfo> pci;
   std::optional<MemoryV2> memory;
   std::optional<std::uint32_t> utilisation, power, temperature, rows, recovery;
@@ -96,6 +97,7 @@ inline void read_card_line(const std::string& word, std::istringstream& in, Entr
     in >> number;
     if (word == "number") at.number = number;
     if (word == "brand") at.brand = number;
+    if (word == "mode") at.mode = number;
     if (word == "utilisation") at.utilisation = number;
     if (word == "power") at.power = number;
     if (word == "temperature") at.temperature = number;
