@@ -71,6 +71,7 @@ IN_HEADERS = {
 }
 
 # Folders that may use headers of the operating system (<unistd.h>, <sys/socket.h>).
+SYSTEM = ["net", "gpu", "mps", "agent", "kube", "local", "controller", "client", "cmd"]
 
 PURE = ["core", "dialect"]
 PURE_FORBIDDEN = {
