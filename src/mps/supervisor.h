@@ -44,8 +44,8 @@ class Supervisor {
 
  private:
   struct Card {
-    Card(DaemonProcess::Options options, base::Backoff pauses)
-        : daemon(std::move(options)), pauses(pauses) {}
+    Card(DaemonProcess::Options options, base::Backoff between)
+        : daemon(std::move(options)), pauses(between) {}
     DaemonProcess daemon;
     base::Backoff pauses;
     bool started = false;
