@@ -16,13 +16,17 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
+
 namespace stowage::mps {
 namespace {
 
 namespace fs = std::filesystem;
+using std::string_literals::operator""s;
 
 // How long it may take to end before it is killed. It waits for its clients.
 constexpr auto kPatience = std::chrono::seconds{3};
+constexpr std::size_t kEnvironBytesMax = std::size_t{1} << 20U;
 
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
@@ -58,6 +62,17 @@ std::vector<std::string> environment(const DaemonProcess::Options& options) {
   env.push_back("CUDA_MPS_PIPE_DIRECTORY=" + options.folder.pipe());
   env.push_back("CUDA_MPS_LOG_DIRECTORY=" + options.folder.log());
   return env;
+}
+
+// Does the process have both variables, as programs have that this daemon started? Containers know
+// the folder by another path.
+bool has_environment(const fs::path& process, const std::string& card, const std::string& pipe) {
+  const auto text = base::try_read_file((process / "environ").string(), kEnvironBytesMax);
+  if (!text) return false;
+  const auto has = [&](const std::string& variable) {
+    return ("\0"s + *text + "\0"s).find("\0"s + variable + "\0"s) != std::string::npos;
+  };
+  return has("CUDA_VISIBLE_DEVICES=" + card) && has("CUDA_MPS_PIPE_DIRECTORY=" + pipe);
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -110,6 +125,16 @@ bool DaemonProcess::alive() {
   if (ended == 0) return true;
   end_ = ended == pid_ ? how_it_ended(status) : "it is no child of ours";
   pid_ = 0;
+  return false;
+}
+
+bool DaemonProcess::server_left() const {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (has_environment(entry.path(), options_.card, options_.folder.pipe())) return true;
+  }
   return false;
 }
 

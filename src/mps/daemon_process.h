@@ -28,6 +28,9 @@ class DaemonProcess {
   [[nodiscard]] Status start();
   // False after it has ended; `end()` then says how.
   [[nodiscard]] bool alive();
+  // A server of a daemon that has ended still serves the programs that were connected. Another
+  // daemon would cut them off.
+  [[nodiscard]] bool server_left() const;
   // It accepts clients.
   [[nodiscard]] bool listens() const;
   [[nodiscard]] const std::string& end() const { return end_; }

@@ -97,6 +97,12 @@ void Supervisor::look_after(const std::string& id, Card& card) {
     return lost(id, card, fmt::format("the MPS daemon ended: {}", card.daemon.end()));
   }
   if (now < card.due) return tell(id, card, card.told);
+  if (card.daemon.server_left()) {
+    card.due = now + options_.pause_min;
+    return lost(id, card,
+                "the MPS daemon ended; programs that share the card go on, and the daemon is "
+                "started again when they have ended");
+  }
   const Status started = card.daemon.start();
   if (!started) {
     card.due = now + card.pauses.next();

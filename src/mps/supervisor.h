@@ -2,8 +2,10 @@
 // folder whether it does.
 //
 // The process that runs this is apart from the agent, so that an upgrade of the agent ends no
-// program on a card. Daemons of cards that are gone are stopped; a daemon that ends is started
-// again, after a pause that doubles. Cards that are divided (MIG) have a daemon for each instance.
+// program on a card. Daemons of cards that are gone are stopped. A daemon that ends is started
+// again, after a pause that doubles, and not before the programs that were connected to it have
+// ended: they go on without it, and another daemon would cut them off. Until then the card takes
+// no new shares. Cards that are divided (MIG) have a daemon for each instance.
 #pragma once
 
 #include <chrono>

@@ -25,6 +25,10 @@ open(os.environ["CUDA_MPS_LOG_DIRECTORY"] + "/called", "w").write(
     " ".join(sys.argv[1:]) + " " + os.environ["CUDA_VISIBLE_DEVICES"] + " " + str(os.getpid()))
 if os.path.exists(folder + "/../../broken"):
     sys.exit(3)
+if os.path.exists(folder + "/../../serving") and os.fork() == 0:
+    open(os.environ["CUDA_MPS_LOG_DIRECTORY"] + "/server", "w").write(" " + str(os.getpid()))
+    while True:
+        signal.pause()
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(folder + "/control")
 listener.listen()
@@ -57,11 +61,11 @@ class SupervisorTest : public ::testing::Test {
                               .state_every = milliseconds{50},
                               .pause_min = milliseconds{20},
                               .pause_max = milliseconds{100}};
-    supervisor_ = std::make_unique<Supervisor>(
-        loop_, options,
-        std::make_unique<gpu::FakeSource>(
-            gpu::FakeSource::Options{.path = folder_ + "/cards.yaml"}),
-        log_);
+    supervisor_ =
+        std::make_unique<Supervisor>(loop_, options,
+                                     std::make_unique<gpu::FakeSource>(
+                                         gpu::FakeSource::Options{.path = folder_ + "/cards.yaml"}),
+                                     log_);
     supervisor_->start();
   }
   [[nodiscard]] CardFolder card(const std::string& id) const {
@@ -81,8 +85,8 @@ class SupervisorTest : public ::testing::Test {
   [[nodiscard]] std::string called(const std::string& id) const {
     return base::read_file(card(id).log() + "/called").value_or("");
   }
-  [[nodiscard]] pid_t pid(const std::string& id) const {
-    const std::string text = called(id);
+  [[nodiscard]] pid_t pid(const std::string& id, const std::string& file = "/called") const {
+    const std::string text = base::read_file(card(id).log() + file).value_or(" 0");
     return std::atoi(text.substr(text.rfind(' ') + 1).c_str());
   }
   [[nodiscard]] static bool runs(pid_t process) { return kill(process, 0) == 0; }
@@ -120,12 +124,31 @@ TEST_F(SupervisorTest, ADaemonThatDiesIsStartedAgain) {
   EXPECT_EQ(pid("GPU-b"), other) << "that of another card goes on";
 }
 
+TEST_F(SupervisorTest, ADaemonThatDiesIsNotStartedBeforeItsProgramsHaveEnded) {
+  fs::create_directories(folder_ + "/root/serving");
+  start();
+  ASSERT_TRUE(becomes("GPU-a", true));
+  ASSERT_TRUE(net::testing::run_until(loop_, [&] { return pid("GPU-a", "/server") != 0; }));
+  const pid_t server = pid("GPU-a", "/server");
+  const pid_t first = pid("GPU-a");
+  ASSERT_EQ(kill(first, SIGKILL), 0);
+  ASSERT_TRUE(net::testing::run_until(loop_, [&] {
+    return state("GPU-a").error.find("programs that share the card go on") != std::string::npos;
+  }));
+  net::testing::run_for(loop_, milliseconds{200});
+  EXPECT_TRUE(runs(server));
+  EXPECT_FALSE(state("GPU-a").running);
+  fs::remove(folder_ + "/root/serving");
+  ASSERT_EQ(kill(server, SIGKILL), 0);
+  ASSERT_TRUE(becomes("GPU-a", true));
+  EXPECT_NE(pid("GPU-a"), first);
+}
+
 TEST_F(SupervisorTest, ADaemonThatCannotRunIsTriedAgainAndSaidSo) {
   fs::create_directories(folder_ + "/root/broken");
   start();
-  ASSERT_TRUE(net::testing::run_until(loop_, [&] {
-    return state("GPU-a").error == "the MPS daemon ended: exit code 3";
-  }));
+  ASSERT_TRUE(net::testing::run_until(
+      loop_, [&] { return state("GPU-a").error == "the MPS daemon ended: exit code 3"; }));
   fs::remove(folder_ + "/root/broken");
   EXPECT_TRUE(becomes("GPU-a", true));
 }
@@ -134,8 +157,7 @@ TEST_F(SupervisorTest, AMissingProgramIsNamed) {
   program_ = folder_ + "/nothing";
   start();
   ASSERT_TRUE(net::testing::run_until(loop_, [&] { return !state("GPU-a").error.empty(); }));
-  EXPECT_EQ(state("GPU-a").error,
-            "cannot start " + program_ + ": No such file or directory");
+  EXPECT_EQ(state("GPU-a").error, "cannot start " + program_ + ": No such file or directory");
 }
 
 TEST_F(SupervisorTest, TheDaemonOfACardThatIsGoneIsStopped) {
