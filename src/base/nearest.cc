@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 namespace stowage::base {
 namespace {
@@ -10,13 +12,15 @@ constexpr std::size_t kLongest = 256;
 
 // Characters that are inserted, removed or replaced, and adjacent characters that are swapped.
 std::size_t edits_between(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  std::vector<std::size_t> above = row;
-  std::vector<std::size_t> two_above = row;
+  const std::size_t width = b.size() + 1;
+  std::vector<std::size_t> rows(3 * width);
+  std::size_t* row = rows.data();
+  std::size_t* above = row + width;
+  std::size_t* two_above = above + width;
+  std::iota(row, above, std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    two_above.swap(above);
-    above.swap(row);
+    std::swap(two_above, above);
+    std::swap(above, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
@@ -25,7 +29,7 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
       if (swapped) row[j] = std::min(row[j], two_above[j - 2] + 1);
     }
   }
-  return row.back();
+  return row[b.size()];
 }
 
 }  // namespace
@@ -35,7 +39,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   if (word.size() > kLongest) return best;
   std::size_t best_edits = (word.size() < 4 ? 1 : word.size() < 12 ? 2 : 3) + 1;
   for (const std::string& candidate : candidates) {
-    if (candidate.size() > kLongest) continue;
+    const std::size_t apart = candidate.size() < word.size() ? word.size() - candidate.size()
+                                                             : candidate.size() - word.size();
+    if (candidate.size() > kLongest || apart >= best_edits) continue;
     const std::size_t edits = edits_between(word, candidate);
     if (edits >= best_edits) continue;
     best = candidate;

@@ -476,7 +476,8 @@ std::optional<PreemptAnswer::OnNode> ExternalPods::victims_on(
     if (candidate.given) {
       leaves(pod);
       result.victims.push_back(candidate.uid);
-    } else if (on_node(pod) && holds_cards(ledger_.pods().record(pod))) {
+    } else if (on_node(pod) && holds_cards(ledger_.pods().record(pod)) &&
+               std::find(others.begin(), others.end(), pod) == others.end()) {
       others.push_back(pod);
     }
   }

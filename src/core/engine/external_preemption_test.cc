@@ -72,6 +72,22 @@ TEST_F(ExternalPreemption, IsADryRunWithoutTheVictims) {
   EXPECT_TRUE(engine_.ledger().audit().empty());
 }
 
+// Both pods can be spared, so each would be put back once for each time that it is listed.
+TEST_F(ExternalPreemption, CountsAPodThatIsListedTwiceOnce) {
+  start({node("n").cards(3)});
+  for (const char* uid : {"a", "b"}) ASSERT_TRUE(reserve(whole(uid), "n"));
+  PreemptRequest preempt{.pod = whole("p")};
+  preempt.nodes.push_back({.node = "n", .candidates = {{"a"}, {"b"}, {"a"}, {"b"}}});
+  const PreemptAnswer answer = engine_.preempt(preempt);
+  ASSERT_EQ(answer.nodes.size(), 1U);
+  EXPECT_TRUE(answer.nodes[0].victims.empty());
+  preempt.pod = whole("p", 2);
+  const PreemptAnswer one = engine_.preempt(preempt);
+  ASSERT_EQ(one.nodes.size(), 1U);
+  EXPECT_EQ(one.nodes[0].victims.size(), 1U);
+  EXPECT_EQ(one.nodes[0].added, 1);
+}
+
 TEST_F(ExternalPreemption, SparesPodsThatDoNotHelp) {
   start({node("n").cards(2).model("T4").cards(1).model("A100")});
   for (const char* uid : {"t1", "t2"}) {

@@ -90,7 +90,7 @@ struct PreemptRequest {
   struct OnNode {
     std::string node;
     // In the order in which they may be chosen: the proposed victims, then others that could be
-    // added. Pods that must stay are not listed.
+    // added. Pods that must stay are not listed. A pod that is listed again counts once.
     std::vector<Candidate> candidates;
   };
   PodSpec pod;

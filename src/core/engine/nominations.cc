@@ -55,15 +55,18 @@ NodeIndex Nominations::lift(const std::string& uid) {
 }
 
 NodeIndex Nominations::close(const std::string& uid) {
+  const auto made = all_.find(uid);
+  if (made == all_.end()) return {};
   const NodeIndex node = lift(uid);
   quotas_.expect_no_more(uid);
-  all_.erase(uid);
+  all_.erase(made);
   return node;
 }
 
 NodeIndex Nominations::close(const std::string& uid, Commands& out) {
   const Nomination* made = find(uid);
-  if (made != nullptr && !made->from_api) out.emplace_back(Nominate{.uid = uid, .node = {}});
+  if (made == nullptr) return {};
+  if (!made->from_api) out.emplace_back(Nominate{.uid = uid, .node = {}});
   return close(uid);
 }
 

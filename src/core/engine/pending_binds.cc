@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kLongestRest{10};
 
 }  // namespace
 
-void PendingBinds::start(const std::string& uid, PendingBind bind) {
+void PendingBinds::start(const std::string& uid, PendingBind&& bind) {
   binds_.insert_or_assign(uid, std::move(bind));
 }
 

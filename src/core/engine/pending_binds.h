@@ -23,7 +23,7 @@ struct PendingBind {
 
 class PendingBinds {
  public:
-  void start(const std::string& uid, PendingBind bind);
+  void start(const std::string& uid, PendingBind&& bind);
   // Removes and returns the bind of a pod; unset if none is in progress.
   [[nodiscard]] std::optional<PendingBind> take(const std::string& uid);
   // The same, if the picker was asked with this generation.

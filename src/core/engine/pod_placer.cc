@@ -165,7 +165,8 @@ bool PodPlacer::refuse(Attempt& attempt, bool held_back) {
       anew.victims = refusal.victims;
       refusal = std::move(anew);
     }
-    state_.out.emplace_back(Refuse{.uid = attempt.pod.uid, .refusal = refusal});
+    state_.out.emplace_back(
+        Refuse{.uid = attempt.pod.uid, .refusal = may_change ? refusal : std::move(refusal)});
   } else if (may_change) {
     refusal = refusal_of(attempt, held_back);
   }
@@ -261,8 +262,11 @@ void PodPlacer::park(const Attempt& attempt) {
   const std::string key = group_key(pod, constrained);
   Waiting::Group* group = state_.waiting.find(key);
   if (state_.waiting.parked(pod.uid) == nullptr) {
-    group = &state_.waiting.park({.group = key, .pod = pod, .arrival = attempt.arrival},
-                                 [&](const PodSpec& asked) { return make_shape(asked, ledger_); });
+    const bool bounded =
+        &attempt.pod != &pod;  // the entry's shape has the bounds, the group's none
+    group = &state_.waiting.park({.group = key, .pod = pod, .arrival = attempt.arrival}, [&] {
+      return bounded ? make_shape(pod, ledger_) : attempt.entry.shape;
+    });
   }
   if (group == nullptr)
     return;  // parked with other rules than it has now: the next change updates it

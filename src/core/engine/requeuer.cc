@@ -34,6 +34,7 @@ void Requeuer::run(Step& step) {
 
 // The remainder of a step goes before the steps that were deferred after it.
 void Requeuer::go_on() {
+  if (deferred_.empty()) return;
   std::deque<Step> left = deferred_.take();
   while (!left.empty() && deferred_.empty() && !spent()) {
     Step step = std::move(left.front());

@@ -77,7 +77,7 @@ class Waiting {
   template <typename MakeShape>
   Group& park(Parked parked, MakeShape&& make) {
     auto& slot = groups_[parked.group];
-    if (!slot) open(slot, parked, make(parked.pod));
+    if (!slot) open(slot, parked, make());
     add(*slot, std::move(parked));
     return *slot;
   }

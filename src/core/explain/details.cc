@@ -28,19 +28,19 @@ std::string joined(const std::vector<std::string>& list, std::size_t most) {
 
 // A model whose name contains the word, or is spelled similarly.
 std::string meant(const std::vector<std::string>& asked, const std::vector<ModelCards>& known) {
-  for (const std::string& word : asked) {
-    std::vector<std::string> names;
-    for (const auto& entry : known) {
-      if (!word.empty() &&
-          base::ascii_lower(entry.model).find(base::ascii_lower(word)) != std::string::npos) {
-        return entry.model;
-      }
-      names.push_back(base::ascii_lower(entry.model));
+  std::vector<std::string> names;
+  names.reserve(known.size());
+  for (const auto& entry : known) names.push_back(base::ascii_lower(entry.model));
+  for (const std::string& asked_for : asked) {
+    const std::string word = base::ascii_lower(asked_for);
+    auto at = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+      return !word.empty() && name.find(word) != std::string::npos;
+    });
+    if (at == names.end() && word.size() <= kNameShown) {
+      const std::string near = base::nearest(word, names);
+      if (!near.empty()) at = std::find(names.begin(), names.end(), near);
     }
-    const std::string near =
-        word.size() <= kNameShown ? base::nearest(base::ascii_lower(word), names) : std::string();
-    const auto at = std::find(names.begin(), names.end(), near);
-    if (!near.empty()) return known[static_cast<std::size_t>(at - names.begin())].model;
+    if (at != names.end()) return known[static_cast<std::size_t>(at - names.begin())].model;
   }
   return {};
 }

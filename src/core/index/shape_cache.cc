@@ -34,8 +34,10 @@ ShapeCache::Entry& ShapeCache::find(const std::string& key, const std::function<
   bytes_ += key.size();
   by_key_.emplace(key, entries_.size());
   entries_.push_back(std::make_unique<Entry>());
-  entries_.back()->shape = make();
-  return *entries_.back();
+  Entry& entry = *entries_.back();
+  entry.shape = make();
+  entry.effort = effort_of(entry.shape);
+  return entry;
 }
 
 void ShapeCache::evict() {
@@ -51,20 +53,19 @@ void ShapeCache::evict() {
   entries_.pop_back();
 }
 
-void ShapeCache::count(const Entry& entry) {
-  ++judged_;
-  effort_ += effort_of(entry.shape);
+JudgeContext ShapeCache::context(const PolicyModel& model) const {
+  JudgeContext context = make_context(ledger_, options_, model);
+  context.search = search_;
+  return context;
 }
 
-void ShapeCache::judge_into(Entry& entry, const PolicyModel& model, NodeIndex node,
+void ShapeCache::judge_into(Entry& entry, const JudgeContext& context, NodeIndex node,
                             Ranking& ranking) {
   if (!ledger_.nodes().present(node)) {
     ranking.clear(node);
     return;
   }
   count(entry);
-  JudgeContext context = make_context(ledger_, options_, model);
-  context.search = search_;
   const Verdict verdict = judge(context, entry.shape, node);
   if (verdict.reason.code == ReasonCode::search) {
     (&ranking == &entry.ranking ? entry.unsearched : entry.next->unsearched).insert(node);
@@ -77,14 +78,14 @@ void ShapeCache::rebuild(Entry& entry) {
   entry.shape.learn_names(ledger_);
   entry.ranking.reset(ledger_.nodes().rows(), ledger_.nodes().order().ranks());
   entry.unsearched.clear();
-  JudgeContext context = make_context(ledger_, options_, *entry.model);
+  JudgeContext judging = context(*entry.model);
   SearchSteps none;  // no steps, for nodes that must wait for their turn
   Verdict verdict;
   entry.ranking.assign([&](NodeIndex node) -> const Verdict* {
     if (!ledger_.nodes().present(node)) return nullptr;
     count(entry);
-    context.search = node.at() < entry.search_from ? &none : search_;
-    verdict = judge(context, entry.shape, node);
+    judging.search = node.at() < entry.search_from ? &none : search_;
+    verdict = judge(judging, entry.shape, node);
     if (verdict.reason.code == ReasonCode::search) entry.unsearched.insert(node);
     return &verdict;
   });
@@ -110,6 +111,7 @@ void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
     if (std::exchange(stamps_[node.at()], stamp_) == stamp_) continue;
     changed_.push_back(node);
   }
+  const JudgeContext judging = context(*entry.model);
   constexpr std::size_t kRowAhead = 12;
   constexpr std::size_t kCardsAhead = 6;
   for (std::size_t i = 0; i < changed_.size(); ++i) {
@@ -121,9 +123,9 @@ void ShapeCache::catch_up(Entry& entry, std::span<const NodeIndex> changes) {
       ledger_.nodes().prefetch_cards(changed_[i + kCardsAhead]);
     }
     const NodeIndex node = changed_[i];
-    judge_into(entry, *entry.model, node, entry.ranking);
+    judge_into(entry, judging, node, entry.ranking);
     if (entry.next && node.at() < entry.next->cursor) {
-      judge_into(entry, *entry.next->model, node, entry.next->ranking);
+      judge_into(entry, context(*entry.next->model), node, entry.next->ranking);
     }
   }
   entry.seen_changes = ledger_.changes().count();
@@ -141,7 +143,7 @@ void ShapeCache::search_on(Entry& entry) {
     entry.search_from = node.at() + 1;
     const bool open = ledger_.nodes().present(node) && !entry.ranking.feasible(node) &&
                       entry.ranking.reason(node).code == ReasonCode::search;
-    if (open) judge_into(entry, *entry.model, node, entry.ranking);
+    if (open) judge_into(entry, context(*entry.model), node, entry.ranking);
   }
   if (nodes.empty()) entry.search_from = 0;
 }
@@ -196,8 +198,9 @@ void ShapeCache::work(std::size_t slice) {
     budget -= end - next.cursor;
     // A slot that changed but was not caught up with yet is judged in its current state. The later
     // catch-up judges it again, with the same verdict.
+    const JudgeContext judging = context(*next.model);
     for (; next.cursor < end; ++next.cursor) {
-      judge_into(*entry, *next.model, NodeIndex(next.cursor), next.ranking);
+      judge_into(*entry, judging, NodeIndex(next.cursor), next.ranking);
     }
     if (next.cursor < ledger_.nodes().rows()) return;
     entry->model = next.model;

@@ -46,6 +46,7 @@ class ShapeCache {
  public:
   struct Entry {
     Shape shape;
+    std::uint64_t effort = 1;                  // effort_of(shape)
     std::shared_ptr<const PolicyModel> model;  // the model of the ranking
     Ranking ranking;
     std::uint64_t seen_changes = 0;
@@ -86,9 +87,14 @@ class ShapeCache {
  private:
   static constexpr std::size_t kRebuildAtOnce = 4096;  // nodes
 
-  void count(const Entry& entry);
+  // With the search steps that all judgements share.
+  [[nodiscard]] JudgeContext context(const PolicyModel& model) const;
+  void count(const Entry& entry) {
+    ++judged_;
+    effort_ += entry.effort;
+  }
   void rebuild(Entry& entry);
-  void judge_into(Entry& entry, const PolicyModel& model, NodeIndex node, Ranking& ranking);
+  void judge_into(Entry& entry, const JudgeContext& context, NodeIndex node, Ranking& ranking);
   void catch_up(Entry& entry, std::span<const NodeIndex> changes);
   void search_on(Entry& entry);
   void evict();

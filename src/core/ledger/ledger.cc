@@ -82,14 +82,12 @@ PodIndex Ledger::reserve(const PodSpec& pod, NodeIndex node, const Assignment& c
 
 PodIndex Ledger::reserve_external(const PodSpec& pod, NodeIndex node, const Assignment& cards) {
   STOWAGE_CHECK(nodes_.present(node));
-  STOWAGE_CHECK(cards_free(pod, node, cards));
+  std::optional<std::vector<CardCharge>> charges = free_charges(pod, node, cards);
+  STOWAGE_CHECK(charges.has_value());
   const PodIndex index = new_record(pod, node);
   auto& record = pods_.record(index);
-  if (names_cards(cards)) {
-    record.charges = footprint(pod, cards);
-  } else {
-    take_unnamed(pod, record);
-  }
+  record.charges = std::move(*charges);
+  if (!names_cards(cards)) take_unnamed(pod, record);
   record.state = PodState::reserved;
   charge(record, 1);
   return index;

@@ -102,6 +102,11 @@ class Ledger {
 
  private:
   PodIndex new_record(const PodSpec& pod, NodeIndex node);
+  // The pod's charges on these cards of the node; none if they are counted by number. Unset: they
+  // are not free.
+  [[nodiscard]] std::optional<std::vector<CardCharge>> free_charges(const PodSpec& pod,
+                                                                    NodeIndex node,
+                                                                    const Assignment& cards) const;
   [[nodiscard]] std::vector<CardCharge> rest_of_shared(NodeIndex node, std::uint64_t idle) const;
   // Allocates rows for the node's cards and moves the charges of its pods to the new positions.
   void place_cards(NodeIndex node, const NodeSpec& spec);

@@ -153,7 +153,7 @@ TEST(LedgerDeathTest, RefusesAReservationThatDoesNotFit) {
   Ledger ledger;
   const NodeIndex n = ledger.upsert_node(two_cards("n"));
   ledger.reserve(pod("a").milli(600), n, on_card(0, 600, 0));
-  EXPECT_DEATH(ledger.reserve(pod("b").milli(600), n, on_card(0, 600, 0)), "cards_free");
+  EXPECT_DEATH(ledger.reserve(pod("b").milli(600), n, on_card(0, 600, 0)), "charges");
   EXPECT_DEATH(ledger.reserve(pod("a").milli(100), n, on_card(1, 100, 0)), "by_uid_");
 }
 

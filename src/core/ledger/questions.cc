@@ -9,22 +9,32 @@
 namespace stowage::core {
 
 bool Ledger::cards_free(const PodSpec& pod, NodeIndex node, const Assignment& cards) const {
-  const auto& state = nodes_.state(node);
+  return free_charges(pod, node, cards).has_value();
+}
+
+std::optional<std::vector<CardCharge>> Ledger::free_charges(const PodSpec& pod, NodeIndex node,
+                                                            const Assignment& cards) const {
+  std::vector<CardCharge> charges;
   if (!names_cards(cards)) {
-    if (!asks_for_cards(pod)) return true;
+    if (!asks_for_cards(pod)) return charges;
     const UnnamedUse asks = unnamed_use(unnamed_asks(pod));
     const ByNumber free = nodes_.record(node).by_number();
-    return !free.closed && asks.shared == 0 &&
-           std::popcount(free.idle) - free.unnamed >= asks.whole;
+    const bool enough =
+        !free.closed && asks.shared == 0 && std::popcount(free.idle) - free.unnamed >= asks.whole;
+    return enough ? std::optional(std::move(charges)) : std::nullopt;
   }
-  if (cards.containers.size() != pod.containers.size()) return false;
-  const auto charges = footprint(pod, cards);
-  return std::all_of(charges.begin(), charges.end(), [&](const CardCharge& charge) {
-    if (charge.card >= state.cards) return false;
-    const CardState& card = nodes_.cards(node)[charge.card];
-    return charge.milli <= card.milli_free && charge.memory_mib <= card.memory_free_mib &&
-           charge.slots <= card.slots_free;
-  });
+  if (cards.containers.size() != pod.containers.size()) return std::nullopt;
+  charges = footprint(pod, cards);
+  const std::span<const CardState> all = nodes_.cards(node);
+  for (const CardCharge& charge : charges) {
+    if (charge.card >= all.size()) return std::nullopt;
+    const CardState& card = all[charge.card];
+    if (charge.milli > card.milli_free || charge.memory_mib > card.memory_free_mib ||
+        charge.slots > card.slots_free) {
+      return std::nullopt;
+    }
+  }
+  return charges;
 }
 
 Ledger Ledger::without(NodeIndex node, std::span<const PodIndex> pods) const {

@@ -280,20 +280,27 @@ Resources effective_resources(const PodSpec& pod) {
   Resources inits;  // the largest moment of the init phase
   for (const auto& container : pod.containers) {
     switch (container.phase) {
-      case Phase::app: apps = plus(apps, container.resources); break;
+      case Phase::app: apps.add(container.resources); break;
       case Phase::sidecar:
-        sidecars = plus(sidecars, container.resources);
-        inits = largest(inits, sidecars);
+        sidecars.add(container.resources);
+        inits.raise_to(sidecars);
         break;
-      case Phase::init: inits = largest(inits, plus(sidecars, container.resources)); break;
+      case Phase::init: {
+        Resources moment = sidecars;
+        moment.add(container.resources);
+        inits.raise_to(moment);
+        break;
+      }
     }
   }
-  Resources total = largest(inits, plus(sidecars, apps));
+  sidecars.add(apps);
+  Resources total = std::move(inits);
+  total.raise_to(sidecars);
   // Pod-level requests replace the sums over the containers.
   total.cpu_milli = pod.pod_cpu_milli.value_or(total.cpu_milli);
   total.memory_bytes = pod.pod_memory_bytes.value_or(total.memory_bytes);
   for (const auto& [name, amount] : pod.pod_hugepages) total.extended[name] = amount;
-  total = plus(total, pod.overhead);
+  total.add(pod.overhead);
   total.pods = 1;
   return total;
 }

@@ -4,27 +4,23 @@
 
 namespace stowage::core {
 
-Resources plus(const Resources& a, const Resources& b) {
-  Resources sum = a;
-  sum.cpu_milli += b.cpu_milli;
-  sum.memory_bytes += b.memory_bytes;
-  sum.ephemeral_bytes += b.ephemeral_bytes;
-  sum.pods += b.pods;
-  for (const auto& [name, amount] : b.extended) sum.extended[name] += amount;
-  return sum;
+void Resources::add(const Resources& more) {
+  cpu_milli += more.cpu_milli;
+  memory_bytes += more.memory_bytes;
+  ephemeral_bytes += more.ephemeral_bytes;
+  pods += more.pods;
+  for (const auto& [name, amount] : more.extended) extended[name] += amount;
 }
 
-Resources largest(const Resources& a, const Resources& b) {
-  Resources most = a;
-  most.cpu_milli = std::max(a.cpu_milli, b.cpu_milli);
-  most.memory_bytes = std::max(a.memory_bytes, b.memory_bytes);
-  most.ephemeral_bytes = std::max(a.ephemeral_bytes, b.ephemeral_bytes);
-  most.pods = std::max(a.pods, b.pods);
-  for (const auto& [name, amount] : b.extended) {
-    auto& slot = most.extended[name];
+void Resources::raise_to(const Resources& other) {
+  cpu_milli = std::max(cpu_milli, other.cpu_milli);
+  memory_bytes = std::max(memory_bytes, other.memory_bytes);
+  ephemeral_bytes = std::max(ephemeral_bytes, other.ephemeral_bytes);
+  pods = std::max(pods, other.pods);
+  for (const auto& [name, amount] : other.extended) {
+    auto& slot = extended[name];
     slot = std::max(slot, amount);
   }
-  return most;
 }
 
 }  // namespace stowage::core

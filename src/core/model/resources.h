@@ -15,11 +15,11 @@ struct Resources {
   std::int64_t pods = 0;
   std::map<std::string, std::int64_t> extended;
 
+  // Dimension by dimension. A missing extended resource counts as zero.
+  void add(const Resources& more);
+  void raise_to(const Resources& other);
+
   friend bool operator==(const Resources&, const Resources&) = default;
 };
-
-// Dimension-wise sum and maximum. A missing extended resource counts as zero.
-[[nodiscard]] Resources plus(const Resources& a, const Resources& b);
-[[nodiscard]] Resources largest(const Resources& a, const Resources& b);
 
 }  // namespace stowage::core

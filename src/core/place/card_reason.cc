@@ -14,7 +14,9 @@ bool strict(Topology wish) {
 
 Reason why_share_does_not_fit(const Ledger& ledger, const GpuPart& part, const NodeView& node,
                               CardMask accepted) {
-  const auto& cards_there = ledger.nodes().spec(node.index).cards;
+  // Specs are seldom in the CPU caches, so they are read only for shares that depend on the card.
+  const bool sized = part.whole_memory || part.memory_with_core;
+  const std::vector<Card>* specs = sized ? &ledger.nodes().spec(node.index).cards : nullptr;
   std::int32_t most_milli = 0;
   std::int32_t most_memory = 0;
   std::int32_t most_slots = 0;
@@ -27,7 +29,8 @@ Reason why_share_does_not_fit(const Ledger& ledger, const GpuPart& part, const N
     if (card.milli_free < part.milli) continue;
     milli_ok = true;
     most_memory = std::max(most_memory, card.memory_free_mib);
-    if (card.memory_free_mib < part.memory_of(cards_there[at].memory_mib)) continue;
+    const std::int32_t wanted = sized ? part.memory_of((*specs)[at].memory_mib) : part.memory_mib;
+    if (card.memory_free_mib < wanted) continue;
     memory_ok = true;
     most_slots = std::max(most_slots, card.slots_free);
   }

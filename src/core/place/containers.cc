@@ -350,6 +350,17 @@ bool pay_for_greedy(const JudgeContext& context, const Shape& shape) {
   return !search->cut;
 }
 
+// Of these cards, those with enough memory for a share whose memory depends on the card's.
+CardMask with_enough_memory(const Ledger& ledger, const GpuPart& part, const NodeView& node,
+                            CardMask cards) {
+  const NodeSpec& spec = ledger.nodes().spec(node.index);
+  CardMask enough = cards;
+  for_each(cards, [&](std::size_t i) {
+    if (node.cards[i].memory_free_mib < part.memory_of(spec.cards[i].memory_mib)) enough &= ~bit(i);
+  });
+  return enough;
+}
+
 }  // namespace
 
 CardMask fitting_cards(const Ledger& ledger, const GpuPart& part, const NodeView& node) {
@@ -373,13 +384,7 @@ CardMask fitting_cards(const Ledger& ledger, const GpuPart& part, const NodeView
     mask |= static_cast<CardMask>(fits) << i;
   }
   mask &= node.state->healthy;
-  if (part.memory_with_core) {
-    const NodeSpec& spec = ledger.nodes().spec(node.index);
-    for_each(mask, [&](std::size_t i) {
-      if (cards[i].memory_free_mib < part.memory_of(spec.cards[i].memory_mib)) mask &= ~bit(i);
-    });
-  }
-  return mask;
+  return part.memory_with_core ? with_enough_memory(ledger, part, node, mask) : mask;
 }
 
 std::optional<PlacedContainers> place_containers(const JudgeContext& context, const Shape& shape,

@@ -1,7 +1,8 @@
 #include "core/place/footprint.h"
 
 #include <algorithm>
-#include <map>
+#include <cstddef>
+#include <cstdint>
 
 #include "base/check.h"
 
@@ -27,33 +28,67 @@ struct Claim {
 
 struct Phases {
   Claim apps, sidecars, largest_init;
+
+  void add(Phase phase, const Claim& claim) {
+    switch (phase) {
+      case Phase::app: apps.add(claim); break;
+      case Phase::sidecar: sidecars.add(claim); break;
+      case Phase::init: largest_init.raise_to(claim); break;
+    }
+  }
+  [[nodiscard]] Claim total() const {
+    Claim total = apps;
+    total.raise_to(largest_init);
+    total.add(sidecars);
+    return total;
+  }
 };
+
+struct Share {
+  std::uint32_t card = 0;
+  std::uint32_t container = 0;
+  Claim claim;
+};
+
+// Ordered by card, then by container.
+std::vector<Share> shares_of(const Assignment& assignment) {
+  std::size_t count = 0;
+  for (const auto& container : assignment.containers) count += container.size();
+  std::vector<Share> all;
+  all.reserve(count);
+  for (std::uint32_t i = 0; i < assignment.containers.size(); ++i) {
+    for (const CardShare& share : assignment.containers[i]) {
+      all.push_back({.card = share.card,
+                     .container = i,
+                     .claim = {.milli = share.milli, .memory_mib = share.memory_mib, .slots = 1}});
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Share& a, const Share& b) {
+    return a.card != b.card ? a.card < b.card : a.container < b.container;
+  });
+  return all;
+}
 
 }  // namespace
 
 std::vector<CardCharge> footprint(const PodSpec& pod, const Assignment& assignment) {
   STOWAGE_CHECK(pod.containers.size() == assignment.containers.size());
-  std::map<std::uint32_t, Phases> cards;
-  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-    std::map<std::uint32_t, Claim> claims;
-    for (const auto& share : assignment.containers[i]) {
-      claims[share.card].add({.milli = share.milli, .memory_mib = share.memory_mib, .slots = 1});
-    }
-    for (const auto& [card, claim] : claims) {
-      auto& phases = cards[card];
-      switch (pod.containers[i].phase) {
-        case Phase::app: phases.apps.add(claim); break;
-        case Phase::sidecar: phases.sidecars.add(claim); break;
-        case Phase::init: phases.largest_init.raise_to(claim); break;
-      }
-    }
-  }
+  const std::vector<Share> shares = shares_of(assignment);
   std::vector<CardCharge> charges;
-  charges.reserve(cards.size());
-  for (const auto& [card, phases] : cards) {
-    Claim total = phases.apps;
-    total.raise_to(phases.largest_init);
-    total.add(phases.sidecars);
+  charges.reserve(shares.size());
+  for (auto share = shares.begin(); share != shares.end();) {
+    const std::uint32_t card = share->card;
+    Phases phases;
+    while (share != shares.end() && share->card == card) {
+      const std::uint32_t container = share->container;
+      Claim claim;
+      for (; share != shares.end() && share->card == card && share->container == container;
+           ++share) {
+        claim.add(share->claim);
+      }
+      phases.add(pod.containers[container].phase, claim);
+    }
+    const Claim total = phases.total();
     charges.push_back(
         {.card = card, .milli = total.milli, .memory_mib = total.memory_mib, .slots = total.slots});
   }

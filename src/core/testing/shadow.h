@@ -131,7 +131,7 @@ class Shadow {
     Sum sum;
     for (const auto& [uid, held] : pods_) {
       if (held.node != node) continue;
-      sum.used = plus(sum.used, held.resources);
+      sum.used.add(held.resources);
       for (const auto& charge : held.charges) {
         if (shows(node, charge.id)) {
           sum.cards[charge.id].add(charge.amounts);
