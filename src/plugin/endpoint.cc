@@ -17,6 +17,7 @@ constexpr std::string_view kSocketSuffix = ".sock";
 constexpr std::chrono::milliseconds kCloseLook{5};
 // The kubelet connects to us inside the call, for at most 10 s.
 constexpr std::chrono::seconds kRegisterDeadline{15};
+constexpr std::uint32_t kCallsMax = 1000;  // at once: starts of containers wait
 
 }  // namespace
 
@@ -68,7 +69,7 @@ Status Endpoint::listen() {
   STOWAGE_TRY_ASSIGN(
       server_,
       grpc::Server::listen(
-          loop_, {.socket = options_.folder + "/" + socket_name()},
+          loop_, {.socket = options_.folder + "/" + socket_name(), .calls_max = kCallsMax},
           {{kOptionsMethod,
             [](const grpc::ServerRequest&, const std::shared_ptr<grpc::Responder>& responder) {
               responder->send(plugin_options());
