@@ -33,7 +33,8 @@ LAYERS = {
     "extender": KUBE + ["scheduler"],  # shares the cluster cache and the event queue
     "metricsapi": KUBE + ["reports", "scheduler", "extender"],
     "controller": KUBE + DOORS + ["reports", "yaml"],
-    "agent": KUBE + ["gpu", "grpc"],
+    "plugin": KUBE + ["grpc", "yaml"],
+    "agent": KUBE + ["gpu", "grpc", "plugin"],
     "local": KUBE,
     "sim": ["base", "core"],
     "client": KUBE + ["scheduler"],
@@ -71,7 +72,7 @@ IN_HEADERS = {
 }
 
 # Folders that may use headers of the operating system (<unistd.h>, <sys/socket.h>).
-SYSTEM = ["net", "gpu", "mps", "agent", "kube", "local", "controller", "client", "cmd"]
+SYSTEM = ["net", "gpu", "mps", "plugin", "agent", "kube", "local", "controller", "client", "cmd"]
 
 PURE = ["core", "dialect"]
 PURE_FORBIDDEN = {

@@ -61,8 +61,10 @@ Result<std::unique_ptr<Agent>> Agent::create(net::EventLoop& loop, AgentOptions 
     auto client = kube::ApiClient::create(loop, *given.cluster, {.in_flight_max = 4});
     if (!client) return fail(client.error().message);
     made->client_ = std::move(*client);
-    made->reporter_ = std::make_unique<Reporter>(
-        *made->client_, ReporterOptions{.node = given.node, .seed = given.seed}, log);
+    if (given.write_annotation) {
+      made->reporter_ = std::make_unique<Reporter>(
+          *made->client_, ReporterOptions{.node = given.node, .seed = given.seed}, log);
+    }
     made->node_pods_ = std::make_unique<NodePods>(*made->client_, given.node, given.seed, log);
   }
   if (given.uplink) made->uplink_ = std::make_unique<Uplink>(loop, *given.uplink, log);
@@ -83,6 +85,7 @@ Result<std::unique_ptr<Agent>> Agent::create(net::EventLoop& loop, AgentOptions 
                                   {{"why", contact.why}});
                 }});
   }
+  if (given.plugin) STOWAGE_TRY_VOID(made->create_plugin());
   made->sampler_ =
       std::make_unique<Sampler>(loop, std::move(source), given.sampler,
                                 [self = made.get()](std::shared_ptr<const CardsSnapshot> snapshot) {
@@ -120,8 +123,50 @@ void Agent::start() {
   if (reporter_) reporter_->start();
   if (node_pods_) node_pods_->start();
   if (pods_) pods_->start();
+  if (keys_) keys_->start();
+  tell_plugin();
+  if (plugin_) plugin_->start();
   if (uplink_) uplink_->start();
   look();
+}
+
+// ---- the device plugin
+
+Status Agent::create_plugin() {
+  if (!client_) return fail("the device plugin needs the API server");
+  const auto look_soon = [this] {
+    if (plugin_) plugin_->look_soon();
+  };
+  keys_ = std::make_unique<kube::PublicKeys>(*client_, options_.plugin->keys, log_, look_soon);
+  node_pods_->on_updated(look_soon);
+  plugin_view_ = std::make_unique<PluginView>(
+      PluginView::Deps{.client = *client_,
+                       .pods = *node_pods_,
+                       .keys = *keys_,
+                       .resources = resources_.get(),
+                       .cards = [this] { return cards_for_plugin(); }});
+  STOWAGE_TRY_ASSIGN(
+      plugin_, plugin::DevicePlugin::create(loop_, options_.plugin->device_plugin, *plugin_view_,
+                                            log_, [this] { tell_plugin(); }));
+  return {};
+}
+
+plugin::NodeCards Agent::cards_for_plugin() const {
+  plugin::NodeCards cards = node_cards(*snapshot_);
+  if (hung()) {
+    cards.known = false;
+    cards.trouble = "the driver does not answer";
+  }
+  return cards;
+}
+
+void Agent::tell_plugin() {
+  if (!uplink_ || !plugin_) return;
+  codec::ReportedPlugin report{.registered = plugin_->registered(), .resources = {}};
+  for (const std::string_view resource : plugin::kResources) {
+    report.resources.emplace_back(resource);
+  }
+  uplink_->set_plugin(std::move(report));
 }
 
 // ---- cards and their load
@@ -141,6 +186,7 @@ void Agent::take(std::shared_ptr<const CardsSnapshot> snapshot) {
   }
   note_busy(*snapshot_);
   if (uplink_) tell_uplink(*snapshot_);
+  if (plugin_) plugin_->look_soon();
 }
 
 // Cards without load data (parts of a divided card) do not count as idle.
@@ -260,6 +306,7 @@ std::string Agent::metrics() const {
     const auto found = cgroup_owner(pid);
     return found && node_pods_ ? node_pods_->container(found->container) : nullptr;
   };
+  const auto plugin = plugin_ ? std::optional(plugin_->snapshot()) : std::nullopt;
   const Uplink::Snapshot uplink = uplink_ ? uplink_->snapshot() : Uplink::Snapshot{};
   return render_metrics(
       {.cards = *snapshot_,
@@ -270,7 +317,8 @@ std::string Agent::metrics() const {
        .sampled_seconds_ago = std::chrono::duration<double>(loop_.now() - last).count(),
        .reporter = reporter_ ? &reporter_->snapshot() : nullptr,
        .uplink = uplink_ ? &uplink : nullptr,
-       .kubelet = pods_ ? &pods_->contact() : nullptr});
+       .kubelet = pods_ ? &pods_->contact() : nullptr,
+       .plugin = plugin ? &*plugin : nullptr});
 }
 
 }  // namespace stowage::agent

@@ -4,6 +4,7 @@
 //                                 -> Uplink     the controller: the same, and the load of cards
 //   PodResourcesWatcher (kubelet) -> Uplink     the devices of each container
 //   NodePods (API server)                       the share that each container was given: /metrics
+//   DevicePlugin (kubelet)                      gives containers the cards that were decided
 //
 // Everything except the sampler's thread lives on the loop's thread.
 #pragma once
@@ -16,6 +17,7 @@
 #include <string>
 
 #include "agent/node_pods.h"
+#include "agent/plugin_view.h"
 #include "agent/podresources_watcher.h"
 #include "agent/reporter.h"
 #include "agent/sampler.h"
@@ -25,20 +27,29 @@
 #include "gpu/source.h"
 #include "grpc/client.h"
 #include "kube/api_client.h"
+#include "kube/public_keys.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
 #include "net/status_paths.h"
+#include "plugin/device_plugin.h"
 
 namespace stowage::agent {
 
 struct AgentOptions {
   std::string node;
   std::string listen = "127.0.0.1:10363";  // health and metrics
-  // Unset: the node's annotation is not written.
+  // Unset: the API server is not used.
   std::optional<kube::ClientConfig> cluster;
+  bool write_annotation = true;  // the node's; needs `cluster`
   // Unset: no reports to the controller.
   std::optional<UplinkOptions> uplink;
   std::string podresources;  // the kubelet's socket; empty: not used
+  // Unset: the kubelet's devices are left to others. Needs `cluster`.
+  struct Plugin {
+    plugin::DevicePluginOptions device_plugin;
+    kube::PublicKeysOptions keys;
+  };
+  std::optional<Plugin> plugin;
   SamplerOptions sampler;
   net::Duration hung_after = std::chrono::seconds{10};  // until a silent driver counts as hung
   std::uint64_t seed = 1;
@@ -74,6 +85,9 @@ class Agent {
   void take(const PodChanges& changes);
   void tell_uplink(const CardsSnapshot& snapshot);
   void note_busy(const CardsSnapshot& snapshot);
+  Status create_plugin();
+  void tell_plugin();
+  [[nodiscard]] plugin::NodeCards cards_for_plugin() const;
   void look();
   [[nodiscard]] bool hung() const;
 
@@ -87,6 +101,9 @@ class Agent {
   std::unique_ptr<NodePods> node_pods_;
   std::unique_ptr<PodResources> resources_;
   std::unique_ptr<PodResourcesWatcher> pods_;
+  std::unique_ptr<kube::PublicKeys> keys_;
+  std::unique_ptr<PluginView> plugin_view_;
+  std::unique_ptr<plugin::DevicePlugin> plugin_;
   std::unique_ptr<Sampler> sampler_;
   std::shared_ptr<const CardsSnapshot> snapshot_;
   std::map<std::string, net::Moment> last_busy_;  // by card

@@ -189,6 +189,41 @@ void own_metrics(const AgentMetrics& input, Exposition& out) {
   }
 }
 
+void plugin_metrics(const plugin::DevicePlugin::Snapshot& plugin, Exposition& out) {
+  out.family("stowage_agent_plugin_registered", Type::gauge,
+             "1 if the kubelet has registered the device plugin for the resource, else 0.");
+  for (const auto& each : plugin.resources) {
+    out.sample(each.registered ? 1.0 : 0.0, {{"resource", each.name}});
+  }
+  out.family("stowage_agent_plugin_registrations_total", Type::counter,
+             "Attempts to register the device plugin with the kubelet.");
+  for (const auto& each : plugin.resources) out.sample(each.attempts, {{"resource", each.name}});
+  out.gauge("stowage_agent_plugin_ready",
+            "1 if containers that are admitted now would get their cards, else 0.",
+            plugin.trouble.empty() ? 1.0 : 0.0);
+  out.counter("stowage_agent_plugin_allocations_total",
+              "Containers for which the kubelet has allocated devices.", plugin.allocated);
+  out.counter("stowage_agent_plugin_allocation_failures_total",
+              "Allocations that failed; the kubelet refuses such a pod.",
+              plugin.allocations_failed);
+  out.gauge("stowage_agent_plugin_allocation_max_seconds", "The longest allocation.",
+            plugin.allocate_seconds_max);
+  out.family("stowage_agent_plugin_prestarts_total", Type::counter,
+             "Starts of containers for which the kubelet has asked for their cards.");
+  for (const auto& [outcome, count] : plugin.pre_starts) out.sample(count, {{"outcome", outcome}});
+  out.histogram("stowage_agent_plugin_prestart_seconds",
+                "Time until a container that starts has its cards, or is refused.",
+                {.bounds = plugin::DevicePlugin::kPreStartBounds,
+                 .counts = plugin.pre_start_counts,
+                 .sum = plugin.pre_start_seconds});
+  out.gauge("stowage_agent_plugin_prestarts_waiting", "Starts of containers in progress.",
+            static_cast<double>(plugin.pre_starts_waiting));
+  out.gauge("stowage_agent_plugin_records", "Allocations that are remembered.",
+            static_cast<double>(plugin.records));
+  out.counter("stowage_agent_plugin_removed_total",
+              "Allocations that were forgotten, because their pod is gone.", plugin.swept);
+}
+
 }  // namespace
 
 std::string render_metrics(const AgentMetrics& input) {
@@ -198,6 +233,7 @@ std::string render_metrics(const AgentMetrics& input) {
   pod_metrics(input, out);
   container_metrics(input, out);
   own_metrics(input, out);
+  if (input.plugin != nullptr) plugin_metrics(*input.plugin, out);
   return out.take();
 }
 

@@ -12,6 +12,7 @@
 #include "agent/sampler.h"
 #include "agent/uplink.h"
 #include "agent/usage.h"
+#include "plugin/device_plugin.h"
 
 namespace stowage::agent {
 
@@ -26,6 +27,7 @@ struct AgentMetrics {
   const Reporter::Snapshot* reporter = nullptr;
   const Uplink::Snapshot* uplink = nullptr;
   const Contact* kubelet = nullptr;
+  const plugin::DevicePlugin::Snapshot* plugin = nullptr;
 };
 
 [[nodiscard]] std::string render_metrics(const AgentMetrics& input);

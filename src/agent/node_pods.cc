@@ -44,6 +44,7 @@ void NodePods::updated(NodePod pod) {
   }
   const std::string uid = pod.object.uid;
   pods_.insert_or_assign(uid, std::move(pod));
+  if (on_updated_) on_updated_();
 }
 
 void NodePods::unreadable(const Unreadable& pod) {
@@ -100,6 +101,11 @@ Given NodePods::given(const std::vector<core::Card>& cards) const {
   }
   for (auto& [name, grant] : grants) given.grants.push_back(std::move(grant));
   return given;
+}
+
+const dialect::PodObject* NodePods::pod(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : &found->second.object;
 }
 
 const ContainerName* NodePods::container(const std::string& runtime_id) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -60,6 +61,8 @@ struct NodePod {
 class NodePods final : private kube::InformerHandler<NodePod> {
  public:
   NodePods(kube::ApiClient& client, const std::string& node, std::uint64_t seed, base::Log& log);
+  // Called when a pod was added or has changed.
+  void on_updated(std::function<void()> updated) { on_updated_ = std::move(updated); }
   NodePods(const NodePods&) = delete;
   NodePods& operator=(const NodePods&) = delete;
   ~NodePods() override = default;
@@ -67,6 +70,8 @@ class NodePods final : private kube::InformerHandler<NodePod> {
   void start() { informer_.start(); }
   // For pods whose containers run or may run. Pods whose cards are unknown are not included.
   [[nodiscard]] Given given(const std::vector<core::Card>& cards) const;
+  // Null: not a pod of this node, or it has ended.
+  [[nodiscard]] const dialect::PodObject* pod(const std::string& uid) const;
   // Null: not a container of a known pod.
   [[nodiscard]] const ContainerName* container(const std::string& runtime_id) const;
   [[nodiscard]] std::size_t size() const { return pods_.size(); }
@@ -91,6 +96,7 @@ class NodePods final : private kube::InformerHandler<NodePod> {
   std::map<std::string, NodePod> pods_;  // by uid
   std::map<std::string, ContainerName> by_runtime_id_;
   std::string trouble_ = "not read yet";
+  std::function<void()> on_updated_;
   kube::Informer<NodePod> informer_;
 };
 

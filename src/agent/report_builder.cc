@@ -22,6 +22,13 @@ bool ReportBuilder::set_cards(std::vector<codec::ReportedCard> cards) {
   return true;
 }
 
+bool ReportBuilder::set_plugin(codec::ReportedPlugin plugin) {
+  if (plugin_ == plugin) return false;
+  plugin_ = std::move(plugin);
+  plugin_told_ = false;
+  return true;
+}
+
 void ReportBuilder::set_load(const std::vector<codec::ReportedLoad>& load) {
   std::map<std::int32_t, Load> now;
   for (const codec::ReportedLoad& each : load) {
@@ -58,7 +65,7 @@ bool ReportBuilder::change_pods(std::vector<codec::ReportedPod> now,
 }
 
 void ReportBuilder::start_over() {
-  hello_told_ = cards_told_ = all_pods_told_ = false;
+  hello_told_ = cards_told_ = all_pods_told_ = plugin_told_ = false;
   for (auto& [card, load] : load_) load.told.reset();
 }
 
@@ -76,6 +83,7 @@ codec::AgentReport ReportBuilder::next() {
     report.agent = options_.agent;
   }
   if (cards_ && !std::exchange(cards_told_, true)) report.cards = cards_;
+  if (plugin_ && !std::exchange(plugin_told_, true)) report.plugin = plugin_;
   for (auto& [card, load] : load_) {
     ++load.beats;
     if (!is_news(load)) continue;

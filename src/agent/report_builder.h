@@ -32,6 +32,7 @@ class ReportBuilder {
   void set_load(const std::vector<codec::ReportedLoad>& load);
   // All pods that have devices on this node; always an urgent change.
   void set_pods(std::vector<codec::ReportedPod> pods);
+  bool set_plugin(codec::ReportedPlugin plugin);
   bool change_pods(std::vector<codec::ReportedPod> now, const std::vector<std::string>& gone);
 
   // The next report goes to a reader that knows nothing: it has everything.
@@ -52,6 +53,8 @@ class ReportBuilder {
   std::optional<std::vector<codec::ReportedCard>> cards_;
   bool hello_told_ = false;
   bool cards_told_ = false;
+  std::optional<codec::ReportedPlugin> plugin_;
+  bool plugin_told_ = false;
   std::map<std::int32_t, Load> load_;
   std::map<std::string, codec::ReportedPod> pods_;
   bool pods_known_ = false;

@@ -144,6 +144,10 @@ void Uplink::set_cards(std::vector<codec::ReportedCard> cards) {
   if (builder_.set_cards(std::move(cards))) hurry();
 }
 
+void Uplink::set_plugin(codec::ReportedPlugin plugin) {
+  if (builder_.set_plugin(std::move(plugin))) hurry();
+}
+
 void Uplink::set_pods(std::vector<codec::ReportedPod> pods) {
   builder_.set_pods(std::move(pods));
   hurry();

@@ -69,6 +69,8 @@ class Uplink {
   // All pods that have devices on this node.
   void set_pods(std::vector<codec::ReportedPod> pods);
   void change_pods(std::vector<codec::ReportedPod> now, const std::vector<std::string>& gone);
+  // Not called by an agent without a device plugin.
+  void set_plugin(codec::ReportedPlugin plugin);
   // False: the state of the cards is unknown, so nothing is sent, not even empty reports.
   void set_alive(bool alive) { alive_ = alive; }
 

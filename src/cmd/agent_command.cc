@@ -3,6 +3,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 
 #include "agent/agent.h"
 #include "base/log.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cmd/card_source.h"
 #include "cmd/exit.h"
@@ -74,6 +77,36 @@ Result<agent::UplinkOptions> uplink_of(const AgentFlags& flags, const std::strin
                               .seed = seed};
 }
 
+Result<agent::AgentOptions::Plugin> plugin_of(const AgentFlags& flags, const std::string& node,
+                                              std::uint64_t seed) {
+  const auto way = plugin::parse_injection(flags.injection);
+  if (!way) return fail("--injection: " + way.error().message);
+  const auto attachments = base::parse_number<std::size_t>(flags.attachments);
+  if (!attachments || *attachments < 1 || *attachments > plugin::kDevicesMax) {
+    return fail(fmt::format("--attachments: write a number from 1 to {}", plugin::kDevicesMax));
+  }
+  const auto keys = base::split_name(flags.signing_keys);
+  if (keys.ns.empty() || keys.name.empty()) {
+    return fail("--signing-keys: write the ConfigMap as NAMESPACE/NAME");
+  }
+  agent::AgentOptions::Plugin plugin;
+  plugin.keys.ns = keys.ns;
+  plugin.keys.config_map = keys.name;
+  plugin.keys.seed = seed;
+  plugin::DevicePluginOptions& options = plugin.device_plugin;
+  options.node = node;
+  options.kubelet_folder = flags.device_plugin_dir;
+  options.state_folder = flags.state_dir;
+  options.injection = {.way = *way,
+                       .cdi_folder = flags.cdi_dir,
+                       .static_cdi_folder = flags.cdi_static_dir,
+                       .host_root = flags.host_root};
+  options.devices = *attachments;
+  options.unix_seconds = [] { return std::int64_t{std::time(nullptr)}; };
+  options.seed = seed;
+  return plugin;
+}
+
 Result<agent::AgentOptions> options_of(const AgentFlags& flags, const std::string& node) {
   std::random_device random;
   agent::AgentOptions options{.node = node, .listen = flags.listen};
@@ -82,7 +115,11 @@ Result<agent::AgentOptions> options_of(const AgentFlags& flags, const std::strin
   if (!flags.controller.empty()) {
     STOWAGE_TRY_ASSIGN(options.uplink, uplink_of(flags, node, options.seed));
   }
-  if (!flags.no_annotation) {
+  options.write_annotation = !flags.no_annotation;
+  if (flags.device_plugin) {
+    STOWAGE_TRY_ASSIGN(options.plugin, plugin_of(flags, node, options.seed));
+  }
+  if (!flags.no_annotation || flags.device_plugin) {
     STOWAGE_TRY_ASSIGN(options.cluster,
                        kube::load_client_config(
                            {.path = flags.cluster.kubeconfig, .context = flags.cluster.context}));
@@ -116,6 +153,38 @@ int run(const AgentFlags& flags) {
   return kExitOk;
 }
 
+void add_plugin_flags(CLI::App& command, AgentFlags& flags) {
+  const FlagGroup group(command, "Device plugin");
+  group.flag("--device-plugin", flags.device_plugin,
+             "give containers the cards that were decided, as a\n"
+             "device plugin of the kubelet (docs/agent.md)");
+  group.value("--injection", flags.injection, "WAY",
+              "how containers get cards: cdi, runtime (the nvidia runtime),\n"
+              "or auto: cdi if NVIDIA's CDI specification exists\n"
+              "(default auto)");
+  group.value("--state-dir", flags.state_dir, "DIR",
+              "what the device plugin must remember; a folder of the node\n"
+              "(default /var/lib/stowage)");
+  group.value("--device-plugin-dir", flags.device_plugin_dir, "DIR",
+              "the kubelet's folder for device plugins\n"
+              "(default /var/lib/kubelet/device-plugins)");
+  group.value("--cdi-dir", flags.cdi_dir, "DIR",
+              "where CDI specifications of containers are written\n"
+              "(default /var/run/cdi)");
+  group.value("--cdi-static-dir", flags.cdi_static_dir, "DIR",
+              "where NVIDIA's specification may be besides --cdi-dir\n"
+              "(default /etc/cdi)");
+  group.value("--host-root", flags.host_root, "DIR",
+              "where the node's files are, to check that those of the\n"
+              "driver exist; empty: not checked (default /)");
+  group.value("--attachments", flags.attachments, "N",
+              "most containers with cards at a time, and as many devices\n"
+              "for init containers (default 512)");
+  group.value("--signing-keys", flags.signing_keys, "NAME",
+              "ConfigMap with the controller's public keys\n"
+              "(default kube-system/stowage-signing-keys)");
+}
+
 }  // namespace
 
 Command add_agent_command(CLI::App& app, AgentFlags& flags) {
@@ -144,6 +213,7 @@ Command add_agent_command(CLI::App& app, AgentFlags& flags) {
               "the kubelet's podresources socket; empty: not used\n"
               "(default /var/lib/kubelet/pod-resources/kubelet.sock)");
   group.flag("--no-annotation", flags.no_annotation, "do not write the node's annotation");
+  add_plugin_flags(*command, flags);
   add_cluster_flags(*command, flags.cluster);
   group.value("--listen", flags.listen, "ADDR",
               "address and port for health and metrics\n"

@@ -20,6 +20,15 @@ struct AgentFlags {
   std::string listen = "127.0.0.1:10363";
   LogFlags log{.level = "info", .format = "text"};
   bool no_annotation = false;
+  bool device_plugin = false;
+  std::string device_plugin_dir = "/var/lib/kubelet/device-plugins";
+  std::string state_dir = "/var/lib/stowage";
+  std::string injection = "auto";
+  std::string cdi_dir = "/var/run/cdi";
+  std::string cdi_static_dir = "/etc/cdi";
+  std::string host_root = "/";
+  std::string signing_keys = "kube-system/stowage-signing-keys";
+  std::string attachments = "512";
   bool once = false;
 };
 

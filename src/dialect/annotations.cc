@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "dialect/absent_cards.h"
 #include "dialect/amounts.h"
+#include "dialect/decided_cards.h"
 #include "dialect/json.h"
 #include "dialect/json_fields.h"
 #include "dialect/times.h"
@@ -151,6 +152,11 @@ Status parse_container(const Json& json, const core::ContainerSpec& container,
   return {};
 }
 
+bool card_named(const std::vector<DecidedCard>& cards, std::string_view id) {
+  return std::any_of(cards.begin(), cards.end(),
+                     [&](const DecidedCard& card) { return card.id == id; });
+}
+
 void write_card(JsonWriter& json, const core::Card& card, const core::CardShare& share) {
   json.begin_object();
   json.key("id").value(card.id).key("index").value(card.index);
@@ -236,6 +242,39 @@ void add_absent_cards(const PodObject& object, core::NodeSpec& node) {
                             .memory_mib = *memory});
     }
   }
+}
+
+Result<DecidedCards> parse_decided_cards(std::string_view text) {
+  STOWAGE_TRY(json, parse_json(text));
+  STOWAGE_TRY_VOID(check_version(json));
+  DecidedCards decided;
+  STOWAGE_TRY_ASSIGN(decided.node, string_field(json, "node"));
+  const Json* containers = json.find("containers");
+  if (containers == nullptr || containers->kind != Json::Kind::object) {
+    return fail("\"containers\" is missing or not an object");
+  }
+  for (std::size_t i = 0; i < containers->keys.size(); ++i) {
+    const Json& list = containers->elements[i];
+    if (list.kind != Json::Kind::array || list.elements.empty()) {
+      return fail(fmt::format("container \"{}\": expected an array of cards",
+                              containers->keys[i].substr(0, 64)));
+    }
+    std::vector<DecidedCard> cards;
+    for (const Json& entry : list.elements) {
+      if (entry.kind != Json::Kind::object) return fail("a card is not an object");
+      STOWAGE_TRY(id, string_field(entry, "id"));
+      if (id.empty()) return fail("a card has no \"id\"");
+      STOWAGE_TRY(milli, bounded_field(entry, "milli", {.most = core::kMilliPerCard}));
+      STOWAGE_TRY(memory, bounded_field(entry, "memoryMiB", {.most = core::kMaxCardMemoryMib}));
+      if (card_named(cards, id))
+        return fail(fmt::format("card {} appears twice", id.substr(0, 64)));
+      cards.push_back({.id = std::move(id), .milli = milli, .memory_mib = memory});
+    }
+    if (!decided.containers.emplace(containers->keys[i], std::move(cards)).second) {
+      return fail("a container appears twice");
+    }
+  }
+  return decided;
 }
 
 std::optional<std::int64_t> decided_at(const PodObject& object) {

@@ -76,6 +76,11 @@ std::string agent_sample() {
   const agent::Reporter::Snapshot reporter;
   const agent::Uplink::Snapshot uplink;
   const agent::Contact kubelet;
+  plugin::DevicePlugin::Snapshot plugin;
+  plugin.resources.push_back({.name = "stowage.dev/attachment"});
+  for (const char* outcome : {"prepared", "refused", "timed_out", "cancelled", "invalid"}) {
+    plugin.pre_starts[outcome] = 1;
+  }
   return agent::render_metrics(
       {.cards = cards,
        .pods = pods,
@@ -86,7 +91,8 @@ std::string agent_sample() {
        .idle_seconds = {{"GPU-a", 1.0}},
        .reporter = &reporter,
        .uplink = &uplink,
-       .kubelet = &kubelet});
+       .kubelet = &kubelet,
+       .plugin = &plugin});
 }
 
 std::vector<Family> families(const std::string& text) {

@@ -1,0 +1,28 @@
+// The device ids that the plugin offers: names of places, not of cards. attachment-0001 may mean
+// any card; which one it is, is decided per pod.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "plugin/messages.h"
+
+namespace stowage::plugin {
+
+// A container that gets cards requests one device of the first. The kubelet offers the devices of
+// init containers to later containers of the pod again, so init containers have a resource of their
+// own: the k-th requests k devices, and no two containers of a pod have equal devices.
+inline constexpr std::string_view kAttachment = "stowage.dev/attachment";
+inline constexpr std::string_view kInitAttachment = "stowage.dev/init-attachment";
+inline constexpr std::array kResources{kAttachment, kInitAttachment};
+
+// The kubelet writes all ids to its checkpoint with every container: a thousand cost milliseconds.
+inline constexpr std::size_t kDevicesMax = 4096;
+
+// "attachment-0001", "init-attachment-0001": unique over both resources. Sorted.
+[[nodiscard]] Ids device_ids(std::string_view resource, std::size_t count);
+[[nodiscard]] bool is_device_id(std::string_view resource, std::size_t count, std::string_view id);
+
+}  // namespace stowage::plugin
