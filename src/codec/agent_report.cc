@@ -77,6 +77,13 @@ void put_pods(JsonWriter& json, const ReportedPods& pods) {
   json.end_object();
 }
 
+void put_plugin(JsonWriter& json, const ReportedPlugin& plugin) {
+  json.begin_object().key("registered").boolean(plugin.registered);
+  json.key("resources").begin_array();
+  for (const auto& resource : plugin.resources) json.value(resource);
+  json.end_array().end_object();
+}
+
 // ---- decoding
 
 // A short text is stored inline and needs no allocation.
@@ -99,6 +106,7 @@ class ReportReading {
       if (key == "cards") return cards(value, out.cards.emplace());
       if (key == "load") return list(value, out.load, kReportCardsMax, &ReportReading::load);
       if (key == "pods") return pods(value, out.pods.emplace());
+      if (key == "plugin") return plugin(value, out.plugin.emplace());
       return {};
     });
   }
@@ -234,6 +242,23 @@ class ReportReading {
     });
   }
 
+  Status plugin(JsonValue& value, ReportedPlugin& out) {
+    const Where where = value.where;
+    bool told = false;
+    STOWAGE_TRY_VOID(each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "registered") {
+        told = true;
+        return read(field, out.registered);
+      }
+      if (key == "resources") {
+        return list(field, out.resources, kReportResourcesMax, &ReportReading::text);
+      }
+      return {};
+    }));
+    if (!told) return fail(where.text() + ": the field registered is missing");
+    return {};
+  }
+
   std::size_t left_;
   std::size_t bytes_max_;
 };
@@ -265,6 +290,12 @@ std::size_t bytes_of(const ReportedCard& card) {
          bytes_of_text(card.unhealthy_reason);
 }
 
+std::size_t bytes_of(const ReportedPlugin& plugin) {
+  std::size_t bytes = sizeof(plugin) + bytes_of_list(plugin.resources);
+  for (const std::string& resource : plugin.resources) bytes += bytes_of_text(resource);
+  return bytes;
+}
+
 std::string agent_report(const AgentReport& report) {
   JsonWriter json(JsonWriter::Style::compact);
   json.begin_object();
@@ -284,6 +315,10 @@ std::string agent_report(const AgentReport& report) {
   if (report.pods) {
     json.key("pods");
     put_pods(json, *report.pods);
+  }
+  if (report.plugin) {
+    json.key("plugin");
+    put_plugin(json, *report.plugin);
   }
   json.end_object();
   return json.take() + '\n';

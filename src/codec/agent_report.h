@@ -5,9 +5,11 @@
 //   {"cards":[{"id":"GPU-..","index":0,...}]}          all cards of the node, when one changed
 //   {"load":[{"card":0,"busyPermille":830,...}]}       the newest sample of these cards
 //   {"pods":{"all":true,"now":[...],"gone":["ns/p"]}}  devices of pods; `all`: no other pods exist
+//   {"plugin":{"registered":true,"resources":[...]}}   the agent's device plugin, when it changed
 //   {}                                                 keep-alive
 //
-// A line may contain several of these fields. Data that a line does not mention is unchanged.
+// A line may contain several of these fields. Data that a line does not mention is unchanged, with
+// one exception: if the first line has no plugin, the agent has none.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +35,7 @@ inline constexpr std::size_t kReportBytesMax = std::size_t{4} << 20U;
 inline constexpr std::size_t kReportCardsMax = 64;
 inline constexpr std::size_t kReportPodsMax = 4096;     // per node
 inline constexpr std::size_t kReportDevicesMax = 4096;  // per pod
+inline constexpr std::size_t kReportResourcesMax = 64;  // of the device plugin
 
 struct ReportedCard {
   std::string id;
@@ -79,6 +82,13 @@ struct ReportedPods {
   friend bool operator==(const ReportedPods&, const ReportedPods&) = default;
 };
 
+// The device plugin of the agent.
+struct ReportedPlugin {
+  bool registered = false;             // with the kubelet, for all of its resources
+  std::vector<std::string> resources;  // which it serves, "stowage.dev/attachment"
+  friend bool operator==(const ReportedPlugin&, const ReportedPlugin&) = default;
+};
+
 struct AgentReport {
   std::int32_t version = 0;  // 0: not in this line
   std::string node;
@@ -86,12 +96,14 @@ struct AgentReport {
   std::optional<std::vector<ReportedCard>> cards;
   std::vector<ReportedLoad> load;
   std::optional<ReportedPods> pods;
+  std::optional<ReportedPlugin> plugin;
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 
 // Approximate memory use, including reserved space of its lists.
 [[nodiscard]] std::size_t bytes_of(const ReportedPod& pod);
 [[nodiscard]] std::size_t bytes_of(const ReportedCard& card);
+[[nodiscard]] std::size_t bytes_of(const ReportedPlugin& plugin);
 
 // Including the line break.
 [[nodiscard]] std::string agent_report(const AgentReport& report);

@@ -27,6 +27,7 @@ AgentReport everything() {
                .containers = {{.name = "main", .devices = {{"nvidia.com/gpu", {"GPU-a", "GPU-b"}}}},
                               {.name = "side"}}}},
       .gone = {"ml/old"}};
+  report.plugin = ReportedPlugin{.registered = true, .resources = {"stowage.dev/attachment"}};
   return report;
 }
 
@@ -38,7 +39,10 @@ TEST(AgentReport, WhatWasWrittenIsRead) {
   nobody.pods = ReportedPods{.all = true};
   AgentReport no_cards;
   no_cards.cards.emplace();
-  for (const AgentReport& report : {everything(), AgentReport{}, only_load, nobody, no_cards}) {
+  AgentReport cut_off;
+  cut_off.plugin.emplace();
+  for (const AgentReport& report :
+       {everything(), AgentReport{}, only_load, nobody, no_cards, cut_off}) {
     const std::string line = agent_report(report);
     EXPECT_TRUE(base::JsonCheck::valid(line)) << line;
     EXPECT_EQ(line.find('\n'), line.size() - 1);
@@ -58,7 +62,8 @@ TEST(AgentReport, LooksAsDocumented) {
       R"("load":[{"card":0,"busyPermille":830,"memoryMiB":7,"powerMilliwatt":300000},)"
       R"({"card":1,"celsius":-3}],"pods":{"all":true,"now":[{"namespace":"ml","name":"train-0",)"
       R"("containers":[{"name":"main","devices":[{"resource":"nvidia.com/gpu",)"
-      R"("ids":["GPU-a","GPU-b"]}]},{"name":"side","devices":[]}]}],"gone":["ml/old"]}})"
+      R"("ids":["GPU-a","GPU-b"]}]},{"name":"side","devices":[]}]}],"gone":["ml/old"]},)"
+      R"("plugin":{"registered":true,"resources":["stowage.dev/attachment"]}})"
       "\n");
 }
 
@@ -93,6 +98,9 @@ TEST(AgentReport, WhatMakesNoSenseIsAnErrorWithItsPlace) {
       {R"({"pods":{"now":[{"namespace":"a","name":"p",)"
        R"("containers":[{"devices":[{"ids":[1]}]}]}]}})",
        "ids[0]"},
+      {R"({"plugin":{"resources":[]}})", "plugin: the field registered is missing"},
+      {R"({"plugin":{"registered":1}})", "plugin.registered"},
+      {R"({"plugin":{"registered":true,"resources":[7]}})", "plugin.resources[0]"},
       {R"({"node":")" + std::string(600, 'x') + "\"}", "longer than 512 bytes"},
   };
   AgentReportReader reader;
@@ -115,6 +123,9 @@ TEST(AgentReport, HasLimits) {
   EXPECT_FALSE(reader.read(many(R"({"load":[)", R"({"card":0})", kReportCardsMax + 1, "]}")));
   EXPECT_TRUE(reader.read(many(R"({"pods":{"gone":[)", R"("a/b")", kReportPodsMax, "]}}")));
   EXPECT_FALSE(reader.read(many(R"({"pods":{"gone":[)", R"("a/b")", kReportPodsMax + 1, "]}}")));
+  const std::string plugin = R"({"plugin":{"registered":true,"resources":[)";
+  EXPECT_TRUE(reader.read(many(plugin, R"("a/b")", kReportResourcesMax, "]}}")));
+  EXPECT_FALSE(reader.read(many(plugin, R"("a/b")", kReportResourcesMax + 1, "]}}")));
   EXPECT_FALSE(reader.read(R"({"x":")" + std::string(kReportLineMax, 'x') + "\"}"));
   EXPECT_FALSE(reader.read(R"({"cards":[{"id":")" + std::string(257, 'x') + "\"}]}"));
 }

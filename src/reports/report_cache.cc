@@ -28,6 +28,10 @@ std::size_t cost(const std::vector<codec::ReportedCard>& cards) {
   return bytes;
 }
 
+std::size_t cost(const std::optional<codec::ReportedPlugin>& plugin) {
+  return plugin ? codec::bytes_of(*plugin) : 0;
+}
+
 // Otherwise samples of cards that the node no longer has would stay for ever.
 void drop_load_of_others(NodeReport& node_report) {
   std::erase_if(node_report.load, [&](const auto& entry) {
@@ -59,6 +63,9 @@ Status ReportCache::update(const std::string& node, codec::AgentReport report, n
   Space space = Space::there;
   if (report.cards) space = take_cards(entry, std::move(*report.cards), now, change);
   take_load(entry, report.load, now, change);
+  const bool first_line = report.version != 0;
+  if ((report.plugin || first_line) && space == Space::there)
+    space = take_plugin(entry, std::move(report.plugin), change);
   if (report.pods && space == Space::there)
     space = take_pods(entry, std::move(*report.pods), change);
   if (change.any()) notify_listeners(node_report, change);
@@ -133,6 +140,19 @@ void ReportCache::take_load(Entry& entry, const std::vector<codec::ReportedLoad>
     node_report.load[each.card] = {.values = each, .at = now};
   }
   charge(entry, loads * kLoadBytes, node_report.load.size() * kLoadBytes);
+}
+
+ReportCache::Space ReportCache::take_plugin(Entry& entry,
+                                            std::optional<codec::ReportedPlugin> plugin,
+                                            NodeReportChange& change) {
+  auto& kept = entry.node_report.plugin;
+  const std::size_t before = cost(kept);
+  const std::size_t after = cost(plugin);
+  if (const Space left = space(entry, before, after); left != Space::there) return left;
+  charge(entry, before, after);
+  change.plugin = plugin != kept;
+  kept = std::move(plugin);
+  return Space::there;
 }
 
 void ReportCache::drop_pod(Entry& entry, const std::string& name, NodeReportChange& change) {
@@ -212,6 +232,8 @@ void ReportCache::forget(const std::string& node) {
   node_report.cards.clear();
   node_report.load.clear();
   node_report.pods.clear();
+  change.plugin = node_report.plugin.has_value();
+  node_report.plugin.reset();
   notify_listeners(node_report, change);
 }
 

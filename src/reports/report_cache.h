@@ -17,6 +17,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +41,7 @@ struct NodeReport {
   std::map<std::int32_t, CardLoad> load;           // by the card's index
   std::map<std::string, codec::ReportedPod> pods;  // by "namespace/name"
   bool pods_known = false;                         // a complete list has arrived
+  std::optional<codec::ReportedPlugin> plugin;     // unset: the agent has no device plugin
   net::Moment heard{};
   bool silent = false;
 };
@@ -49,10 +51,11 @@ struct NodeReportChange {
   bool cards = false;
   bool load = false;
   bool health = false;  // became silent or fresh
+  bool plugin = false;
   std::vector<std::string> pods_now;
   std::vector<std::string> pods_gone;
   [[nodiscard]] bool any() const {
-    return cards || load || health || !pods_now.empty() || !pods_gone.empty();
+    return cards || load || health || plugin || !pods_now.empty() || !pods_gone.empty();
   }
 };
 
@@ -118,6 +121,8 @@ class ReportCache {
                                  net::Moment now, NodeReportChange& change);
   void take_load(Entry& entry, const std::vector<codec::ReportedLoad>& load, net::Moment now,
                  NodeReportChange& change);
+  [[nodiscard]] Space take_plugin(Entry& entry, std::optional<codec::ReportedPlugin> plugin,
+                                  NodeReportChange& change);
   [[nodiscard]] Space take_pods(Entry& entry, codec::ReportedPods pods, NodeReportChange& change);
   [[nodiscard]] Space put_pod(Entry& entry, const std::string& name, codec::ReportedPod pod,
                               NodeReportChange& change);

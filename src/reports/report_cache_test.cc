@@ -34,6 +34,12 @@ AgentReport cards(int count) {
   return report;
 }
 
+AgentReport plugin(bool registered) {
+  AgentReport report;
+  report.plugin = {.registered = registered, .resources = {"stowage.dev/attachment"}};
+  return report;
+}
+
 // The report cache, and its changes as text: "n1 cards health +ml/p -ml/q".
 struct ReportCacheTest : ::testing::Test {
   ReportCacheTest() {
@@ -42,6 +48,7 @@ struct ReportCacheTest : ::testing::Test {
       if (change.cards) words += " cards";
       if (change.load) words += " load";
       if (change.health) words += node_report.silent ? " silent" : " fresh";
+      if (change.plugin) words += " plugin";
       for (const auto& name : change.pods_now) words += " +" + name;
       for (const auto& name : change.pods_gone) words += " -" + name;
       said.push_back(words);
@@ -105,6 +112,32 @@ TEST_F(ReportCacheTest, CardsAreToldWhenTheyDiffer) {
   unhealthy.cards->at(1).healthy = false;
   update("n1", unhealthy);
   EXPECT_EQ(last(), "n1 cards");
+}
+
+TEST_F(ReportCacheTest, ThePluginStaysUntilALineOrAFirstLineChangesIt) {
+  const auto kept = [&] { return report_cache.node_report("n1")->plugin; };
+  AgentReport hello = plugin(false);
+  hello.version = 1;
+  update("n1", hello);
+  EXPECT_EQ(last(), "n1 fresh plugin");
+  ASSERT_TRUE(kept());
+  EXPECT_FALSE(kept()->registered);
+  update("n1", plugin(true));
+  EXPECT_EQ(last(), "n1 plugin");
+  EXPECT_TRUE(kept()->registered);
+  update("n1", plugin(true));
+  EXPECT_EQ(last(), "");
+  update("n1", {});
+  EXPECT_EQ(last(), "");
+  EXPECT_EQ(*kept(), *plugin(true).plugin);
+  const std::size_t with = report_cache.counters().bytes;
+  update("n1", {.version = 1, .node = "n1"});
+  EXPECT_EQ(last(), "n1 plugin") << "an agent without a plugin has started";
+  EXPECT_FALSE(kept());
+  EXPECT_LT(report_cache.counters().bytes, with);
+  update("n1", plugin(true));
+  report_cache.forget("n1");
+  EXPECT_EQ(last(), "n1 cards fresh plugin");
 }
 
 TEST_F(ReportCacheTest, LoadIsKeptForCardsThatAreThere) {
