@@ -1,5 +1,5 @@
-// Passes the agents' reports to the active ledger: the cards of pods, the load of cards, and which
-// agents are silent. Runs on the controller's loop.
+// Passes the agents' reports to the active ledger: the cards of pods, the load of cards, which
+// agents are silent, and which device plugins are not registered. Runs on the controller's loop.
 //
 // A batch may be under way while its node is deleted: reports on nodes that the cluster cache does
 // not have are dropped. The hub sends them again when the node appears (Hub::set_cards).
