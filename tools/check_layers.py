@@ -31,7 +31,8 @@ LAYERS = {
     "scheduler": KUBE,
     "extender": KUBE + ["scheduler"],  # shares the cluster cache and the event queue
     "metricsapi": KUBE + ["reports", "scheduler", "extender"],
-    "controller": KUBE + DOORS + ["reports", "yaml"],
+    "webhook": ["base", "core/model", "dialect", "codec"],
+    "controller": KUBE + DOORS + ["reports", "webhook", "yaml"],
     "agent": KUBE + ["gpu", "grpc"],
     "local": KUBE,
     "sim": ["base", "core"],
