@@ -1,4 +1,5 @@
-// A Secret, an APIService and a configuration of webhooks: reading them twice gives the same, and what is written can be read.
+// A Secret, an APIService and a configuration of webhooks: reading them twice gives the same, and
+// what is written can be read.
 #include "codec/serving.h"
 #include "fuzz/fuzz.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "controller/node_publisher.h"
 #include "net/event_loop.h"
 #include "reports/report_batcher.h"
 #include "scheduler/cluster_cache.h"
@@ -19,6 +20,7 @@ namespace stowage::controller {
 struct ReportTarget {
   scheduler::ClusterCache& cluster_cache;
   scheduler::EventQueue& event_queue;
+  NodePublisher* publisher = nullptr;  // told which nodes have a device plugin
 };
 
 struct ReportTimes {

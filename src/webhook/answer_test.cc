@@ -73,8 +73,8 @@ void check(const std::vector<Row>& rows, const Options& with) {
   }
 }
 
-constexpr const char* kShare =
-    R"("resources":{"limits":{"stowage.dev/gpu-core":"50"},"requests":{"stowage.dev/gpu-core":"50"}})";
+constexpr const char* kShare = R"("resources":{"limits":{"stowage.dev/gpu-core":"50"},)"
+                               R"("requests":{"stowage.dev/gpu-core":"50"}})";
 constexpr const char* kDone =
     R"("resources":{"limits":{"stowage.dev/gpu-core":"50","stowage.dev/attachment":"1"},)"
     R"("requests":{"stowage.dev/gpu-core":"50","stowage.dev/attachment":"1"}})";
