@@ -1,4 +1,5 @@
-// A Secret and an APIService: reading them twice gives the same, and what is written can be read.
+// A Secret, an APIService and a configuration of webhooks: reading them twice gives the same, and
+// what is written can be read.
 #include "codec/serving.h"
 #include "fuzz/fuzz.h"
 
@@ -8,6 +9,9 @@ void one(std::string_view input) {
   const auto service = codec::read_api_service(input);
   (void)good(service);
   STOWAGE_CHECK(same(service, codec::read_api_service(input)));
+  const auto hooks = codec::read_webhooks(input);
+  (void)good(hooks);
+  STOWAGE_CHECK(same(hooks, codec::read_webhooks(input)));
   const auto secret = codec::read_secret(input);
   STOWAGE_CHECK(same(secret, codec::read_secret(input)));
   if (!good(secret)) return;

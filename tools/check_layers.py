@@ -32,7 +32,8 @@ LAYERS = {
     "scheduler": KUBE,
     "extender": KUBE + ["scheduler"],  # shares the cluster cache and the event queue
     "metricsapi": KUBE + ["reports", "scheduler", "extender"],
-    "controller": KUBE + DOORS + ["reports", "yaml"],
+    "webhook": ["base", "core/model", "dialect", "codec"],
+    "controller": KUBE + DOORS + ["reports", "webhook", "yaml"],
     "plugin": KUBE + ["grpc", "yaml"],
     "agent": KUBE + ["gpu", "grpc", "plugin"],
     "local": KUBE,

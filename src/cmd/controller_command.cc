@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cmd/exit.h"
 #include "cmd/flag_group.h"
 #include "controller/config.h"
@@ -16,6 +17,7 @@
 #include "net/address.h"
 #include "net/event_loop.h"
 #include "net/file_limit.h"
+#include "webhook/answer.h"
 #include "yaml/strict_map.h"
 
 namespace stowage::cmd {
@@ -110,6 +112,21 @@ std::string routes_of(const extender::ExtenderOptions& options) {
   return text;
 }
 
+// What the controller does beside scheduling for pods with cards.
+std::string nodes_of(const controller::Config& config) {
+  std::string text;
+  if (config.node_resources.enabled) {
+    text += fmt::format("nodes       offer the quantities of {}\n",
+                        base::join(config.node_resources.dialects, ", "));
+  }
+  if (config.webhook.enabled) {
+    text += fmt::format("webhook     {}, carriers for {}{}\n", webhook::kPath,
+                        base::join(config.node_resources.dialects, ", "),
+                        config.webhook.void_unrequested ? ", hides cards from other pods" : "");
+  }
+  return text;
+}
+
 std::string summary_of(const controller::Config& config) {
   std::string text = fmt::format("listen      {}\nlog         {}\n", config.listen,
                                  base::to_string(config.log.level));
@@ -132,6 +149,7 @@ std::string summary_of(const controller::Config& config) {
                         config.agents.listen, yaml::to_text(config.agents.silent_after),
                         yaml::to_text(config.agents.load_counts));
   }
+  text += nodes_of(config);
   text += leader_of(config);
   text += fmt::format("conflicts   {}\n", config.engine.evict_conflicts ? "evict" : "report");
   text += nomination_of(config);

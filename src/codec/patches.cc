@@ -36,7 +36,32 @@ Status read_claim_ref(JsonValue& value, VolumeOwner& owner) {
   });
 }
 
+// The same in capacity and in allocatable: the kubelet copies one to the other only from time to
+// time.
+void put_amounts(JsonWriter& json, const dialect::NodeOfferPlan& plan) {
+  json.key("status").begin_object();
+  for (const char* field : {"capacity", "allocatable"}) {
+    json.key(field).begin_object();
+    for (const auto& [name, amount] : plan.write) json.key(name).value(std::to_string(amount));
+    for (const std::string& name : plan.remove) json.key(name).null();
+    json.end_object();
+  }
+  json.end_object();
+}
+
 }  // namespace
+
+std::string node_offer_patch(const dialect::NodeOffer& there, const dialect::NodeOfferPlan& plan) {
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object().key("metadata").begin_object();
+  json.key("uid").value(there.uid).key("resourceVersion").value(there.resource_version);
+  json.key("annotations").begin_object().key(dialect::kNodeResourcesAnnotation);
+  put_or_remove(json, dialect::record_text(plan.record));
+  json.end_object().end_object();
+  if (!plan.write.empty() || !plan.remove.empty()) put_amounts(json, plan);
+  json.end_object();
+  return json.take();
+}
 
 std::string disruption_patch(const DisruptionRequest& ask) {
   JsonWriter json(JsonWriter::Style::compact);

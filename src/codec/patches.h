@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "codec/json_in.h"
+#include "dialect/node_resources.h"
 
 namespace stowage::codec {
 
@@ -25,6 +26,11 @@ struct DisruptionRequest {
 
 // Merge patch of pods/<name>/status: status.nominatedNodeName; an empty node removes it.
 [[nodiscard]] std::string nomination_patch(std::string_view uid, std::string_view node);
+
+// Merge patch of nodes/<name>/status: what the plan changes, and its record. The server rejects it
+// if the node has changed since the version of `there`, or is another one.
+[[nodiscard]] std::string node_offer_patch(const dialect::NodeOffer& there,
+                                           const dialect::NodeOfferPlan& plan);
 
 // Merge patch of a claim: the node for which its provisioner creates a volume; an empty node
 // removes it.

@@ -29,6 +29,18 @@ TEST(Patches, SayWhatTheServerShallDo) {
        R"({"metadata":{"uid":"u","annotations":{"volume.kubernetes.io/selected-node":"n1"}}})"},
       {"no node for a volume any more", selected_node_patch("u", ""),
        R"({"metadata":{"uid":"u","annotations":{"volume.kubernetes.io/selected-node":null}}})"},
+      {"what a node offers",
+       node_offer_patch({.uid = "u", .resource_version = "7"},
+                        {.write = {{"stowage.dev/gpu-core", 200}},
+                         .remove = {"nano-gpu/gpu-percent"},
+                         .record = {{"stowage.dev/gpu-core", 200}}}),
+       R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":)"
+       R"({"stowage.dev/node-resources":"stowage.dev/gpu-core=200"}},"status":{"capacity":)"
+       R"({"stowage.dev/gpu-core":"200","nano-gpu/gpu-percent":null},"allocatable":)"
+       R"({"stowage.dev/gpu-core":"200","nano-gpu/gpu-percent":null}}})"},
+      {"a record without resources", node_offer_patch({.uid = "u", .resource_version = "7"}, {}),
+       R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":)"
+       R"({"stowage.dev/node-resources":null}}})"},
       {"a volume for a claim",
        claim_ref_patch({.volume_version = "7", .claim = {.ns = "a", .name = "b", .uid = "c"}}),
        R"({"metadata":{"resourceVersion":"7","annotations":)"

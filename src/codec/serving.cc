@@ -40,6 +40,29 @@ Status read_service_spec(JsonValue& value, ApiService& out) {
   });
 }
 
+Status read_client_config(JsonValue& value, WebhookConfiguration::Hook& out) {
+  return each_field(value, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "caBundle") return read(field, out.ca_bundle);
+    if (key != "service") return {};
+    return each_field(field, [&](std::string_view name, JsonValue& text) -> Status {
+      if (name == "name") return read(text, out.service);
+      return name == "namespace" ? read(text, out.service_ns) : Status();
+    });
+  });
+}
+
+Status read_hooks(JsonValue& value, std::vector<WebhookConfiguration::Hook>& out) {
+  out.clear();
+  return each_element(value, [&](JsonValue& element) -> Status {
+    if (out.size() == kHooksMax) return element.wrong("too many webhooks");
+    WebhookConfiguration::Hook& hook = out.emplace_back();
+    return each_field(element, [&](std::string_view key, JsonValue& field) -> Status {
+      if (key == "name") return read(field, hook.name);
+      return key == "clientConfig" ? read_client_config(field, hook) : Status();
+    });
+  });
+}
+
 }  // namespace
 
 Result<Secret> read_secret(std::string_view json) {
@@ -92,6 +115,30 @@ std::string api_service_patch(const ApiServicePatch& patch) {
   json.key("caBundle").value(patch.ca_bundle);
   json.key("insecureSkipTLSVerify").boolean(false);
   json.end_object().end_object();
+  return json.take();
+}
+
+Result<WebhookConfiguration> read_webhooks(std::string_view json) {
+  WebhookConfiguration out;
+  STOWAGE_TRY_VOID(read_versioned(
+      json, out.resource_version, [&](std::string_view key, JsonValue& value) -> Status {
+        return key == "webhooks" ? read_hooks(value, out.hooks) : Status();
+      }));
+  return out;
+}
+
+std::string webhooks_patch(const WebhooksPatch& patch) {
+  JsonWriter json(JsonWriter::Style::compact);
+  json.begin_object();
+  json.key("metadata").begin_object();
+  json.key("resourceVersion").value(patch.resource_version).end_object();
+  json.key("webhooks").begin_array();
+  for (const std::string& name : patch.hooks) {
+    json.begin_object().key("name").value(name);
+    json.key("clientConfig").begin_object().key("caBundle").value(patch.ca_bundle);
+    json.end_object().end_object();
+  }
+  json.end_array().end_object();
   return json.take();
 }
 

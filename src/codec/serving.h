@@ -1,10 +1,12 @@
-// The Secret that stores the certificates of a server, and the APIService that tells the API server
-// which authorities to trust.
+// The Secret that stores the certificates of a server, and the APIService and the
+// MutatingWebhookConfiguration that tell the API server which authorities to trust.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -46,5 +48,28 @@ struct ApiServicePatch {
   std::string ca_bundle;
 };
 [[nodiscard]] std::string api_service_patch(const ApiServicePatch& patch);
+
+struct WebhookConfiguration {
+  struct Hook {
+    std::string name;
+    std::string service;  // empty: it is called by a URL
+    std::string service_ns;
+    std::string ca_bundle;  // base64, as written
+    friend bool operator==(const Hook&, const Hook&) = default;
+  };
+  std::string resource_version;
+  std::vector<Hook> hooks;
+  friend bool operator==(const WebhookConfiguration&, const WebhookConfiguration&) = default;
+};
+inline constexpr std::size_t kHooksMax = 256;
+[[nodiscard]] Result<WebhookConfiguration> read_webhooks(std::string_view json);
+// Strategic merge patch: the CA bundle of these hooks. The server rejects it if the object has
+// changed since that version.
+struct WebhooksPatch {
+  std::string resource_version;
+  std::vector<std::string> hooks;  // by name
+  std::string ca_bundle;
+};
+[[nodiscard]] std::string webhooks_patch(const WebhooksPatch& patch);
 
 }  // namespace stowage::codec

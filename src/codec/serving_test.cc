@@ -51,6 +51,28 @@ TEST(ApiService, IsReadAndPatched) {
   EXPECT_FALSE(read_api_service(R"({"metadata":{"resourceVersion":"9"},"spec":[]})"));
 }
 
+TEST(Webhooks, AreReadAndPatched) {
+  const auto read = read_webhooks(
+      R"({"metadata":{"name":"stowage","resourceVersion":"9"},"webhooks":[{"name":"a.dev",)"
+      R"("clientConfig":{"caBundle":"QQ==","service":{"namespace":"ns","name":"svc","path":"/p"}},)"
+      R"("rules":[]},{"name":"b.dev","clientConfig":{"url":"https://x"}}]})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(
+      *read,
+      (WebhookConfiguration{
+          .resource_version = "9",
+          .hooks = {{.name = "a.dev", .service = "svc", .service_ns = "ns", .ca_bundle = "QQ=="},
+                    {.name = "b.dev"}}}));
+  EXPECT_EQ(webhooks_patch({.resource_version = "9", .hooks = {"a.dev"}, .ca_bundle = "Qg=="}),
+            R"({"metadata":{"resourceVersion":"9"},"webhooks":[{"name":"a.dev",)"
+            R"("clientConfig":{"caBundle":"Qg=="}}]})");
+  EXPECT_FALSE(read_webhooks(R"({"metadata":{"resourceVersion":"9"},"webhooks":{}})"));
+  EXPECT_FALSE(read_webhooks(R"({"webhooks":[]})"));
+  std::string many = R"({"metadata":{"resourceVersion":"9"},"webhooks":[{})";
+  for (std::size_t i = 0; i < kHooksMax; ++i) many += ",{}";
+  EXPECT_FALSE(read_webhooks(many + "]}"));
+}
+
 TEST(ConfigMap, IsWritten) {
   const ConfigMap map{.ns = "n", .name = "m", .uid = {}, .data = {{"ca.crt", "a\nb"}}};
   EXPECT_EQ(config_map(map),

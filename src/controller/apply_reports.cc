@@ -8,6 +8,14 @@ void apply_reports(const std::vector<reports::NodeUpdate>& batch, const ReportTi
     if (to.cluster_cache.nodes().find(node_update.node) == nullptr) continue;
     if (node_update.silent)
       to.event_queue.put_silence({.node = node_update.node, .silent = *node_update.silent});
+    if (node_update.plugin) {
+      if (to.publisher != nullptr) {
+        to.publisher->set_plugin(node_update.node,
+                                 *node_update.plugin != reports::PluginState::none);
+      }
+      to.event_queue.put_plugin({.node = node_update.node,
+                                 .missing = *node_update.plugin == reports::PluginState::missing});
+    }
     to.cluster_cache.kubelets().cards().set_agent_silent(node_update.node,
                                                          node_update.silent.value_or(false));
     for (const std::string& pod : node_update.gone)
@@ -27,6 +35,8 @@ void apply_reports(const std::vector<reports::NodeUpdate>& batch, const ReportTi
 void forget_reports(const std::string& node, ReportTarget to) {
   to.cluster_cache.kubelets().cards().forget_node(node);
   to.event_queue.put_silence({.node = node, .silent = false});
+  to.event_queue.put_plugin({.node = node, .missing = false});
+  if (to.publisher != nullptr) to.publisher->forget(node);
 }
 
 }  // namespace stowage::controller

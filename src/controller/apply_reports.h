@@ -1,5 +1,5 @@
-// Passes the agents' reports to the active ledger: the cards of pods, the load of cards, and which
-// agents are silent. Runs on the controller's loop.
+// Passes the agents' reports to the active ledger: the cards of pods, the load of cards, which
+// agents are silent, and which device plugins are not registered. Runs on the controller's loop.
 //
 // A batch may be under way while its node is deleted: reports on nodes that the cluster cache does
 // not have are dropped. The hub sends them again when the node appears (Hub::set_cards).
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "controller/node_publisher.h"
 #include "net/event_loop.h"
 #include "reports/report_batcher.h"
 #include "scheduler/cluster_cache.h"
@@ -19,6 +20,7 @@ namespace stowage::controller {
 struct ReportTarget {
   scheduler::ClusterCache& cluster_cache;
   scheduler::EventQueue& event_queue;
+  NodePublisher* publisher = nullptr;  // told which nodes have a device plugin
 };
 
 struct ReportTimes {

@@ -52,6 +52,8 @@ struct ApplyReports : ::testing::Test {
       const auto& event = std::get<core::Event>(message);
       if (const auto* silent = std::get_if<core::NodeSilent>(&event)) {
         text += fmt::format("{} silent={};", silent->node, silent->silent);
+      } else if (const auto* plugin = std::get_if<core::PluginMissing>(&event)) {
+        text += fmt::format("{} plugin missing={};", plugin->node, plugin->missing);
       } else if (const auto* load = std::get_if<core::CardsMeasured>(&event)) {
         text += fmt::format("{} {} loads until {};", load->node, load->busy.size(), load->until.ns);
       } else if (const auto* cards = std::get_if<core::CardsNamed>(&event)) {
@@ -83,6 +85,17 @@ TEST_F(ApplyReports, ToldIsWhatIsNew) {
   EXPECT_EQ(events(), "n 0 loads until 1030;");
 }
 
+TEST_F(ApplyReports, OnlyAPluginThatIsNotRegisteredIsMissing) {
+  apply({.node = "n", .plugin = reports::PluginState::missing});
+  EXPECT_EQ(events(), "n plugin missing=true;");
+  apply({.node = "n", .plugin = reports::PluginState::registered});
+  EXPECT_EQ(events(), "n plugin missing=false;");
+  apply({.node = "n", .plugin = reports::PluginState::none});
+  EXPECT_EQ(events(), "n plugin missing=false;");
+  apply({.node = "elsewhere", .plugin = reports::PluginState::missing});
+  EXPECT_EQ(events(), "");
+}
+
 TEST_F(ApplyReports, DevicesOfPodsNameTheirCards) {
   cluster_cache.upsert_pod(pod_object("p", "u"));
   (void)events();
@@ -103,7 +116,7 @@ TEST_F(ApplyReports, ABatchThatOutlivesItsNodeIsDropped) {
   apply(node_update);
   cluster_cache.remove_node("n");
   forget_reports("n", {.cluster_cache = cluster_cache, .event_queue = event_queue});
-  EXPECT_EQ(events(), "n silent=false;n 0 loads until 1030;");
+  EXPECT_EQ(events(), "n silent=false;n 0 loads until 1030;n plugin missing=false;");
   apply(node_update);
   EXPECT_EQ(events(), "");
   cluster_cache.upsert_node(node_object("n"));

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "controller/config_check.h"
+#include "controller/config_pods.h"
 #include "dialect/times.h"
 #include "net/address.h"
 #include "yaml/strict_map.h"
@@ -449,6 +450,8 @@ void read_config(yaml::StrictMap& root, Config& config) {
   read_leader_election(root, config);
   read_metrics_api(root, config);
   read_agents(root, config);
+  read_node_resources(root, config);
+  read_webhook(root, config);
   read_signing(root, config);
   if (config.metrics_api.enabled && config.agents.listen.empty()) {
     config.agents.listen = "0.0.0.0:10362";

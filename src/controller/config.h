@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "core/engine/engine.h"
+#include "dialect/node_resources.h"
 #include "extender/options.h"
 #include "scheduler/profile.h"
 #include "scheduler/quota_source.h"
@@ -85,6 +86,29 @@ struct Config {
     std::chrono::nanoseconds check_every = std::chrono::minutes{1};  // for the certificates
     friend bool operator==(const MetricsApi&, const MetricsApi&) = default;
   } metrics_api;
+
+  // Quantities of cards in the status of nodes whose agent has a device plugin (docs/agent.md).
+  struct NodeResources {
+    bool enabled = false;
+    std::vector<std::string> dialects = dialect::published_dialects();
+    std::int32_t requests_per_card = 100;
+    // What is published: nothing if it is not enabled.
+    [[nodiscard]] dialect::NodeAmountsOptions amounts() const {
+      if (!enabled) return {.dialects = {}, .requests_per_card = requests_per_card};
+      return {.dialects = dialects, .requests_per_card = requests_per_card};
+    }
+    friend bool operator==(const NodeResources&, const NodeResources&) = default;
+  } node_resources;
+
+  // The admission webhook, served on the agents' listener (docs/admission-webhook.md).
+  struct Webhook {
+    bool enabled = false;
+    // MutatingWebhookConfiguration whose caBundle is kept up to date; empty: not written.
+    std::string configuration = "stowage";
+    // Containers that ask for no cards get none, whatever the default runtime and their image say.
+    bool void_unrequested = true;
+    friend bool operator==(const Webhook&, const Webhook&) = default;
+  } webhook;
 
   // The keys that sign annotations on pods (docs/operations.md).
   struct Signing {

@@ -97,6 +97,7 @@ std::vector<std::string> keys_that_need_restart(const Config& old, const Config&
   add("agents", !(fresh.agents == old.agents));
   add("signing", !(fresh.signing == old.signing));
   add("metricsApi", !(fresh.metrics_api == old.metrics_api));
+  add("webhook", !(fresh.webhook == old.webhook));
   add("log.format", fresh.log.format != old.log.format);
   return keys;
 }
@@ -110,6 +111,7 @@ void keep_until_restart(const Config& old, Config& fresh) {
   fresh.agents = old.agents;
   fresh.metrics_api = old.metrics_api;
   fresh.signing = old.signing;
+  fresh.webhook = old.webhook;
 }
 
 }  // namespace stowage::controller

@@ -25,9 +25,11 @@ std::string identity() {
   return fmt::format("{}_{:08x}{:08x}", host_name(), random(), random());
 }
 
-ReportTarget report_target(Generation& generation) {
+ReportTarget report_target(Generation& generation, NodePublisher& publisher) {
   const auto shared = generation.scheduler().shared();
-  return {.cluster_cache = shared.cluster_cache, .event_queue = shared.event_queue};
+  return {.cluster_cache = shared.cluster_cache,
+          .event_queue = shared.event_queue,
+          .publisher = &publisher};
 }
 
 bool has_to_write(const Generation& generation) {
@@ -94,6 +96,7 @@ Result<std::unique_ptr<Controller>> Controller::create(net::EventLoop& loop,
       made->now_,
       Generation::create(config, made->generation_deps(config.leader_election.enabled), nullptr));
   STOWAGE_TRY_VOID(made->listen());
+  made->make_publisher();
   STOWAGE_TRY_VOID(made->make_hub());
   if (config.leader_election.enabled) made->make_leadership();
   return made;
@@ -189,6 +192,19 @@ void Controller::make_leadership() {
 
 // ---- agents
 
+void Controller::make_publisher() {
+  publisher_ = std::make_unique<NodePublisher>(
+      NodePublisherOptions{.amounts = options_.config.node_resources.amounts(),
+                           .seed = std::random_device{}()},
+      NodePublisher::Deps{
+          .client = *client_,
+          .log = log_,
+          .nodes = [this]() -> const scheduler::NodeCache& {
+            return now_->scheduler().shared().cluster_cache.nodes();
+          },
+          .leads = [this] { return !exchanging_ && leads() && now_->scheduler().deciding(); }});
+}
+
 Status Controller::make_hub() {
   const Config::Agents& agents = options_.config.agents;
   if (agents.listen.empty()) return {};
@@ -201,7 +217,7 @@ Status Controller::make_hub() {
                                      {.engine_now = scheduler::engine_time(loop_),
                                       .now = loop_.now(),
                                       .load_counts = options_.config.agents.load_counts},
-                                     report_target(*now_));
+                                     report_target(*now_, *publisher_));
                      },
                  .ask =
                      [this](extender::Verb verb, std::string body, extender::Answer answer) {
@@ -212,6 +228,8 @@ Status Controller::make_hub() {
   STOWAGE_TRY_ASSIGN(hub_,
                      Hub::create({.agents = agents,
                                   .api = config.metrics_api,
+                                  .webhook = config.webhook,
+                                  .webhook_dialects = config.node_resources.dialects,
                                   .ns = own_namespace(config.metrics_api.ns, options_.environment),
                                   .cluster = options_.cluster},
                                  std::move(deps)));
@@ -221,7 +239,7 @@ Status Controller::make_hub() {
 
 void Controller::watch_nodes(Generation& generation) {
   if (!hub_) return;
-  const ReportTarget to = report_target(generation);
+  const ReportTarget to = report_target(generation, *publisher_);
   hub_->set_all_cards(to.cluster_cache.nodes().all_cards());
   to.cluster_cache.on_cards([this, to](const std::string& node, const Hub::Cards* cards) {
     if (cards != nullptr) return hub_->set_cards(node, *cards);
@@ -294,6 +312,7 @@ void Controller::start() {
   now_->scheduler().start();
   if (leadership_) leadership_->start();
   if (watch_) watch_->start();
+  publisher_->start();
   progress_.start();
 }
 
@@ -315,6 +334,7 @@ std::string Controller::metrics() const {
                          .auth = status_->auth(),
                          .heap = heap_snapshot(),
                          .agents = hub_ ? std::optional(hub_->snapshot()) : std::nullopt,
+                         .publisher = publisher_->counters(),
                          .ready = ready()});
 }
 
@@ -384,6 +404,7 @@ void Controller::take_over() {
   }
   const Config old = std::exchange(options_.config, std::move(next_.config));
   keep_until_restart(old, options_.config);
+  publisher_->set_amounts(options_.config.node_resources.amounts());
   watch_nodes(*now_);
   tell_leader(leader_);
   if (leadership_) leadership_->set_note(leader_note(options_, *now_, hub_.get()));

@@ -20,6 +20,7 @@
 #include "controller/hub.h"
 #include "controller/leadership.h"
 #include "controller/metrics.h"
+#include "controller/node_publisher.h"
 #include "controller/progress_log.h"
 #include "controller/status_server.h"
 #include "kube/api_client.h"
@@ -81,6 +82,7 @@ class Controller {
   Status listen();
   void make_leadership();
   Status make_hub();
+  void make_publisher();
   void watch_nodes(Generation& generation);
   void tell_hub();
   void tell_leader(const LeaderAddress& place);
@@ -126,6 +128,7 @@ class Controller {
   Past past_;
   std::unique_ptr<Leadership> leadership_;  // null: no election
   std::unique_ptr<StatusServer> status_;
+  std::unique_ptr<NodePublisher> publisher_;
   std::unique_ptr<Hub> hub_;  // null: agents cannot report
   std::unique_ptr<ConfigWatch> watch_;
   LeaderAddress leader_;

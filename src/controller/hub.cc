@@ -122,6 +122,11 @@ Status Hub::serve_api(const Options& options) {
   with.keeper.service = options.api.service;
   with.keeper.api_service = options.api.api_service;
   with.keeper.ca_map = options.api.ca_map;
+  if (options.webhook.enabled) {
+    with.keeper.webhooks = options.webhook.configuration;
+    webhook_ = {.dialects = options.webhook_dialects,
+                .void_unrequested = options.webhook.void_unrequested};
+  }
   with.keeper.look = options.api.check_every;
   with.keeper.retry_min = std::min(with.keeper.retry_min, with.keeper.look);
   with.keeper.seed = std::random_device{}();
@@ -138,6 +143,11 @@ Status Hub::serve_api(const Options& options) {
       .agents =
           [this](const net::ServerRequest& request, std::shared_ptr<net::Responder> responder) {
             serve(request, std::move(responder));
+          },
+      .other =
+          [this](const net::ServerRequest& request,
+                 const std::shared_ptr<net::Responder>& responder) {
+            return webhook_ && serve_webhook(request, responder);
           },
       .schedule = {},
       .place = [this] { return place_; },
@@ -162,6 +172,33 @@ void Hub::serve(const net::ServerRequest& request, std::shared_ptr<net::Responde
   responder->send({.status = health ? 200 : 404,
                    .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
                    .body = health ? "ok\n" : "not found; this listener is for agents\n"});
+}
+
+// Every replica answers: the answer depends on the pod alone.
+bool Hub::serve_webhook(const net::ServerRequest& request,
+                        const std::shared_ptr<net::Responder>& responder) {
+  const net::HttpRequest& http = request.http;
+  const std::string path = http.target.substr(0, http.target.find('?'));
+  if (!webhook::is_webhook_path(path)) return false;
+  const auto refuse = [&](int status, const std::string& why) {
+    responder->send({.status = status,
+                     .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+                     .body = why + '\n'});
+    return true;
+  };
+  auto scheduler = webhook::scheduler_of(path);
+  if (!scheduler) return refuse(404, scheduler.error().message);
+  if (http.method != "POST") return refuse(405, "send an AdmissionReview by POST");
+  webhook::Options options = *webhook_;
+  options.default_scheduler = std::move(*scheduler);
+  webhook::Answer answer = webhook::answer(review_reader_, options, http.body);
+  ++reviews_[static_cast<std::size_t>(answer.verdict)];
+  const bool json = answer.code == 200;
+  responder->send(
+      {.status = answer.code,
+       .headers = {{"Content-Type", json ? "application/json" : "text/plain; charset=utf-8"}},
+       .body = std::move(answer.body)});
+  return true;
 }
 
 // The extender lives on the controller's loop. Its answer may arrive after the hub is destroyed.
@@ -199,6 +236,7 @@ void Hub::publish() {
                .agent_server = agent_server_->counters(),
                .batcher_waiting = batcher_->waiting(),
                .api = api_ ? std::optional(api_->counters()) : std::nullopt,
+               .reviews = reviews_,
                .trouble = api_ ? api_->trouble() : ""};
   snapshot_timer_.start(kSnapshotEvery, [this] { publish(); });
 }

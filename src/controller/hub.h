@@ -9,6 +9,7 @@
 // Its many members are the parts of this one server, which it creates and connects.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -36,6 +37,7 @@
 #include "reports/agent_server.h"
 #include "reports/report_batcher.h"
 #include "reports/report_cache.h"
+#include "webhook/answer.h"
 
 namespace stowage::controller {
 
@@ -51,7 +53,9 @@ class Hub {
   struct Options {
     Config::Agents agents;
     Config::MetricsApi api;
-    std::string ns;  // of the Service of this listener
+    Config::Webhook webhook;
+    std::vector<std::string> webhook_dialects;  // whose containers get carriers
+    std::string ns;                             // of the Service of this listener
     kube::ClientConfig cluster;
   };
   // Listens; accepts nothing before start().
@@ -81,7 +85,8 @@ class Hub {
     reports::AgentServer::Counters agent_server;
     std::size_t batcher_waiting = 0;
     std::optional<metricsapi::Server::Counters> api;
-    std::string trouble;  // of the API
+    std::array<std::uint64_t, webhook::kVerdicts> reviews{};  // of the webhook, by verdict
+    std::string trouble;                                      // of the API
   };
   [[nodiscard]] Snapshot snapshot() const;
 
@@ -92,6 +97,9 @@ class Hub {
   Status serve_api(const Options& options);
   // Everything below runs on its own thread.
   void serve(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
+  // False if the request is not for the webhook.
+  bool serve_webhook(const net::ServerRequest& request,
+                     const std::shared_ptr<net::Responder>& responder);
   void ask(metricsapi::ScheduleVerb verb, std::string question, extender::Answer answer);
   void drop(const std::string& node);
   void publish();
@@ -106,6 +114,9 @@ class Hub {
   std::unique_ptr<reports::AgentServer> agent_server_;
   std::unique_ptr<net::HttpServer> server_;  // one of these two is set
   std::unique_ptr<metricsapi::Server> api_;
+  std::optional<webhook::Options> webhook_;  // unset: not served
+  webhook::PodReviewReader review_reader_;
+  std::array<std::uint64_t, webhook::kVerdicts> reviews_{};
   reports::LeaderLocation place_{.here = false};
   std::map<std::string, metricsapi::OtherNode> nodes_;  // of the cluster, by name
   bool nodes_changed_ = false;

@@ -9,6 +9,7 @@
 #include "controller/heap.h"
 #include "controller/hub.h"
 #include "controller/leadership.h"
+#include "controller/node_publisher.h"
 #include "extender/extender.h"
 #include "extender/forwarder.h"
 #include "kube/api_client.h"
@@ -41,6 +42,7 @@ struct MetricsInput {
   kube::DelegatedAuth::Counters auth;
   std::optional<HeapSnapshot> heap;
   std::optional<Hub::Snapshot> agents;
+  NodePublisher::Counters publisher;
   bool ready = false;
 };
 

@@ -68,6 +68,11 @@ void agent_metrics(const MetricsInput& input, Exposition& out) {
   out.family("stowage_agents", Type::gauge, "Nodes with an agent, by state.");
   out.sample(as_double(report_cache.nodes - report_cache.silent), {{"state", "reporting"}});
   out.sample(as_double(report_cache.silent), {{"state", "silent"}});
+  out.family("stowage_agents_plugins", Type::gauge,
+             "Nodes whose agent has a device plugin, by whether the kubelet has registered it. A "
+             "node with a missing one gets no new pods with cards.");
+  out.sample(as_double(report_cache.plugins_registered), {{"state", "registered"}});
+  out.sample(as_double(report_cache.plugins_missing), {{"state", "missing"}});
   out.gauge("stowage_agents_streams", "Streams of agents that are open.",
             as_double(agent_server.streams));
   out.counter("stowage_agents_streams_opened_total", "Streams that agents have opened.",
@@ -98,8 +103,30 @@ void agent_metrics(const MetricsInput& input, Exposition& out) {
               report_cache.silences);
 }
 
+namespace {
+
+void node_resources_metrics(const NodePublisher::Counters& publisher, Exposition& out) {
+  out.family("stowage_node_resources_writes_total", Type::counter,
+             "Writes of the quantities that nodes offer, by result.");
+  out.sample(publisher.written, {{"result", "written"}});
+  out.sample(publisher.conflicts, {{"result", "conflict"}});
+  out.sample(publisher.failures, {{"result", "failed"}});
+}
+
+void webhook_metrics(const Hub::Snapshot& hub, Exposition& out) {
+  out.family("stowage_webhook_reviews_total", Type::counter,
+             "Pods that the admission webhook has reviewed, by verdict.");
+  for (std::size_t i = 0; i < hub.reviews.size(); ++i) {
+    out.sample(hub.reviews[i], {{"verdict", webhook::to_string(static_cast<webhook::Verdict>(i))}});
+  }
+}
+
+}  // namespace
+
 void metrics_api_metrics(const MetricsInput& input, Exposition& out) {
+  node_resources_metrics(input.publisher, out);
   if (!input.agents || !input.agents->api) return;
+  webhook_metrics(*input.agents, out);
   const metricsapi::Server::Counters& api = *input.agents->api;
   out.family("stowage_metrics_api_requests_total", Type::counter,
              "Requests to metrics.nvidia.com, by verb.");

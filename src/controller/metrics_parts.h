@@ -16,6 +16,7 @@ template <typename T>
 void card_metrics(const core::Survey& survey, base::Exposition& out);
 // Metrics from kubelets and agents.
 void agent_metrics(const MetricsInput& input, base::Exposition& out);
+// The metrics API, the admission webhook, and what is published on nodes.
 void metrics_api_metrics(const MetricsInput& input, base::Exposition& out);
 
 }  // namespace stowage::controller

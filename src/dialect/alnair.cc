@@ -18,6 +18,9 @@ constexpr std::string_view kMemory = "alnair/vgpu-memory";
 constexpr std::string_view kCompute = "alnair/vgpu-compute";
 constexpr std::string_view kResources[] = {kMemory, kCompute};
 constexpr std::int32_t kChunkMib = 1024;
+constexpr CardAmount kPublishes[] = {
+    {.resource = kMemory, .of = CardAmount::Of::memory, .unit_mib = kChunkMib},
+    {.resource = kCompute}};
 
 constexpr std::string_view kUuids = "ai.centaurus.io/physical-gpu-uuids";
 constexpr std::string_view kCount = "ai.centaurus.io/physical-gpu-count";
@@ -221,6 +224,7 @@ std::optional<CardSource> counted_alnair(const NodeObject& node, Notes& notes) {
 Dialect alnair() {
   return {.name = "alnair",
           .resources = kResources,
+          .publishes = kPublishes,
           .read = read_alnair,
           .write = write_alnair,
           .read_answer = read_alnair_answer,

@@ -57,6 +57,10 @@ struct Reading {
 // True if the pod requests cards in any dialect. Nothing is validated.
 [[nodiscard]] bool asks_for_cards(const PodObject& pod);
 
+// An error if a container asks for an unknown resource in our own domain, which no node will ever
+// offer; it names a similar one.
+[[nodiscard]] Status check_own_names(const PodObject& pod);
+
 // The pod for the engine, validated. Resources that mean cards become card requests only. A pending
 // pod must be within the limits of core/model/limits.h, otherwise an error; a pod on a node is cut
 // to them.

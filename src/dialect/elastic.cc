@@ -16,6 +16,10 @@ constexpr Names kCom{.core = "elasticgpu.com/gpu-core", .memory = "elasticgpu.co
 constexpr std::string_view kIoResources[] = {kIo.core, kIo.memory};
 constexpr std::string_view kComResources[] = {kCom.core, kCom.memory};
 
+template <const Names& names>
+constexpr CardAmount kPublishes[] = {{.resource = names.core},
+                                     {.resource = names.memory, .of = CardAmount::Of::memory}};
+
 constexpr NamedCards kKeys{.assumed = "elasticgpu.io/assumed",
                            .container_prefix = "elasticgpu.io/container-"};
 constexpr std::string_view kAnswers[] = {kKeys.container_prefix};
@@ -56,6 +60,7 @@ std::optional<CardSource> counted_elastic(const NodeObject& node, Notes& notes) 
 Dialect elastic() {
   return {.name = "elastic",
           .resources = kIoResources,
+          .publishes = kPublishes<kIo>,
           .read = read_elastic<kIo>,
           .write = write_elastic,
           .read_answer = read_elastic_answer,
@@ -68,6 +73,7 @@ Dialect elastic() {
 Dialect elastic_com() {
   return {.name = "elastic-com",
           .resources = kComResources,
+          .publishes = kPublishes<kCom>,
           .read = read_elastic<kCom>,
           .write = write_elastic,
           .read_answer = read_elastic_answer,

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kPercent = "nano-gpu/gpu-percent";
 constexpr std::string_view kResources[] = {kPercent};
+constexpr CardAmount kPublishes[] = {{.resource = kPercent}};
 constexpr NamedCards kKeys{.assumed = "nano-gpu/assume", .container_prefix = "nano-gpu/container-"};
 constexpr std::string_view kAnswers[] = {kKeys.container_prefix};
 constexpr std::string_view kChosen[] = {kKeys.assumed, kKeys.container_prefix};
@@ -42,6 +43,7 @@ std::optional<CardSource> counted_nano(const NodeObject& node, Notes& notes) {
 Dialect nano() {
   return {.name = "nano",
           .resources = kResources,
+          .publishes = kPublishes,
           .read = read_nano,
           .write = write_nano,
           .read_answer = read_nano_answer,

@@ -13,6 +13,10 @@ constexpr std::string_view kGpu = "stowage.dev/gpu";
 constexpr std::string_view kCore = "stowage.dev/gpu-core";
 constexpr std::string_view kMemory = "stowage.dev/gpu-memory";
 constexpr std::string_view kResources[] = {kGpu, kCore, kMemory};
+// A container that asks for one card and a share of it counts as one request for a card.
+constexpr CardAmount kPublishes[] = {{.resource = kGpu, .of = CardAmount::Of::requests},
+                                     {.resource = kCore},
+                                     {.resource = kMemory, .of = CardAmount::Of::memory}};
 
 Result<core::GpuRequest> container_ask(const PodObject& pod, const ContainerObject& container,
                                        MemoryWithCore rule) {
@@ -59,8 +63,11 @@ std::optional<CardSource> counted_native(const NodeObject& node, Notes& notes) {
 }  // namespace
 
 Dialect native() {
-  return {
-      .name = "native", .resources = kResources, .read = read_native, .counted = counted_native};
+  return {.name = "native",
+          .resources = kResources,
+          .publishes = kPublishes,
+          .read = read_native,
+          .counted = counted_native};
 }
 
 }  // namespace stowage::dialect

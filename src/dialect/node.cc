@@ -8,6 +8,7 @@
 #include "dialect/annotations.h"
 #include "dialect/cordoned_cards.h"
 #include "dialect/dialect.h"
+#include "dialect/node_resources.h"
 #include "dialect/table.h"
 #include "dialect/vgpu_node.h"
 
@@ -24,6 +25,28 @@ std::optional<CardSource> our_inventory(const NodeObject& node, Notes& notes) {
   return std::nullopt;
 }
 
+// What Stowage has published itself was computed from an inventory: it is no source of its own, and
+// may be out of date.
+NodeObject without_published(const NodeObject& node, const NodeAmounts& ours) {
+  NodeObject others{.name = node.name, .labels = node.labels, .annotations = node.annotations};
+  others.capacity = node.capacity;
+  others.allocatable = node.allocatable.empty() ? node.capacity : node.allocatable;
+  for (const auto& [name, amount] : ours) {
+    others.capacity.erase(name);
+    others.allocatable.erase(name);
+  }
+  return others;
+}
+
+template <typename Add>
+void add_counted(const NodeObject& node, const Add& add, Notes& notes) {
+  const NodeAmounts ours = recorded_amounts(node);
+  const NodeObject others = ours.empty() ? NodeObject{} : without_published(node, ours);
+  for (const Dialect& dialect : dialects()) {
+    if (dialect.counted != nullptr) add(dialect.counted(ours.empty() ? node : others, notes));
+  }
+}
+
 // The most trusted first.
 std::vector<CardSource> card_sources(const NodeObject& node, Notes& notes) {
   std::vector<CardSource> sources;
@@ -34,9 +57,7 @@ std::vector<CardSource> card_sources(const NodeObject& node, Notes& notes) {
   for (const Dialect& dialect : dialects()) {
     if (dialect.annotated != nullptr) add(dialect.annotated(node, notes));
   }
-  for (const Dialect& dialect : dialects()) {
-    if (dialect.counted != nullptr) add(dialect.counted(node, notes));
-  }
+  add_counted(node, add, notes);
   for (CardSource& source : sources) {
     if (source.cards.size() <= core::kMaxCardsPerNode) continue;
     notes.push_back(fmt::format("{} counts more than {} cards; the rest is not used", source.what,

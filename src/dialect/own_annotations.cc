@@ -14,6 +14,7 @@ constexpr OwnAnnotation kTable[] = {
     {kSignatureAnnotation, Writer::scheduler},
     {kPreAllocatedNodeAnnotation, Writer::scheduler},
     {kRetryAnnotation, Writer::scheduler},
+    {kNodeResourcesAnnotation, Writer::controller},
     {kInventoryAnnotation, Writer::agent},
     {kCordonedCardsAnnotation, Writer::admin},
     {"stowage.dev/gpu-model", Writer::author},

@@ -19,14 +19,16 @@ inline constexpr std::string_view kSignatureAnnotation = "stowage.dev/signature"
 // answers, so that the next leader can restore the hold.
 inline constexpr std::string_view kPreAllocatedNodeAnnotation = "stowage.dev/pre-allocated-node";
 inline constexpr std::string_view kRetryAnnotation = "stowage.dev/retry-since";
+inline constexpr std::string_view kNodeResourcesAnnotation = "stowage.dev/node-resources";
 inline constexpr std::string_view kInventoryAnnotation = "stowage.dev/gpu-inventory";
 inline constexpr std::string_view kCordonedCardsAnnotation = "stowage.dev/cordoned-cards";
 
 enum class Writer : std::uint8_t {
-  scheduler,  // only we, on pods
-  agent,      // the node, on its own Node object
-  admin,      // an administrator, on a node
-  author,     // the author of the pod: wishes
+  scheduler,   // only we, on pods
+  controller,  // only we, on nodes
+  agent,       // the node, on its own Node object
+  admin,       // an administrator, on a node
+  author,      // the author of the pod: wishes
 };
 
 struct OwnAnnotation {

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "core/model/limits.h"
 #include "dialect/amounts.h"
+#include "dialect/carriers.h"
 #include "dialect/dialect.h"
 #include "dialect/table.h"
 #include "dialect/times.h"
@@ -104,26 +105,6 @@ tl::unexpected<Error> mixed(const PodObject& pod, const std::vector<std::string>
                           pod.name, ways, text));
 }
 
-// An unknown resource in our own domain: no node will ever offer it.
-Status check_own_names(const PodObject& pod) {
-  constexpr std::string_view kDomain = "stowage.dev/";
-  const Dialect own = native();
-  const std::vector<std::string> known(own.resources.begin(), own.resources.end());
-  for (const ContainerObject& container : pod.containers) {
-    for (const Quantities* amounts : {&container.requests, &container.limits}) {
-      for (auto at = amounts->lower_bound(std::string(kDomain));
-           at != amounts->end() && at->first.starts_with(kDomain); ++at) {
-        if (std::find(known.begin(), known.end(), at->first) != known.end()) continue;
-        const std::string near = base::nearest(at->first, known);
-        return fail(fmt::format("{}: there is no resource {}; {}", owner(pod, container), at->first,
-                                near.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
-                                             : fmt::format("did you mean {}?", near)));
-      }
-    }
-  }
-  return {};
-}
-
 // Cards are assigned per container, so this applies to pods of all schedulers.
 Status check_containers(const PodObject& pod) {
   if (pod.containers.size() <= core::kMaxContainers || !pod.node.empty()) return {};
@@ -152,6 +133,29 @@ Status check_limits(const PodObject& pod) {
 }
 
 }  // namespace
+
+Status check_own_names(const PodObject& pod) {
+  constexpr std::string_view kDomain = "stowage.dev/";
+  const Dialect own = native();
+  const std::vector<std::string> known(own.resources.begin(), own.resources.end());
+  const auto is_known = [&](const std::string& name) {
+    return std::find(known.begin(), known.end(), name) != known.end() ||
+           std::find(kCarriers.begin(), kCarriers.end(), name) != kCarriers.end();
+  };
+  for (const ContainerObject& container : pod.containers) {
+    for (const Quantities* amounts : {&container.requests, &container.limits}) {
+      for (auto at = amounts->lower_bound(std::string(kDomain));
+           at != amounts->end() && at->first.starts_with(kDomain); ++at) {
+        if (is_known(at->first)) continue;
+        const std::string near = base::nearest(at->first, known);
+        return fail(fmt::format("{}: there is no resource {}; {}", owner(pod, container), at->first,
+                                near.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
+                                             : fmt::format("did you mean {}?", near)));
+      }
+    }
+  }
+  return {};
+}
 
 bool asks_for_cards(const PodObject& pod) {
   const auto all = dialects();

@@ -292,6 +292,10 @@ TEST(Dialects, RefuseAResourceUnderOurNameThatDoesNotExist) {
   EXPECT_EQ(error_of(pod({container("c", {{"stowage.dev/bandwidth", "1"}})})),
             "pod ml/train container \"c\": there is no resource stowage.dev/bandwidth; there are "
             "stowage.dev/gpu, stowage.dev/gpu-core, stowage.dev/gpu-memory");
+  EXPECT_EQ(
+      error_of(pod({container("c", {{"stowage.dev/gpu", "1"}, {"stowage.dev/attachment", "1"}}),
+                    container("d", {{"stowage.dev/init-attachment", "2"}})})),
+      "no error");
   PodObject bound = pod({container("c", {{"stowage.dev/gpu-cores", "50"}})});
   bound.node = "n1";
   EXPECT_EQ(error_of(bound), "no error") << "it runs, whoever has placed it";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dialect/dialect.h"
+#include "dialect/node_resources.h"
 
 namespace stowage::dialect {
 
@@ -26,6 +27,8 @@ struct Dialect {
   std::string_view name;
   // The resources that mean cards. They are never plain resources, neither of a node nor of a pod.
   std::span<const std::string_view> resources;
+  // Those of them that Stowage publishes on nodes whose cards its own device plugin gives out.
+  std::span<const CardAmount> publishes = {};
   // Called if the pod requests some of the resources. `asks` of the reading already has its size.
   Status (*read)(const PodObject& pod, const ReadOptions& options, Reading& reading) = nullptr;
   // Adds the pod's wishes about its cards from the dialect's annotations.

@@ -29,6 +29,11 @@ constexpr Names kNvidia{.core = "nvidia.com/vcuda-core",
 constexpr std::string_view kTencentResources[] = {kTencent.core, kTencent.memory};
 constexpr std::string_view kNvidiaResources[] = {kNvidia.core, kNvidia.memory};
 
+template <const Names& names>
+constexpr CardAmount kPublishes[] = {
+    {.resource = names.core},
+    {.resource = names.memory, .of = CardAmount::Of::memory, .unit_mib = names.unit_mib}};
+
 constexpr std::string_view kTencentAnswers[] = {"tencent.com/predicate-gpu-idx-"};
 constexpr std::string_view kNvidiaAnswers[] = {"nvidia.com/predicate-gpu-idx-"};
 
@@ -199,6 +204,7 @@ std::optional<CardSource> counted_vcuda(const NodeObject& node, Notes& notes) {
 Dialect vcuda() {
   return {.name = "vcuda",
           .resources = kTencentResources,
+          .publishes = kPublishes<kTencent>,
           .read = read_vcuda<kTencent>,
           .write = write_vcuda<kTencent>,
           .read_answer = read_vcuda_answer<kTencent>,
@@ -212,6 +218,7 @@ Dialect vcuda() {
 Dialect vcuda_nvidia() {
   return {.name = "vcuda-nvidia",
           .resources = kNvidiaResources,
+          .publishes = kPublishes<kNvidia>,
           .read = read_vcuda<kNvidia>,
           .wish = wish_vcuda_nvidia,
           .write = write_vcuda_nvidia,

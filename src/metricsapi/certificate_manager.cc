@@ -16,6 +16,8 @@ using kube::core_path;
 using kube::ObjectResult;
 
 constexpr const char* kApiServices = "/apis/apiregistration.k8s.io/v1/apiservices/";
+constexpr const char* kWebhooks =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/";
 constexpr const char* kCaKey = "ca.crt";
 constexpr int kConflictsMax = 5;  // in a row; then it waits as after a failure
 
@@ -121,24 +123,49 @@ void CertificateManager::use(const KeptCertificates& kept) {
 // ---- publishing
 
 void CertificateManager::tell_api_service() {
-  if (options_.api_service.empty()) return tell_ca_map();
+  if (options_.api_service.empty()) return tell_webhooks();
   const std::string target = kApiServices + net::percent_encode(options_.api_service);
   access_.call({.what = "read the APIService", .method = "GET", .target = target},
                [this, target](const Outcome& outcome) {
-                 if (outcome.result == ObjectResult::gone) return tell_ca_map();  // not configured
+                 if (outcome.result == ObjectResult::gone)
+                   return tell_webhooks();  // not configured
                  if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
                  const auto there = codec::read_api_service(outcome.body);
                  if (!there)
                    return fail_with("cannot read the APIService: " + there.error().message);
                  auto patch = plan_api_service(
                      *there, {.ns = options_.ns, .name = options_.service}, in_use_.trusted_pem);
-                 if (!patch) return tell_ca_map();
+                 if (!patch) return tell_webhooks();
                  access_.call({.what = "write the CA bundle to the APIService",
                                .target = target,
                                .body = std::move(*patch)},
                               [this](const Outcome& patched) {
-                                told("APIService", patched, &CertificateManager::tell_ca_map);
+                                told("APIService", patched, &CertificateManager::tell_webhooks);
                               });
+               });
+}
+
+void CertificateManager::tell_webhooks() {
+  if (options_.webhooks.empty()) return tell_ca_map();
+  const std::string target = kWebhooks + net::percent_encode(options_.webhooks);
+  access_.call({.what = "read the configuration of the webhook", .method = "GET", .target = target},
+               [this, target](const Outcome& outcome) { webhooks_read(target, outcome); });
+}
+
+void CertificateManager::webhooks_read(const std::string& target, const Outcome& outcome) {
+  if (outcome.result == ObjectResult::gone) return tell_ca_map();  // not configured
+  if (outcome.result != ObjectResult::done) return fail_with(outcome.message);
+  const auto there = codec::read_webhooks(outcome.body);
+  if (!there) return fail_with("cannot read the webhook's configuration: " + there.error().message);
+  auto patch =
+      plan_webhooks(*there, {.ns = options_.ns, .name = options_.service}, in_use_.trusted_pem);
+  if (!patch) return tell_ca_map();
+  access_.call({.what = "write the CA bundle to the configuration of the webhook",
+                .target = target,
+                .body = std::move(*patch),
+                .content_type = kube::kStrategicMergePatch},
+               [this](const Outcome& patched) {
+                 told("MutatingWebhookConfiguration", patched, &CertificateManager::tell_ca_map);
                });
 }
 

@@ -1,6 +1,6 @@
 // Keeps the certificates of the server in a Secret that all replicas share, rotates them in time
-// (certificates.h), and publishes the CA: for the API server in the APIService, for agents in a
-// ConfigMap.
+// (certificates.h), and publishes the CA: for the API server in the APIService and in the
+// configuration of the admission webhook, for agents in a ConfigMap.
 //
 //   read the Secret -> plan -> (write; a conflict: read again) -> use -> publish -> (wait) -> read
 //
@@ -37,7 +37,8 @@ struct CertificateManagerOptions {
   std::string service = "stowage-metrics-api";              // in the same namespace
   std::string api_service = "v1alpha1.metrics.nvidia.com";  // empty: not published
   std::string ca_map = "stowage-ca";                        // empty: not published
-  CertificateRules rules;  // hosts: empty means those of the service
+  std::string webhooks = {};  // MutatingWebhookConfiguration; empty: not published
+  CertificateRules rules;     // hosts: empty means those of the service
   net::Duration look = std::chrono::minutes{1};
   net::Duration retry_min = std::chrono::seconds{2};
   net::Duration deadline = std::chrono::seconds{20};  // of one call, with its repetitions
@@ -65,7 +66,7 @@ class CertificateManager {
   struct Counters {
     std::uint64_t looks = 0;
     std::uint64_t written = 0;  // Secrets
-    std::uint64_t told = 0;     // APIServices and ConfigMaps
+    std::uint64_t told = 0;     // APIServices, configurations of webhooks, and ConfigMaps
     std::uint64_t conflicts = 0;
     std::uint64_t failures = 0;
   };
@@ -80,6 +81,8 @@ class CertificateManager {
   void written(const CertificatePlan& plan, const Outcome& outcome);
   void use(const KeptCertificates& kept);
   void tell_api_service();
+  void tell_webhooks();
+  void webhooks_read(const std::string& target, const Outcome& outcome);
   void tell_ca_map();
   void ca_map_read(const Outcome& outcome);
   void told(const char* what, const Outcome& outcome, void (CertificateManager::*then)());

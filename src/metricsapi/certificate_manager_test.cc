@@ -181,6 +181,46 @@ TEST_F(CertificateManagerTest, MakesKeepsAndTells) {
   EXPECT_EQ(second->used[0], first->used[0]) << "all replicas have the same";
 }
 
+TEST_F(CertificateManagerTest, WritesTheBundleOfWebhooks) {
+  constexpr const char* kHooks =
+      "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/hooks";
+  std::string bundle;
+  cluster.api.script("GET", kHooks, {[&](const SeenRequest& request, const Responder& to) {
+                       reply(200,
+                             fmt::format(R"({{"metadata":{{"resourceVersion":"3"}},"webhooks":[{{)"
+                                         R"("name":"a.dev","clientConfig":{{"caBundle":"{}",)"
+                                         R"("service":{{"name":"stowage-metrics-api",)"
+                                         R"("namespace":"stowage"}}}}}}]}})",
+                                         bundle))(request, to);
+                     }});
+  cluster.api.script("PATCH", kHooks, {[&](const SeenRequest& request, const Responder& to) {
+                       EXPECT_EQ(request.header("content-type"), kube::kStrategicMergePatch);
+                       bundle = base::base64_encode(cluster.kept().authority.certificate_pem);
+                       EXPECT_EQ(request.body, codec::webhooks_patch({.resource_version = "3",
+                                                                      .hooks = {"a.dev"},
+                                                                      .ca_bundle = bundle}));
+                       reply(200)(request, to);
+                     }});
+  CertificateManagerOptions options;
+  options.webhooks = "hooks";
+  const auto first = replica(options);
+  ASSERT_TRUE(soon([&] { return first->keeper->counters().looks > 3; }));
+  EXPECT_EQ(cluster.api.seen("PATCH", kHooks).size(), 1U) << "it knows the bundle then";
+  EXPECT_TRUE(cluster.map) << "agents are told as well";
+  EXPECT_EQ(first->keeper->trouble(), "");
+}
+
+TEST_F(CertificateManagerTest, WithoutTheConfigurationOfTheWebhookTheRestIsTold) {
+  cluster.api.script("GET",
+                     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/hooks",
+                     {not_found("mutatingwebhookconfigurations", "hooks")});
+  CertificateManagerOptions options;
+  options.webhooks = "hooks";
+  const auto first = replica(options);
+  ASSERT_TRUE(soon([&] { return cluster.map.has_value(); }));
+  ASSERT_TRUE(soon([&] { return first->keeper->trouble().empty(); }));
+}
+
 TEST_F(CertificateManagerTest, OfTwoThatWriteAtOnceOneCounts) {
   // Another replica is slightly faster.
   const KeptCertificates theirs =

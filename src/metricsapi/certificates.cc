@@ -192,4 +192,16 @@ std::optional<std::string> plan_api_service(const codec::ApiService& there, cons
       {.resource_version = there.resource_version, .ca_bundle = std::move(bundle)});
 }
 
+std::optional<std::string> plan_webhooks(const codec::WebhookConfiguration& there,
+                                         const OurService& ours, const std::string& trusted_pem) {
+  codec::WebhooksPatch patch{.resource_version = there.resource_version,
+                             .ca_bundle = base::base64_encode(trusted_pem)};
+  for (const auto& hook : there.hooks) {
+    if (hook.service != ours.name || hook.service_ns != ours.ns) continue;
+    if (hook.ca_bundle != patch.ca_bundle) patch.hooks.push_back(hook.name);
+  }
+  if (patch.hooks.empty()) return std::nullopt;
+  return codec::webhooks_patch(patch);
+}
+
 }  // namespace stowage::metricsapi

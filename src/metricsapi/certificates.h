@@ -63,5 +63,9 @@ struct OurService {
 [[nodiscard]] std::optional<std::string> plan_api_service(const codec::ApiService& there,
                                                           const OurService& ours,
                                                           const std::string& trusted_pem);
+// The same for its requests to our webhooks.
+[[nodiscard]] std::optional<std::string> plan_webhooks(const codec::WebhookConfiguration& there,
+                                                       const OurService& ours,
+                                                       const std::string& trusted_pem);
 
 }  // namespace stowage::metricsapi

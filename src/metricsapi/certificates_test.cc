@@ -190,5 +190,23 @@ TEST(Certificates, TheApiServiceIsToldIfItIsOurs) {
   }
 }
 
+TEST(Certificates, OnlyHooksOfOurServiceGetTheBundle) {
+  const OurService ours{.ns = "ns", .name = "svc"};
+  const std::string bundle = base::base64_encode("pem");
+  codec::WebhookConfiguration there{
+      .resource_version = "1",
+      .hooks = {{.name = "empty", .service = "svc", .service_ns = "ns"},
+                {.name = "done", .service = "svc", .service_ns = "ns", .ca_bundle = bundle},
+                {.name = "old", .service = "svc", .service_ns = "ns", .ca_bundle = "QQ=="},
+                {.name = "other", .service = "svc", .service_ns = "elsewhere"},
+                {.name = "url"}}};
+  EXPECT_EQ(plan_webhooks(there, ours, "pem"),
+            codec::webhooks_patch(
+                {.resource_version = "1", .hooks = {"empty", "old"}, .ca_bundle = bundle}));
+  std::erase_if(there.hooks,
+                [](const auto& hook) { return hook.name == "empty" || hook.name == "old"; });
+  EXPECT_EQ(plan_webhooks(there, ours, "pem"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace stowage::metricsapi

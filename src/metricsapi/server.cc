@@ -159,6 +159,7 @@ void Server::refuse(const ResponderPtr& responder, const ApiError& error) {
 }
 
 void Server::serve(net::ServerRequest request, ResponderPtr responder) {
+  if (deps_.other && deps_.other(request, responder)) return;
   auto ask = read_ask(request.http);
   if (!ask) return refuse(responder, ask.error());
   ++requests_[std::string(word(ask->what))];

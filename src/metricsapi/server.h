@@ -68,6 +68,8 @@ class Server {
     reports::ReportCache& report_cache;
     base::Log& log;
     Handler agents;  // of /agent/...; unset: not served
+    // Requests for which it returns true are not for this API. Unset: none.
+    std::function<bool(const net::ServerRequest&, const std::shared_ptr<net::Responder>&)> other;
     ScheduleServer schedule;
     std::function<reports::LeaderLocation()> place;  // of the leader; unset: always here
     std::function<std::string()> authorization;      // ours, "Bearer <token>", for the leader

@@ -17,6 +17,11 @@ dialect::KubeletAllocation word_of(const codec::ReportedPod& pod) {
   return allocation;
 }
 
+PluginState state_of(const std::optional<codec::ReportedPlugin>& plugin) {
+  if (!plugin) return PluginState::none;
+  return plugin->registered ? PluginState::registered : PluginState::missing;
+}
+
 }  // namespace
 
 ReportBatcher::ReportBatcher(net::EventLoop& loop, ReportCache& report_cache,
@@ -35,6 +40,7 @@ void ReportBatcher::note(const NodeReport& node_report, const NodeReportChange& 
   Dirty& dirty = dirty_[node_report.node];
   dirty.health = dirty.health || change.health;
   dirty.load = dirty.load || change.load || change.cards;
+  dirty.plugin = dirty.plugin || change.plugin;
   dirty.pods.insert(change.pods_now.begin(), change.pods_now.end());
   dirty.pods.insert(change.pods_gone.begin(), change.pods_gone.end());
   send_within(options_.every);
@@ -51,6 +57,7 @@ void ReportBatcher::resend_all() {
 void ReportBatcher::mark(const NodeReport& node_report) {
   Dirty& dirty = dirty_[node_report.node];
   dirty.health = dirty.load = true;
+  dirty.plugin = node_report.plugin.has_value();
   for (const auto& [name, pod] : node_report.pods) dirty.pods.insert(name);
   send_within(net::Duration{0});
 }
@@ -75,6 +82,7 @@ void ReportBatcher::flush() {
 NodeUpdate ReportBatcher::update_of(const NodeReport& node_report, const Dirty& dirty) {
   NodeUpdate node_update{.node = node_report.node};
   if (dirty.health) node_update.silent = node_report.silent;
+  if (dirty.plugin) node_update.plugin = state_of(node_report.plugin);
   for (const std::string& name : dirty.pods) {
     const auto found = node_report.pods.find(name);
     if (found == node_report.pods.end()) {

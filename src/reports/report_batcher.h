@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,6 +22,8 @@
 
 namespace stowage::reports {
 
+enum class PluginState : std::uint8_t { none, registered, missing };
+
 struct NodeUpdate {
   struct Pod {
     std::string name;  // "namespace/name"
@@ -28,6 +31,9 @@ struct NodeUpdate {
   };
   std::string node;
   std::optional<bool> silent;  // if it has changed
+  // The device plugin of its agent, if it has changed. None: the agent has no plugin, or has been
+  // silent for so long that it is not known any more.
+  std::optional<PluginState> plugin;
   bool load_told = false;
   std::vector<core::CardsMeasured::Busy> busy;
   net::Moment measured{};  // the oldest time of measurement
@@ -58,6 +64,7 @@ class ReportBatcher {
   struct Dirty {
     bool health = false;
     bool load = false;
+    bool plugin = false;
     std::set<std::string> pods;  // changed or deleted
   };
   void note(const NodeReport& node_report, const NodeReportChange& change);

@@ -48,6 +48,7 @@ Status ReportCache::update(const std::string& node, codec::AgentReport report, n
     if (entries_.size() >= options_.nodes_max) return refuse(Space::too_many_nodes);
     found = entries_.emplace(node, Entry{}).first;
     found->second.node_report.node = node;
+    found->second.queue = &order_;
     found->second.turn = order_.insert(order_.end(), node);
     charge(found->second, 0, kNodeReportBytes + 4 * node.size());
   }
@@ -56,7 +57,7 @@ Status ReportCache::update(const std::string& node, codec::AgentReport report, n
   NodeReport& node_report = entry.node_report;
   NodeReportChange change;
   change.health = node_report.heard == net::Moment{} || node_report.silent;
-  order_.splice(order_.end(), node_report.silent ? silent_ : order_, entry.turn);
+  move_to(order_, entry);
   node_report.silent = false;
   node_report.heard = now;
   if (!report.agent.empty()) node_report.agent = std::move(report.agent);
@@ -151,8 +152,18 @@ ReportCache::Space ReportCache::take_plugin(Entry& entry,
   if (const Space left = space(entry, before, after); left != Space::there) return left;
   charge(entry, before, after);
   change.plugin = plugin != kept;
+  count_plugin(kept, -1);
   kept = std::move(plugin);
+  count_plugin(kept, 1);
   return Space::there;
+}
+
+void ReportCache::count_plugin(const std::optional<codec::ReportedPlugin>& plugin,
+                               std::int32_t change) {
+  if (!plugin) return;
+  std::size_t& count =
+      plugin->registered ? counters_.plugins_registered : counters_.plugins_missing;
+  change > 0 ? ++count : --count;
 }
 
 void ReportCache::drop_pod(Entry& entry, const std::string& name, NodeReportChange& change) {
@@ -210,13 +221,26 @@ ReportCache::Space ReportCache::take_pods(Entry& entry, codec::ReportedPods pods
 
 void ReportCache::look(net::Moment now) {
   while (!order_.empty()) {
-    NodeReport& node_report = entries_.at(order_.front()).node_report;
-    if (now - node_report.heard <= options_.silence) return;
-    node_report.silent = true;
-    silent_.splice(silent_.end(), order_, order_.begin());
+    Entry& entry = entries_.at(order_.front());
+    if (now - entry.node_report.heard <= options_.silence) break;
+    entry.node_report.silent = true;
+    move_to(silent_, entry);
     ++counters_.silences;
-    notify_listeners(node_report, {.health = true});
+    notify_listeners(entry.node_report, {.health = true});
   }
+  while (!silent_.empty()) {
+    Entry& entry = entries_.at(silent_.front());
+    if (now - entry.node_report.heard <= std::max(options_.plugin_kept, options_.silence)) return;
+    move_to(lost_, entry);
+    NodeReportChange change;
+    static_cast<void>(take_plugin(entry, std::nullopt, change));
+    if (change.any()) notify_listeners(entry.node_report, change);
+  }
+}
+
+void ReportCache::move_to(Order& queue, Entry& entry) {
+  queue.splice(queue.end(), *entry.queue, entry.turn);
+  entry.queue = &queue;
 }
 
 void ReportCache::forget(const std::string& node) {
@@ -224,7 +248,7 @@ void ReportCache::forget(const std::string& node) {
   if (found == entries_.end()) return;
   NodeReport node_report = std::move(found->second.node_report);
   bytes_ -= found->second.bytes;
-  (node_report.silent ? silent_ : order_).erase(found->second.turn);
+  found->second.queue->erase(found->second.turn);
   entries_.erase(found);
   NodeReportChange change{.cards = true, .health = true};
   counters_.pods -= node_report.pods.size();
@@ -233,6 +257,7 @@ void ReportCache::forget(const std::string& node) {
   node_report.load.clear();
   node_report.pods.clear();
   change.plugin = node_report.plugin.has_value();
+  count_plugin(node_report.plugin, -1);
   node_report.plugin.reset();
   notify_listeners(node_report, change);
 }
@@ -259,7 +284,7 @@ std::vector<const NodeReport*> ReportCache::node_reports() const {
 ReportCache::Counters ReportCache::counters() const {
   Counters counters = counters_;
   counters.nodes = entries_.size();
-  counters.silent = silent_.size();
+  counters.silent = silent_.size() + lost_.size();
   counters.bytes = bytes_;
   return counters;
 }

@@ -3,7 +3,8 @@
 //   (unknown) --first report--> fresh --no report for a while--> silent --a report--> fresh
 //
 // The state of a node stays until a report changes it or it is forgotten: silence means that the
-// state may be outdated, not that it is wrong.
+// state may be outdated, not that it is wrong. Only the device plugin of an agent that has been
+// silent for long is forgotten: the agent was removed.
 //
 // Memory is counted here, including the copies elsewhere (the metrics API, the cluster cache): each
 // node has a budget, and all nodes together have one. When the common budget is spent, nodes that
@@ -61,6 +62,8 @@ struct NodeReportChange {
 
 struct ReportCacheOptions {
   net::Duration silence = std::chrono::seconds{3};
+  // As long as the kubelet remembers a device plugin that has disconnected.
+  net::Duration plugin_kept = std::chrono::minutes{5};
   std::size_t nodes_max = 20'000;  // reports of further nodes are refused
   // Per node. More than any node has; an agent must not fill our memory.
   std::size_t pods_max = 4'096;
@@ -82,7 +85,8 @@ class ReportCache {
 
   // An error says which limit was exceeded. The part within the limits has been applied.
   [[nodiscard]] Status update(const std::string& node, codec::AgentReport report, net::Moment now);
-  // Marks nodes that have been silent for too long. Call from time to time.
+  // Marks nodes that have been silent for too long, and forgets their plugins. Call from time to
+  // time.
   void look(net::Moment now);
   // The cluster no longer has the node. Listeners get its pods as deleted.
   void forget(const std::string& node);
@@ -102,7 +106,9 @@ class ReportCache {
     std::size_t nodes = 0;
     std::size_t silent = 0;
     std::size_t pods = 0;
-    std::size_t bytes = 0;  // memory of all reports
+    std::size_t plugins_registered = 0;  // nodes whose device plugin is
+    std::size_t plugins_missing = 0;     // nodes whose device plugin is not
+    std::size_t bytes = 0;               // memory of all reports
   };
   [[nodiscard]] Counters counters() const;
 
@@ -110,8 +116,9 @@ class ReportCache {
   using Order = std::list<std::string>;  // names; least recently reported first
   struct Entry {
     NodeReport node_report;
-    Order::iterator turn;   // in `silent_` if the report is, else in `order_`
-    std::size_t bytes = 0;  // memory of this report
+    Order* queue = nullptr;  // one of the three below
+    Order::iterator turn;    // in that
+    std::size_t bytes = 0;   // memory of this report
   };
   enum class Space : std::uint8_t { there, too_many_nodes, too_many_pods, node_spent, all_spent };
   [[nodiscard]] Space space(const Entry& entry, std::size_t before, std::size_t after) const;
@@ -126,14 +133,17 @@ class ReportCache {
   [[nodiscard]] Space take_pods(Entry& entry, codec::ReportedPods pods, NodeReportChange& change);
   [[nodiscard]] Space put_pod(Entry& entry, const std::string& name, codec::ReportedPod pod,
                               NodeReportChange& change);
+  void count_plugin(const std::optional<codec::ReportedPlugin>& plugin, std::int32_t change);
   void drop_pod(Entry& entry, const std::string& name, NodeReportChange& change);
+  void move_to(Order& queue, Entry& entry);
   void notify_listeners(const NodeReport& node_report, const NodeReportChange& change) const;
 
   ReportCacheOptions options_;
   std::vector<Listener> listeners_;
   std::unordered_map<std::string, Entry> entries_;
-  Order order_;
-  Order silent_;
+  Order order_;   // fresh
+  Order silent_;  // silent, the plugin is known
+  Order lost_;    // silent for long
   std::size_t bytes_ = 0;
   Counters counters_;
 };

@@ -122,8 +122,11 @@ TEST_F(ReportCacheTest, ThePluginStaysUntilALineOrAFirstLineChangesIt) {
   EXPECT_EQ(last(), "n1 fresh plugin");
   ASSERT_TRUE(kept());
   EXPECT_FALSE(kept()->registered);
+  EXPECT_EQ(report_cache.counters().plugins_missing, 1U);
   update("n1", plugin(true));
   EXPECT_EQ(last(), "n1 plugin");
+  EXPECT_EQ(report_cache.counters().plugins_missing, 0U);
+  EXPECT_EQ(report_cache.counters().plugins_registered, 1U);
   EXPECT_TRUE(kept()->registered);
   update("n1", plugin(true));
   EXPECT_EQ(last(), "");
@@ -138,6 +141,30 @@ TEST_F(ReportCacheTest, ThePluginStaysUntilALineOrAFirstLineChangesIt) {
   update("n1", plugin(true));
   report_cache.forget("n1");
   EXPECT_EQ(last(), "n1 cards fresh plugin");
+  EXPECT_EQ(report_cache.counters().plugins_registered, 0U);
+}
+
+TEST_F(ReportCacheTest, ThePluginOfAnAgentThatIsGoneIsForgotten) {
+  update("n1", plugin(false));
+  update("n2", cards(1));
+  const net::Moment first = now;
+  report_cache.look(first + 10s);
+  report_cache.look(first + 299s);
+  said.clear();
+  EXPECT_TRUE(report_cache.node_report("n1")->plugin) << "it may be restarting";
+  report_cache.look(first + 301s);
+  EXPECT_EQ(said, std::vector<std::string>{"n1 plugin"}) << "n2 has none";
+  EXPECT_FALSE(report_cache.node_report("n1")->plugin);
+  EXPECT_EQ(report_cache.counters().silent, 2U);
+  said.clear();
+  now = first + 400s;
+  update("n1", plugin(true));
+  EXPECT_EQ(last(), "n1 fresh plugin");
+  EXPECT_EQ(report_cache.counters().silent, 1U);
+  report_cache.forget("n2");
+  report_cache.forget("n1");
+  EXPECT_EQ(report_cache.counters().silent, 0U);
+  EXPECT_EQ(report_cache.counters().bytes, 0U);
 }
 
 TEST_F(ReportCacheTest, LoadIsKeptForCardsThatAreThere) {

@@ -95,6 +95,12 @@ void EventQueue::put_silence(core::NodeSilent event) {
   put_object(key, std::move(event));
 }
 
+void EventQueue::put_plugin(core::PluginMissing event) {
+  const std::scoped_lock lock(mutex_);
+  const std::string key = "d/" + event.node;
+  put_object(key, std::move(event));
+}
+
 void EventQueue::put_aux_object(const std::string& name, core::AuxObjectChanged event) {
   const std::scoped_lock lock(mutex_);
   const std::string key = aux_object_key(event.now.index(), name);

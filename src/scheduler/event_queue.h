@@ -48,6 +48,7 @@ class EventQueue {
   void put_load(core::CardsMeasured event);
   void put_cards(core::CardsNamed event);
   void put_silence(core::NodeSilent event);
+  void put_plugin(core::PluginMissing event);
   // `name`: the name of the object.
   void put_aux_object(const std::string& name, core::AuxObjectChanged event);
   void put_aux_object_gone(core::AuxObjectGone event);

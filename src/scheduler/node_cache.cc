@@ -27,12 +27,16 @@ NodeCache::Update NodeCache::update(const dialect::NodeObject& object) {
   update.cards_changed = fresh || entry.spec.cards != reading->node.cards;
   entry.spec = {
       .name = reading->node.name, .cards = reading->node.cards, .links = reading->node.links};
+  entry.offer = dialect::read_offer(object);
+  entry.offer.recorded_text ? static_cast<void>(recorded_.insert(object.name))
+                            : static_cast<void>(recorded_.erase(object.name));
   update.now = std::move(reading->node);
   return update;
 }
 
 bool NodeCache::erase(const std::string& name) {
   unread_.erase(name);
+  recorded_.erase(name);
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return false;
   set_memory_unit(found->second, 0);
@@ -56,6 +60,11 @@ void NodeCache::set_memory_unit(Entry& entry, std::int32_t unit) {
 const core::NodeSpec* NodeCache::find(const std::string& name) const {
   const auto found = nodes_.find(name);
   return found == nodes_.end() ? nullptr : &found->second.spec;
+}
+
+const dialect::NodeOffer* NodeCache::offer(const std::string& name) const {
+  const auto found = nodes_.find(name);
+  return found == nodes_.end() ? nullptr : &found->second.offer;
 }
 
 std::map<std::string, NodeCache::Cards> NodeCache::all_cards() const {

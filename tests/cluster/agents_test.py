@@ -6,6 +6,7 @@ agents_test.py STOWAGE
 import http.client
 import json
 import re
+import socket
 import ssl
 import subprocess
 import sys
@@ -85,6 +86,31 @@ def cards(load=(0, 0), extra=""):
     return f"count: {len(load)}\nmodel: NVIDIA H200\nmemoryMiB: 143771\ncards:\n{lines}{extra}"
 
 
+class Stream:
+    """An agent that says exactly what a test wants it to say."""
+
+    def __init__(self, cluster, controller, node):
+        host, port = cluster.door(controller).removeprefix("http://").rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), timeout=10)
+        self.socket.sendall((
+            f"GET /agent/v1/reports HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\n"
+            f"Upgrade: stowage-agent/1\r\nAuthorization: Bearer {ACCOUNT}@{node}\r\n\r\n"
+        ).encode())
+        answer = self.socket.recv(4096)
+        assert b" 101 " in answer, answer
+        self.say(version=1, node=node, agent="test")
+
+    def say(self, **report):
+        self.socket.sendall(json.dumps(report).encode() + b"\n")
+
+    def beat_while(self, what, condition):
+        """Without reports the node would be silent."""
+        def met():
+            self.say()
+            return condition()
+        return wait_until(what, met)
+
+
 class Agents(unittest.TestCase):
     def test_the_node_says_which_cards_it_has_and_how_they_are(self):
         with Cluster() as cluster:
@@ -144,6 +170,70 @@ class Agents(unittest.TestCase):
             self.assertFalse(cluster.find("waits")["spec"].get("nodeName"))
             cluster.agent(node, controller, cards())
             self.assertEqual(cluster.node_of("waits"), node)
+
+    def test_a_node_takes_no_card_pods_while_its_plugin_is_not_registered(self):
+        with Cluster(nodes=1) as cluster:
+            controller = cluster.start()
+            node = cluster.nodes()[0]
+            agent = Stream(cluster, controller, node)
+            self.addCleanup(agent.socket.close)
+            agent.say(plugin={"registered": False, "resources": ["stowage.dev/attachment"]})
+            agent.beat_while("the plugin is missing", lambda: controller.metric(
+                'stowage_agents_plugins{state="missing"}') == 1)
+            cluster.place("waits")
+            cluster.place("plain", {"cpu": "100m"})
+            agent.beat_while("a pod without cards needs no plugin",
+                             lambda: cluster.find("plain")["spec"].get("nodeName"))
+
+            def message():
+                return "".join(each.get("message", "")
+                               for each in cluster.find("waits")["status"].get("conditions", []))
+            agent.beat_while("the pod says why it waits", lambda: (
+                "device plugin that is not registered with the kubelet" in message()))
+            self.assertFalse(cluster.find("waits")["spec"].get("nodeName"))
+            agent.say(plugin={"registered": True, "resources": ["stowage.dev/attachment"]})
+            agent.beat_while("it is placed", lambda: (
+                cluster.find("waits")["spec"].get("nodeName") == node))
+            agent.beat_while("it is counted", lambda: controller.metric(
+                'stowage_agents_plugins{state="registered"}') == 1)
+
+    def test_what_a_node_offers_is_published_while_its_agent_has_a_plugin(self):
+        with Cluster(nodes=1) as cluster:
+            controller = cluster.start(config=CONFIG + """
+nodeResources: {enabled: true, dialects: [native, nano], gpuRequestsPerCard: 4}
+""")
+            node = cluster.nodes()[0]
+            def patch(path, change):
+                code, answer = cluster.api.request("PATCH", f"/api/v1/nodes/{node}{path}", change,
+                                                   "application/merge-patch+json")
+                self.assertEqual(code, 200, answer)
+
+            # As on a machine where no other plugin offers them.
+            nothing = {f"stowage.dev/gpu{part}": None for part in ("", "-core", "-memory")}
+            patch("/status", {"status": {"capacity": nothing, "allocatable": nothing}})
+            patch("", {"metadata": {"annotations": {INVENTORY: json.dumps({
+                "version": 1, "cards": [{"id": f"GPU-{index}", "index": index, "memoryMiB": 1000}
+                                        for index in range(2)]})}}})
+            agent = Stream(cluster, controller, node)
+            self.addCleanup(agent.socket.close)
+            plugin = {"registered": True, "resources": ["stowage.dev/attachment"]}
+            agent.say(plugin=plugin)
+
+            def offers(field="allocatable"):
+                return {name: amount for name, amount in cluster.api.get(
+                    f"/api/v1/nodes/{node}")["status"][field].items()
+                    if name.startswith(("stowage.dev/", "nano-gpu/"))}
+            wanted = {"stowage.dev/gpu": "8", "stowage.dev/gpu-core": "200",
+                      "stowage.dev/gpu-memory": "2000", "nano-gpu/gpu-percent": "200"}
+            agent.beat_while("they are published", lambda: offers() == wanted)
+            self.assertEqual(offers("capacity"), wanted)
+            zero = {"stowage.dev/gpu-core": "0"}
+            patch("/status", {"status": {"capacity": zero, "allocatable": zero}})
+            agent.beat_while("what the kubelet resets is written again",
+                             lambda: offers() == wanted)
+            cluster.place("share", {"nano-gpu/gpu-percent": "50"})
+            agent.beat_while("the pods of a dialect are placed there", lambda: (
+                cluster.find("share")["spec"].get("nodeName") == node))
 
     def test_agents_follow_the_leader(self):
         with Cluster() as cluster:

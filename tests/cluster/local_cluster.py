@@ -83,13 +83,13 @@ class Api:
         self.port = port
         self.connection = None
 
-    def request(self, method, path, body=None):
+    def request(self, method, path, body=None, content_type="application/json"):
         for attempt in (1, 2):
             if self.connection is None:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
             try:
                 data = None if body is None else json.dumps(body)
-                self.connection.request(method, path, data, {"Content-Type": "application/json"})
+                self.connection.request(method, path, data, {"Content-Type": content_type})
                 answer = self.connection.getresponse()
                 text = answer.read()
                 return answer.status, json.loads(text) if text.startswith(b"{") else text

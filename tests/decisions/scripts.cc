@@ -41,7 +41,9 @@ core::Event rare_event(Dice& dice, base::Instant now) {
     case 0: return core::QuotaChanged{random_quotas(dice)};
     case 1: return core::PodNominated{.pod = pod, .node = dice.one_in(3) ? std::string() : node};
     case 2: return core::EvictFailed{uid};
-    case 3: return core::NodeSilent{.node = node, .silent = dice.one_in(2)};
+    case 3:
+      if (dice.one_in(2)) return core::PluginMissing{.node = node, .missing = dice.one_in(2)};
+      return core::NodeSilent{.node = node, .silent = dice.one_in(2)};
     case 4: return core::HoldEnded{"g" + uid};
     case 5:
       pod.uid = "g" + uid;  // external pods are pods that the engine does not place itself

@@ -22,6 +22,7 @@ import placement
 import rights
 import robustness
 import subject as subjects
+import webhook
 from case import Case, Lines
 from cluster import DEPLOY, Cluster
 
@@ -29,7 +30,7 @@ from cluster import DEPLOY, Cluster
 def run(cluster, words, compares_rights):
     suite = unittest.TestSuite()
     for module in (placement, robustness, operating, admission, extender, extender_life,
-                   extender_volumes, metrics_api):
+                   extender_volumes, metrics_api, webhook):
         for kind in vars(module).values():
             if not isinstance(kind, type) or not issubclass(kind, Case):
                 continue

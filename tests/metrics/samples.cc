@@ -57,6 +57,7 @@ std::string controller_sample() {
                                      .auth = {},
                                      .heap = controller::HeapSnapshot{},
                                      .agents = hub,
+                                     .publisher = {},
                                      .ready = true});
 }
 

@@ -21,6 +21,7 @@
 #include "core/explain/condition.h"
 #include "core/model/policy.h"
 #include "core/model/reason.h"
+#include "dialect/carriers.h"
 #include "dialect/dialect.h"
 #include "dialect/json.h"
 #include "dialect/own_annotations.h"
@@ -37,6 +38,7 @@
 #include "samples.h"
 #include "scheduler/command_executor.h"
 #include "scheduler/profile.h"
+#include "webhook/answer.h"
 
 namespace {
 
@@ -194,6 +196,7 @@ void print_written() {
 std::string_view writer(dialect::Writer who) {
   switch (who) {
     case dialect::Writer::scheduler: return "pod, by the scheduler";
+    case dialect::Writer::controller: return "node, by the controller";
     case dialect::Writer::agent: return "node, by the agent";
     case dialect::Writer::admin: return "node, by an administrator";
     case dialect::Writer::author: return "pod, by its author";
@@ -205,6 +208,13 @@ void print_api_names() {
   title("API: resources that a pod may ask for, by dialect");
   for (const dialect::Dialect& each : dialect::dialects()) {
     for (const std::string_view name : each.resources) line("{} {}", each.name, name);
+  }
+  title("API: resources of the agent's device plugin");
+  for (const std::string_view name : dialect::kCarriers) line("{}", name);
+  title("API: resources that the controller publishes on nodes, by dialect");
+  for (const dialect::Dialect& each : dialect::dialects()) {
+    for (const dialect::CardAmount& amount : each.publishes)
+      line("{} {}", each.name, amount.resource);
   }
   title("API: annotations");
   for (const auto& row : dialect::own_annotations()) line("{} ({})", row.key, writer(row.writer));
@@ -238,6 +248,7 @@ void print_api_names() {
   line("ConfigMap {}", config.metrics_api.ca_map);
   line("Service {}", config.metrics_api.service);
   line("APIService {}", config.metrics_api.api_service);
+  line("MutatingWebhookConfiguration {}", config.webhook.configuration);
   line("ConfigMap {}", config.quota.gpu_quota);
   line("ConfigMap {}", config.quota.stowage_quota);
   line("label {}", config.quota.model_label);
@@ -254,6 +265,8 @@ void print_paths() {
   title("HTTP: agents and metrics API");
   line("POST {} ({})", codec::kReportsPath, codec::kReportsProtocol);
   for (const std::string& route : metricsapi::routes()) line("{}", route);
+  line("POST {}", webhook::kPath);
+  line("POST {}<name>", webhook::kSchedulerPath);
   title("HTTP: the agent");
   for (const std::string_view path : agent::kPaths) line("GET {}", path);
   title("HTTP: extenders");

@@ -136,6 +136,7 @@ bool resolvable(ReasonCode code) {
     case ReasonCode::node_affinity:
     case ReasonCode::no_cards:
     case ReasonCode::not_offered:
+    case ReasonCode::plugin:
     case ReasonCode::model_mismatch:
     case ReasonCode::quota:
     case ReasonCode::id_mismatch:

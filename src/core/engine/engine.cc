@@ -59,6 +59,7 @@ class Engine::Impl {
   void on(const CardsMeasured& e) { state.loads.measured(e); }
   void on(const CardsNamed& e);
   void on(const NodeSilent& e);
+  void on(const PluginMissing& e);
   void on(const Continue& /*unused*/) {}  // handle() continues deferred steps itself
   void node_changed(const NodeSpec& spec);
   void close_nominations(const std::string& node);
@@ -68,7 +69,9 @@ class Engine::Impl {
 
   ClusterState& cluster_ = state.cluster;
   Ledger& ledger_ = state.cluster.ledger;
-  std::set<std::string> silent_;  // nodes
+  // Nodes by name, whether they exist or not.
+  std::set<std::string> silent_;
+  std::set<std::string> plugin_missing_;
   std::uint64_t arrivals_ = 0;
 };
 
@@ -96,11 +99,15 @@ Status Engine::Impl::acceptable(const PodSpec& pod) const {
   return {};
 }
 
+// An object of the API has no knowledge of the node's agent.
 void Engine::Impl::on(const NodeChanged& e) {
-  if (!silent_.contains(e.node.name)) return node_changed(e.node);
-  NodeSpec tainted = e.node;
-  tainted.taints.push_back(silence_taint(state.options.silent_nodes));
-  node_changed(tainted);
+  const bool silent = silent_.contains(e.node.name);
+  const bool plugin_missing = plugin_missing_.contains(e.node.name);
+  if (!silent && !plugin_missing) return node_changed(e.node);
+  NodeSpec spec = e.node;
+  if (silent) spec.taints.push_back(silence_taint(state.options.silent_nodes));
+  spec.plugin_missing = plugin_missing;
+  node_changed(spec);
 }
 
 void Engine::Impl::on(const NodeSilent& e) {
@@ -111,6 +118,16 @@ void Engine::Impl::on(const NodeSilent& e) {
   NodeSpec spec = ledger_.nodes().spec(node);
   std::erase_if(spec.taints, [](const Taint& taint) { return taint.key == kSilentTaint; });
   if (e.silent) spec.taints.push_back(silence_taint(state.options.silent_nodes));
+  node_changed(spec);
+}
+
+void Engine::Impl::on(const PluginMissing& e) {
+  const bool changes =
+      e.missing ? plugin_missing_.insert(e.node).second : plugin_missing_.erase(e.node) > 0;
+  const NodeIndex node = ledger_.nodes().find(e.node);
+  if (!changes || !node.valid() || !ledger_.nodes().present(node)) return;
+  NodeSpec spec = ledger_.nodes().spec(node);
+  spec.plugin_missing = e.missing;
   node_changed(spec);
 }
 

@@ -91,6 +91,7 @@ class Witness {
   void on(const CardsMeasured& /*unused*/) {}
   void on(const CardsNamed& /*unused*/) {}
   void on(const NodeSilent& /*unused*/) {}
+  void on(const PluginMissing& /*unused*/) {}
   void on(const QuotaChanged& /*unused*/) {}
   void on(const Tick& /*unused*/) {}
   void on(const PodNominated& /*unused*/) {}

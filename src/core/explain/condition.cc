@@ -52,6 +52,7 @@ Remedy remedy(ReasonCode code) {
     case ReasonCode::node_affinity:
     case ReasonCode::no_cards:
     case ReasonCode::not_offered:
+    case ReasonCode::plugin:  // models were not checked on the node
     case ReasonCode::model_mismatch:
     case ReasonCode::id_mismatch:
     case ReasonCode::numa:

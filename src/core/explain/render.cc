@@ -63,6 +63,8 @@ const char* phrase(ReasonCode code) {
       return "node(s) didn't match the pod's node selector or affinity";
     case ReasonCode::no_cards: return "node(s) had no GPU";
     case ReasonCode::not_offered: return "node(s) didn't offer the GPU resource that the pod names";
+    case ReasonCode::plugin:
+      return "node(s) had a device plugin that is not registered with the kubelet";
     case ReasonCode::model_mismatch: return "GPU model mismatch";
     case ReasonCode::quota: return "GPU quota of the namespace exceeded";
     case ReasonCode::id_mismatch: return "GPU id mismatch";

@@ -52,6 +52,8 @@ const std::vector<CodeRow>& code_rows() {
       {ReasonCode::none, 0, 0, "none", "fits", ""},
       {ReasonCode::not_schedulable, 0, 0, "not_schedulable", "node(s) were unschedulable", ""},
       {ReasonCode::no_cards, 0, 0, "no_cards", "node(s) had no GPU", ""},
+      {ReasonCode::plugin, 0, 0, "plugin",
+       "node(s) had a device plugin that is not registered with the kubelet", ""},
       {ReasonCode::model_mismatch, 0, 0, "model_mismatch", "GPU model mismatch", ""},
       {ReasonCode::quota, 0, 0, "quota", "GPU quota of the namespace exceeded", ""},
       {ReasonCode::id_mismatch, 0, 0, "id_mismatch", "GPU id mismatch", ""},

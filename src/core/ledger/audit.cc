@@ -40,7 +40,8 @@ void audit_node(const Ledger& ledger, NodeIndex node, std::vector<std::string>& 
       stale(state.ephemeral_free_bytes, all.ephemeral_bytes, use.ephemeral_bytes) ||
       state.present != slot.present ||
       state.schedulable != (slot.present && slot.spec.schedulable) ||
-      state.tainted != (untolerated({}, slot.spec.taints) != nullptr)) {
+      state.tainted != (untolerated({}, slot.spec.taints) != nullptr) ||
+      state.plugin_missing != slot.spec.plugin_missing) {
     complain("has a stale row");
   }
   if (state.cards != slot.spec.cards.size()) return complain("wrong number of cards");

@@ -88,6 +88,7 @@ void update_rows(const NodeRecord& node, NodeState& row, CardState* cards) {
   row.present = node.present;
   row.schedulable = node.present && node.spec.schedulable;
   row.tainted = untolerated({}, node.spec.taints) != nullptr;
+  row.plugin_missing = node.spec.plugin_missing;
   row.healthy = 0;
   row.whole = 0;
   const bool surely_free = node.use.unknown == CardUse{} && node.use.unknown_whole == 0;

@@ -34,10 +34,11 @@ struct NodeState {
   std::uint32_t offers = 0;  // one bit per way to allocate cards (Ledger::offer_bit)
   std::uint16_t node_class = 0;
   std::uint8_t cards = 0;
-  bool present = false;      // false: the slot has no node, or the node is absent
-  bool schedulable = false;  // present, and accepts new pods
-  bool unnamed = false;      // pods hold cards here with unknown positions
-  bool tainted = false;      // has NoSchedule or NoExecute taints
+  bool present = false;         // false: the slot has no node, or the node is absent
+  bool schedulable = false;     // present, and accepts new pods
+  bool unnamed = false;         // pods hold cards here with unknown positions
+  bool tainted = false;         // has NoSchedule or NoExecute taints
+  bool plugin_missing = false;  // NodeSpec::plugin_missing
   friend bool operator==(const NodeState&, const NodeState&) = default;
 };
 static_assert(sizeof(NodeState) <= 64);

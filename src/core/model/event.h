@@ -114,6 +114,12 @@ struct NodeSilent {
   std::string node;
   bool silent = false;
 };
+// The device plugin of the node's agent is registered with the kubelet, or no longer is. A node
+// without such a plugin is never missing it.
+struct PluginMissing {
+  std::string node;
+  bool missing = false;
+};
 struct EvictFailed {  // the victim still exists and will not be evicted
   std::string uid;
 };
@@ -136,7 +142,7 @@ struct Lead {};
 using Event = std::variant<NodeChanged, NodeGone, PodPending, PodSeenBound, BindDone, BindFailed,
                            PodGone, PodHeld, QuotaChanged, Tick, PodNominated, AuxObjectChanged,
                            AuxObjectGone, EvictFailed, Picked, StandDown, Lead, HoldEnded,
-                           CardsMeasured, CardsNamed, NodeSilent, Continue>;
+                           CardsMeasured, CardsNamed, NodeSilent, PluginMissing, Continue>;
 
 // A claim that must be bound before the pod: to this volume, or, if empty, to one that its
 // provisioner creates for the pod's node.

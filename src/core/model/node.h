@@ -61,6 +61,9 @@ struct NodeSpec {
   std::vector<Card> cards;
   LinkMatrix links;
   bool schedulable = true;  // false: cordoned; only pods that tolerate this are placed here
+  // The device plugin of the node's agent is not registered with the kubelet: a pod with cards that
+  // is bound now fails there, so none is placed.
+  bool plugin_missing = false;
   Labels labels;
   std::vector<Taint> taints;
   std::vector<std::string> offers;  // ways to allocate cards on this node; see PodSpec::needs

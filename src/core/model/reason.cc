@@ -10,6 +10,7 @@ const char* to_string(ReasonCode code) {
     case ReasonCode::node_affinity: return "node_affinity";
     case ReasonCode::no_cards: return "no_cards";
     case ReasonCode::not_offered: return "not_offered";
+    case ReasonCode::plugin: return "plugin";
     case ReasonCode::model_mismatch: return "model_mismatch";
     case ReasonCode::quota: return "quota";
     case ReasonCode::id_mismatch: return "id_mismatch";

@@ -19,6 +19,7 @@ enum class ReasonCode : std::uint8_t {
   node_affinity,         // the pod's selector or affinity does not accept the node
   no_cards,              // the node has no cards
   not_offered,           // the node has cards, but does not offer the resource that the pod names
+  plugin,                // the device plugin of the node's agent is not registered with the kubelet
   model_mismatch,        // no card of an accepted model
   quota,                 // the quota of the pod's namespace does not allow it here
   id_mismatch,           // no card with an accepted id

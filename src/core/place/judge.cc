@@ -84,13 +84,15 @@ ReasonCode barred_by(const Ledger& ledger, const Shape& shape, const NodeView& n
   }
   if (shape.bounds.by_node && !quota_allows(shape.bounds, spec.labels)) return ReasonCode::quota;
   const bool offered = shape.needs == 0 || (shape.needs & node.state->offers) != 0;
-  if (offered) return ReasonCode::none;
-  return node.state->cards == 0 ? ReasonCode::no_cards : ReasonCode::not_offered;
+  if (!offered) return node.state->cards == 0 ? ReasonCode::no_cards : ReasonCode::not_offered;
+  const bool gated = node.state->plugin_missing && node.state->cards > 0 && !shape.parts.empty();
+  return gated ? ReasonCode::plugin : ReasonCode::none;
 }
 
 bool admits(const Ledger& ledger, const Shape& shape, const NodeView& node) {
   const bool offered = (shape.needs & node.state->offers) == shape.needs;
-  if (node.state->schedulable && !node.state->tainted && !shape.selective && offered) return true;
+  const bool open = node.state->schedulable && !node.state->tainted && !node.state->plugin_missing;
+  if (open && !shape.selective && offered) return true;
   return barred_by(ledger, shape, node) == ReasonCode::none;
 }
 

@@ -18,7 +18,8 @@ void fields(Archive& a, LinkMatrix& m) {
 }
 template <typename Archive>
 void fields(Archive& a, NodeSpec& n) {
-  a(n.name, n.allocatable, n.cards, n.links, n.schedulable, n.labels, n.taints, n.offers, n.rank);
+  a(n.name, n.allocatable, n.cards, n.links, n.schedulable, n.labels, n.taints, n.offers, n.rank,
+    n.plugin_missing);
 }
 template <typename Archive>
 void fields(Archive& a, Taint& t) {
@@ -143,7 +144,7 @@ void fields(Archive& a, Refusal& r) {
 namespace {
 
 const std::string kMagic = "stowage-decision";
-constexpr std::int32_t kFormat = 6;
+constexpr std::int32_t kFormat = 7;
 
 }  // namespace
 
