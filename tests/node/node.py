@@ -8,7 +8,9 @@
 """
 import json
 import pathlib
+import socket
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "kubernetes"))
@@ -34,16 +36,21 @@ KUBELETS = {
 }
 
 
-def configuration(port, max_pods):
-    """The kubelet's. Nothing is evicted or collected, and it does not slow itself down."""
+def configuration(port, max_pods, cgroup):
+    """The kubelet's. Nothing is evicted or collected, and it does not slow itself down. cgroup: pods
+    have control groups within this one; None: pods have none."""
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
         "address": "127.0.0.1", "port": port, "healthzPort": 0, "readOnlyPort": 0,
         "containerRuntimeEndpoint": f"unix://{runtimes.SOCKET}",
         "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
         "authorization": {"mode": "AlwaysAllow"},
-        "cgroupDriver": "cgroupfs", "cgroupsPerQOS": False, "enforceNodeAllocatable": [],
+        "cgroupDriver": "cgroupfs", "cgroupsPerQOS": cgroup is not None,
+        "cgroupRoot": f"/{cgroup}" if cgroup else "", "enforceNodeAllocatable": [],
         "failCgroupV1": False, "failSwapOn": False, "makeIPTablesUtilChains": False,
+        # Containers that end are started again after a second, not after 10, 20, 40...
+        "featureGates": {"KubeletCrashLoopBackOffMax": True},
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
         "localStorageCapacityIsolation": False, "resolvConf": "", "clusterDNS": ["10.0.0.10"],
         "volumePluginDir": "/var/lib/kubelet/volume-plugins",
         "maxPods": max_pods, "podsPerCore": 0, "serializeImagePulls": False,
@@ -93,16 +100,20 @@ class Node:
 
     def start_kubelet(self):
         """Starts it, and waits until it serves device plugins and says that the node is ready."""
-        before = self.heartbeat()
         config = self.space.folder / "kubelet.json"
-        config.write_text(json.dumps(configuration(free_port(), self.max_pods)), encoding="utf-8")
+        cgroup = None
+        if self.runtime.runs_programs:
+            self.space.make_cgroup()
+            cgroup = self.space.cgroup
+        config.write_text(json.dumps(configuration(free_port(), self.max_pods, cgroup)),
+                          encoding="utf-8")
         self.kubelet = self.space.spawn(
             "kubelet", self.cluster.binaries / "kubelet", f"--config={config}",
             f"--kubeconfig={self.kubeconfig}", f"--hostname-override={self.name}",
             "--cert-dir=/var/lib/kubelet/pki", "--v=2")
         def ready():
             self.kubelet.require_alive()
-            return self.heartbeat() not in (None, before) and self.is_ready()
+            return self.serves_plugins() and self.is_ready()
         wait_until(f"{self.name} is ready", ready, timeout=60,
                    details=lambda: self.kubelet.tail(5))
 
@@ -113,15 +124,10 @@ class Node:
         return any(entry["type"] == "Ready" and entry["status"] == "True"
                    for entry in self.object()["status"].get("conditions", ()))
 
-    def heartbeat(self):
-        """Changes when a kubelet has started and written the node's status."""
-        try:
-            return self.cluster.api.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/"
-                                        f"leases/{self.name}")["spec"]["renewTime"]
-        except ApiError as error:
-            if error.code != 404:
-                raise
-            return None
+    def serves_plugins(self):
+        """Whether the kubelet listens on the socket where device plugins register."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            return connection.connect_ex(str(self.path(f"{PLUGINS}/kubelet.sock"))) == 0
 
     def allocatable(self, resource):
         return int(self.object()["status"]["allocatable"].get(resource, "0"))
@@ -163,6 +169,12 @@ def container(name, limits=None, life=None, code=0, **more):
     command = ["/work", "show"] + ([f"--for={life}s", f"--exit={code}"] if life else [])
     return {"name": name, "image": runtimes.IMAGE, "command": command,
             "resources": {"limits": dict(limits or {})}, **more}
+
+
+def poke(api, path):
+    """Changes a pod, so that its kubelet looks at it now. A kubelet that could not start a container,
+    or waits before it does so again, looks after 10 to 15 seconds otherwise."""
+    api.patch(path, {"metadata": {"annotations": {"bed.test/poke": str(time.monotonic())}}})
 
 
 def add_resource(cluster, node, **amounts):

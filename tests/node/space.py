@@ -58,6 +58,7 @@ done
 touch /run/prepared
 exec "$WORK" pause
 """
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -84,13 +85,34 @@ def enter(number, kind):
         raise OSError(error, f"setns: {os.strerror(error)}")
 
 
+def remove_cgroups(name):
+    """Control groups of that name, in every hierarchy, once their processes have ended."""
+    for top in [*CGROUPS.glob(name), *CGROUPS.glob(f"*/{name}")]:
+        for folder, _, _ in os.walk(top, topdown=False):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+
+
+def remove_left_behind():
+    """Control groups of killed runs: the only thing that a place leaves outside of itself."""
+    for path in [*CGROUPS.glob("stowage-node-*"), *CGROUPS.glob("*/stowage-node-*")]:
+        if not pathlib.Path("/proc", path.name.split("-")[2]).exists():
+            remove_cgroups(path.name)
+
+
 class Space:
-    """root is a path under which all files of the place are seen from outside."""
+    """root is a path under which all files of the place are seen from outside.
+
+    cgroup is a name for the control groups of its containers; they are removed with it.
+    """
 
     def __init__(self, name, folder, work):
+        remove_left_behind()
         self.folder = pathlib.Path(folder) / name
         self.folder.mkdir()
+        self.cgroup = f"stowage-node-{os.getpid()}-{name}"
         self.closing = contextlib.ExitStack()
+        self.closing.callback(self.remove_cgroup)
         self.holder = Process(
             "holder", ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL",
                        "--mount-proc", "--", "sh", "-c", PREPARE], self.folder,
@@ -155,6 +177,24 @@ class Space:
         if child.returncode:
             raise AssertionError(f"{' '.join(map(str, command))}: {output}")
         return output
+
+    def make_cgroup(self):
+        """Makes the control group that a kubelet puts those of its pods into."""
+        for top in [CGROUPS, *CGROUPS.iterdir()]:
+            if (top / "cgroup.procs").exists():
+                group = top / self.cgroup
+                group.mkdir(exist_ok=True)
+                for name in ("cpuset.cpus", "cpuset.mems"):
+                    if (group / name).exists() and not (group / name).read_text().strip():
+                        (group / name).write_text((top / name).read_text())
+
+    def remove_cgroup(self):
+        """The kernel empties a control group a little after its processes were killed."""
+        def gone():
+            remove_cgroups(self.cgroup)
+            return not [*CGROUPS.glob(self.cgroup), *CGROUPS.glob(f"*/{self.cgroup}")]
+        with contextlib.suppress(AssertionError):
+            wait_until("the node's control groups are empty", gone, timeout=10)
 
     def close(self):
         self.closing.close()

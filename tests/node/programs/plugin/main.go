@@ -33,6 +33,8 @@ const (
 	kind = "bed.test/card"
 	// The runtime reads a new specification after inotify has told it.
 	settle = 30 * time.Millisecond
+	// How long a kubelet may take to see that a stream has ended.
+	settleOld = 200 * time.Millisecond
 )
 
 type plugin struct {
@@ -180,12 +182,15 @@ func (p *plugin) serve(folder string) {
 	if err != nil {
 		return // the kubelet has not made the folder yet
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.WaitForHandlers(true))
 	api.RegisterDevicePluginServer(server, p)
 	go func() { _ = server.Serve(listener) }()
 	defer func() {
 		server.Stop()
 		_ = os.Remove(path)
+		for len(p.streams) > 0 {
+			<-p.streams
+		}
 	}()
 	if p.register(folder, endpoint) != nil {
 		return
@@ -219,7 +224,14 @@ func main() {
 	}
 	made.load()
 	for {
+		before, _ := os.Stat(filepath.Join(*folder, "kubelet.sock"))
 		made.serve(*folder)
+		after, _ := os.Stat(filepath.Join(*folder, "kubelet.sock"))
 		time.Sleep(20 * time.Millisecond)
+		if before != nil && after != nil && os.SameFile(before, after) {
+			// Kubelets before 1.37 disconnect whoever has the resource when they see that the old
+			// stream has ended.
+			time.Sleep(settleOld)
+		}
 	}
 }
