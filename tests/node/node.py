@@ -130,7 +130,8 @@ class Node:
             return connection.connect_ex(str(self.path(f"{PLUGINS}/kubelet.sock"))) == 0
 
     def allocatable(self, resource):
-        return int(self.object()["status"]["allocatable"].get(resource, "0"))
+        text = self.object()["status"]["allocatable"].get(resource, "0")
+        return int(text[:-1]) * 1000 if text.endswith("k") else int(text)
 
     def path(self, inside):
         return self.space.path(inside)
