@@ -16,13 +16,20 @@ import build  # noqa: E402
 import nvidia  # noqa: E402
 import subject as subjects  # noqa: E402
 from api import ApiError, wait_until  # noqa: E402
-from cluster import DEPLOY, Cluster  # noqa: E402
-from node import Node, PLUGINS  # noqa: E402
+from cluster import DEPLOY, Cluster, free_port  # noqa: E402
+from node import Node, PLUGINS, container  # noqa: E402
+from node import pod as bound_pod  # noqa: E402
 from objects import GPUS, node_of  # noqa: E402
 
 ATTACHMENT = "stowage.dev/attachment"
 INIT_ATTACHMENT = "stowage.dev/init-attachment"
 CARDS = 8
+CONFIG = f"""apiVersion: stowage.dev/v1alpha1
+kind: ControllerConfig
+leaderElection: {json.dumps(subjects.SHORT_LEASE)}
+profiles: [{{name: stowage}}]
+metricsApi: {{enabled: true, checkEvery: 1s}}
+"""
 
 
 def has_plugin():
@@ -53,22 +60,47 @@ def for_init(limits, position=1):
     return {**kept, INIT_ATTACHMENT: position}
 
 
+CA_MAP = "/api/v1/namespaces/kube-system/configmaps/stowage-ca"
+SYSTEM_PODS = "/api/v1/namespaces/kube-system/pods"
+
+
 class Agent:
     """`stowage agent --device-plugin` in a node's place, with the rights that we ship."""
 
-    def __init__(self, node, cards):
+    def __init__(self, node, cards, port):
         self.node = node
+        self.port = port  # of the controller
         self.process = None
-        self.restarts = 0
-        node.path("/run/agent").mkdir()
-        node.path("/run/agent/cards.yaml").write_text(nvidia.cards_file(cards), encoding="utf-8")
-        self.kubeconfig = node.cluster.service_account_config("kube-system", "stowage-agent")
+        self.folder = node.space.folder / "agent"
+        self.folder.mkdir()
+        (self.folder / "cards.yaml").write_text(nvidia.cards_file(cards), encoding="utf-8")
+        self.pod = node.cluster.api.create(SYSTEM_PODS, bound_pod(
+            "stowage-agent", node.name, container("agent"), serviceAccountName="stowage-agent"))
+        self.kubeconfig = node.cluster.kubeconfig("agent", token=self.token())
+        (self.folder / "token").write_text(self.token("stowage.dev"), encoding="utf-8")
+
+    def token(self, *audiences):
+        """For the agent's pod."""
+        api = self.node.cluster.api
+        answer = api.create(
+            "/api/v1/namespaces/kube-system/serviceaccounts/stowage-agent/token", {
+                "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+                "spec": {"expirationSeconds": 7200, "audiences": list(audiences),
+                         "boundObjectRef": {"apiVersion": "v1", "kind": "Pod",
+                                            "name": "stowage-agent",
+                                            "uid": self.pod["metadata"]["uid"]}}})
+        return answer["status"]["token"]
 
     def start(self, *more):
+        authority = self.folder / "ca.crt"
+        if not authority.exists():
+            authority.write_text(self.node.cluster.api.get(CA_MAP)["data"]["ca.crt"])
         self.process = self.node.spawn(
-            "agent", subjects.program(), "agent", "--node-name", self.node.name, "--cards",
-            "fake:/run/agent/cards.yaml", "--device-plugin", "--kubeconfig", self.kubeconfig,
-            "--token-file", "", "--listen", "127.0.0.1:0", *more)
+            "agent", subjects.program(), "agent", "--node-name", self.node.name,
+            "--cards", f"fake:{self.folder / 'cards.yaml'}", "--device-plugin",
+            "--kubeconfig", self.kubeconfig, "--controller", f"https://localhost:{self.port}",
+            "--server-name", "stowage-agents.kube-system.svc", "--ca-file", authority,
+            "--token-file", self.folder / "token", "--listen", "127.0.0.1:0", *more)
 
     def registered(self, timeout=30):
         wait_until("the agent's devices are allocatable", lambda: self.process.require_alive() and
@@ -213,11 +245,15 @@ class World:
         self.cards = nvidia.cards(CARDS, self.node.name)
         nvidia.install(self.node.space, self.cards)
         self.node.start()
-        self.agent = Agent(self.node, self.cards)
+        self.decisions = Decisions(self.api)
+        port = free_port()
+        config = self.cluster.folder / "controller.yaml"
+        config.write_text(CONFIG + f"agents: {{listen: '127.0.0.1:{port}'}}\n", encoding="utf-8")
+        self.controller = subjects.Stowage(self.cluster).start(config=config)
+        wait_until("agents may know whom to trust", lambda: self.api.get(CA_MAP).get("data"))
+        self.agent = Agent(self.node, self.cards, port)
         self.agent.start()
         self.agent.registered()
-        self.controller = subjects.Stowage(self.cluster).start()
-        self.decisions = Decisions(self.api)
         self.judge = Judge(self.node, self.decisions, self.cards)
 
     def apply_access_of_agents(self):
