@@ -95,6 +95,8 @@ class Agent:
         authority = self.folder / "ca.crt"
         if not authority.exists():
             authority.write_text(self.node.cluster.api.get(CA_MAP)["data"]["ca.crt"])
+        log = self.node.space.folder / "agent.log"
+        self.log_start = log.stat().st_size if log.exists() else 0
         self.process = self.node.spawn(
             "agent", subjects.program(), "agent", "--node-name", self.node.name,
             "--cards", f"fake:{self.folder / 'cards.yaml'}", "--device-plugin",
@@ -102,8 +104,23 @@ class Agent:
             "--server-name", "stowage-agents.kube-system.svc", "--ca-file", authority,
             "--token-file", self.folder / "token", "--listen", "127.0.0.1:0", *more)
 
+    def said(self):
+        """What it has logged since its last start."""
+        with open(self.process.log, "rb") as file:
+            file.seek(self.log_start)
+            return file.read().decode(errors="replace")
+
+    def is_registered(self):
+        """Whether its last word on each resource is that the kubelet has registered it."""
+        words = re.findall(r"(not registered|registered) with the kubelet resource=(\S+)",
+                           self.said())
+        last = {name: state for state, name in words}
+        return [last.get(name) for name in (ATTACHMENT, INIT_ATTACHMENT)] == ["registered"] * 2
+
     def registered(self, timeout=30):
-        wait_until("the agent's devices are allocatable", lambda: self.process.require_alive() and
+        """Waits until its devices can be allocated."""
+        wait_until("the agent's devices are allocatable",
+                   lambda: self.process.require_alive() and self.is_registered() and
                    self.node.allocatable(ATTACHMENT) > 0, timeout, details=self.tail)
 
     def tail(self):
