@@ -127,6 +127,16 @@ kube-test: build ## run the controller against a real Kubernetes control plane, 
 	@cmake --build --preset release -j $(JOBS) --target podresources_probe grpc_server
 	@$(PYTHON) tests/agent/podresources_test.py $(RELEASE)/tests/agent/podresources_probe --fetch
 	@$(PYTHON) tests/agent/grpc_test.py $(RELEASE)/tests/agent/grpc_server --fetch
+	@$(PYTHON) tests/node/bed_test.py
+	@$(PYTHON) tests/node/bed_test.py --runtime containerd
+	@$(PYTHON) tests/node/agent_test.py
+	@$(PYTHON) tests/node/agent_storm.py --pods 60
+
+.PHONY: node-test
+node-test: build ## give 1,000 pods their cards through the real kubelet, which is killed meanwhile
+	@$(PYTHON) tests/node/agent_test.py --runtime containerd
+	@$(PYTHON) tests/node/agent_storm.py --pods 50 --runtime containerd
+	@$(PYTHON) tests/node/agent_storm.py --pods 1000
 
 .PHONY: kube-faults
 kube-faults: build ## kill what can be killed on a real control plane while pods come: half an hour

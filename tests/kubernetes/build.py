@@ -34,6 +34,7 @@ PROGRAMS = {
     "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
     "kubectl": "k8s.io/kubernetes/cmd/kubectl",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "kubelet": "k8s.io/kubernetes/cmd/kubelet",
 }
 NEEDED = ("etcd", "kube-apiserver", "kubectl")
 # These programs need no debug information: a tenth of the time and a quarter of the space.
@@ -186,10 +187,10 @@ def tidy(go, version, folder):
         say(f"{version}: the checksum database does not answer for it; going on unchecked")
 
 
-def fetch(go, version, folder):
+def fetch(what, go, folder, packages):
     """Downloads the modules, checked against go.sum."""
-    command = [go, "list", "-mod=readonly", "-deps", "-f", "", *PROGRAMS.values()]
-    code, output = run_go(f"{version}: fetching modules", command, folder, environment())
+    command = [go, "list", "-mod=readonly", "-deps", "-f", "", *packages]
+    code, output = run_go(f"{what}: fetching modules", command, folder, environment())
     if not code:
         return
     if "SECURITY ERROR" in output or "go.sum" in output or "updates to go.mod" in output:
@@ -269,13 +270,44 @@ def build(version):
             folder = pathlib.Path(scratch)
             write_module(go, version, folder)
             require_go(found, (folder / "go.mod").read_text(encoding="utf-8"))
-        fetch(go, version, folder)
+        fetch(version, go, folder, PROGRAMS.values())
         target = root / (done.name + ".partial")
         target.mkdir(exist_ok=True)
         build_all(go, version, folder, target)
         target.rename(done)
         say(f"control plane built in {time.monotonic() - start:.0f} s")
     return done
+
+
+def module_programs(what, source, packages, ldflags=""):
+    """A folder with programs (name -> package) of another module of ours, built if they are missing.
+
+    Raises Unavailable or BuildFailed.
+    """
+    digest = hashlib.sha256(repr((packages, FLAGS, ldflags)).encode())
+    for path in sorted(source.rglob("*")):
+        if path.suffix in (".go", ".mod", ".sum"):
+            digest.update(path.relative_to(source).as_posix().encode() + path.read_bytes())
+    target = cache_root() / f"{source.name}-{digest.hexdigest()[:12]}"
+    if target.is_dir():
+        return target
+    go, found = find_go()
+    require_go(found, (source / "go.mod").read_text(encoding="utf-8"))
+    partial = pathlib.Path(f"{target}.partial")
+    partial.mkdir(parents=True, exist_ok=True)
+    with locked(f"{target}.lock"):
+        if target.is_dir():
+            return target
+        start = time.monotonic()
+        fetch(what, go, source, packages.values())
+        command = [go, "build", "-mod=readonly", *FLAGS, "-ldflags", f"-s -w {ldflags}".strip(),
+                   "-o", f"{partial}/", *packages.values()]
+        code, output = run_go(f"{what}: building", command, source, environment())
+        if code:
+            raise BuildFailed(f"{what} does not build:\n{output}")
+        partial.rename(target)
+        say(f"{what} built in {time.monotonic() - start:.0f} s")
+    return target
 
 
 def assets(folder):

@@ -59,15 +59,18 @@ def remove_left_behind():
 class Process:
     """A child process with a log. It dies with this one, even if this one is killed."""
 
-    def __init__(self, name, command, folder, env=None):
+    def __init__(self, name, command, folder, env=None, prepare=lambda: None):
+        """prepare is called in the child before the program is."""
+        def before():
+            build.die_with_parent()
+            prepare()
         self.name = name
         self.log = pathlib.Path(folder) / f"{name}.log"
         self.started = time.monotonic()
         with open(self.log, "ab") as log:
             self.child = subprocess.Popen(
                 [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, **(env or {})}, cwd=folder,
-                preexec_fn=build.die_with_parent)
+                env={**os.environ, **(env or {})}, cwd=folder, preexec_fn=before)
 
     @property
     def alive(self):
