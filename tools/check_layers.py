@@ -36,6 +36,7 @@ LAYERS = {
     "local": KUBE,
     "sim": ["base", "core"],
     "client": KUBE + ["scheduler"],
+    "doctor": ["base", "plugin"],
 }
 LAYERS["cmd"] = list(LAYERS)
 
@@ -53,6 +54,7 @@ THIRD_PARTY = {
     "openssl/": ["net"],
     "gperftools/": ["controller"],
     "nghttp2/": ["grpc"],
+    "toml++/": ["doctor"],
 }
 TEST_ONLY = ("gtest/", "gmock/", "rapidcheck")
 
@@ -70,7 +72,7 @@ IN_HEADERS = {
 }
 
 # Folders that may use headers of the operating system (<unistd.h>, <sys/socket.h>).
-SYSTEM = ["net", "gpu", "agent", "kube", "local", "controller", "client", "cmd"]
+SYSTEM = ["net", "gpu", "agent", "kube", "local", "controller", "client", "cmd", "doctor"]
 
 PURE = ["core", "dialect"]
 PURE_FORBIDDEN = {
