@@ -39,6 +39,7 @@ LAYERS = {
     "local": KUBE,
     "sim": ["base", "core"],
     "client": KUBE + ["scheduler"],
+    "doctor": ["base", "plugin"],
 }
 LAYERS["cmd"] = list(LAYERS)
 
@@ -56,6 +57,7 @@ THIRD_PARTY = {
     "openssl/": ["net"],
     "gperftools/": ["controller"],
     "nghttp2/": ["grpc"],
+    "toml++/": ["doctor"],
 }
 TEST_ONLY = ("gtest/", "gmock/", "rapidcheck")
 
@@ -73,7 +75,8 @@ IN_HEADERS = {
 }
 
 # Folders that may use headers of the operating system (<unistd.h>, <sys/socket.h>).
-SYSTEM = ["net", "gpu", "mps", "plugin", "agent", "kube", "local", "controller", "client", "cmd"]
+SYSTEM = ["net", "gpu", "mps", "plugin", "agent", "kube", "local", "controller", "client", "cmd",
+          "doctor"]
 
 PURE = ["core", "dialect"]
 PURE_FORBIDDEN = {

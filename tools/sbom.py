@@ -18,7 +18,7 @@ import sys
 
 SKIPPED = 77
 # Compiled in from headers, so the loader does not list them.
-HEADERS = ("libcli11-dev", "libexpected-dev", "libboost1.81-dev", "libstdc++-12-dev")
+HEADERS = ("libcli11-dev", "libexpected-dev", "libboost1.81-dev", "libstdc++-12-dev", "libtomlplusplus-dev")
 # Licences as SPDX names them; Debian's names are not always the same.
 LICENSES = {
     "libboost-json1.81.0": "BSL-1.0", "libboost-container1.81.0": "BSL-1.0",
@@ -29,7 +29,7 @@ LICENSES = {
     "libsimdjson14": "Apache-2.0",
     "libssl3": "Apache-2.0", "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "libstdc++6": "GPL-3.0-or-later WITH GCC-exception-3.1", "libunwind8": "MIT",
-    "libyaml-cpp0.7": "MIT"}
+    "libtomlplusplus-dev": "MIT", "libyaml-cpp0.7": "MIT"}
 
 
 def run(*command):

@@ -10,6 +10,7 @@
 #include "cmd/agent_command.h"
 #include "cmd/command.h"
 #include "cmd/controller_command.h"
+#include "cmd/doctor_command.h"
 #include "cmd/exit.h"
 #include "cmd/local_command.h"
 #include "cmd/migrate_command.h"
@@ -130,6 +131,7 @@ int run_program(int argc, const char* const* argv) {
   WhatIfFlags what_if_flags;
   MigrateFlags migrate_flags;
   MpsFlags mps_flags;
+  DoctorFlags doctor_flags;
   const std::vector<Command> commands{
       add_local_command(app, local_flags),
       add_controller_command(app, controller_flags),
@@ -139,6 +141,7 @@ int run_program(int argc, const char* const* argv) {
       add_what_if_command(app, what_if_flags),
       add_migrate_command(app, migrate_flags),
       add_mps_command(app, mps_flags),
+      add_doctor_command(app, doctor_flags),
   };
   CLI::App* const version = app.add_subcommand("version", "print the version and exit");
   CLI::App* const help = app.add_subcommand("help", "print the help of a command and exit");
