@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+// Header only: the library of Debian is built with exceptions.
+#define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #include <fmt/format.h>
 #include <toml++/toml.h>

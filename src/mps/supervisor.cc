@@ -100,8 +100,8 @@ void Supervisor::look_after(const std::string& id, Card& card) {
   if (card.daemon.server_left()) {
     card.due = now + options_.pause_min;
     return lost(id, card,
-                "the MPS daemon ended; programs that share the card go on, and the daemon is "
-                "started again when they have ended");
+                "the MPS daemon ended; its server still runs, and the daemon is "
+                "started again when that has ended");
   }
   const Status started = card.daemon.start();
   if (!started) {

@@ -3,9 +3,9 @@
 //
 // The process that runs this is apart from the agent, so that an upgrade of the agent ends no
 // program on a card. Daemons of cards that are gone are stopped. A daemon that ends is started
-// again, after a pause that doubles, and not before the programs that were connected to it have
-// ended: they go on without it, and another daemon would cut them off. Until then the card takes
-// no new shares. Cards that are divided (MIG) have a daemon for each instance.
+// again, after a pause that doubles, and not before its server has ended too: the programs that are
+// connected to that would be cut off. Until then the card takes no new shares. Cards that are
+// divided (MIG) have a daemon for each instance.
 #pragma once
 
 #include <chrono>

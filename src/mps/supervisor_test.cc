@@ -133,7 +133,7 @@ TEST_F(SupervisorTest, ADaemonThatDiesIsNotStartedBeforeItsProgramsHaveEnded) {
   const pid_t first = pid("GPU-a");
   ASSERT_EQ(kill(first, SIGKILL), 0);
   ASSERT_TRUE(net::testing::run_until(loop_, [&] {
-    return state("GPU-a").error.find("programs that share the card go on") != std::string::npos;
+    return state("GPU-a").error.find("its server still runs") != std::string::npos;
   }));
   net::testing::run_for(loop_, milliseconds{200});
   EXPECT_TRUE(runs(server));
