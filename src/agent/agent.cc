@@ -15,7 +15,8 @@ namespace stowage::agent {
 namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
-constexpr std::chrono::seconds kStarted{15};  // every part has run once by then
+constexpr std::chrono::milliseconds kFarewell{150};  // changes are sent within 50 ms
+constexpr std::chrono::seconds kStarted{15};         // every part has run once by then
 
 net::HttpResponse plain(int status, std::string text) {
   return {.status = status,
@@ -49,7 +50,8 @@ Agent::Agent(net::EventLoop& loop, AgentOptions options, base::Log& log)
       options_(std::move(options)),
       log_(log),
       snapshot_(std::make_shared<CardsSnapshot>()),
-      timer_(loop) {}
+      timer_(loop),
+      end_timer_(loop) {}
 
 Agent::~Agent() = default;
 
@@ -160,9 +162,16 @@ plugin::NodeCards Agent::cards_for_plugin() const {
   return cards;
 }
 
+void Agent::finish(std::function<void()> done) {
+  ending_ = true;
+  tell_plugin();
+  const bool told = plugin_ && uplink_ && uplink_->snapshot().open;
+  end_timer_.start(told ? kFarewell : net::Duration{0}, std::move(done));
+}
+
 void Agent::tell_plugin() {
   if (!uplink_ || !plugin_) return;
-  codec::ReportedPlugin report{.registered = plugin_->registered(), .resources = {}};
+  codec::ReportedPlugin report{.registered = plugin_->registered() && !ending_, .resources = {}};
   for (const std::string_view resource : plugin::kResources) {
     report.resources.emplace_back(resource);
   }

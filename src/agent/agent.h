@@ -11,6 +11,7 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,6 +73,9 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
 
   void start();
+  // Tells the controller that the device plugin ends, so that no pod is sent here that the kubelet
+  // would refuse; then calls `done`. Takes a fraction of a second.
+  void finish(std::function<void()> done);
   [[nodiscard]] std::string address() const;
   // What is wrong; empty if nothing is wrong that a restart could fix.
   [[nodiscard]] std::string trouble() const;
@@ -110,9 +114,11 @@ class Agent {
   bool pods_told_ = false;
   bool hung_told_ = false;
   bool trimmed_ = false;
+  bool ending_ = false;
   std::string host_;
   std::unique_ptr<net::HttpServer> server_;
   net::Timer timer_;
+  net::Timer end_timer_;
   net::Moment started_{};
 };
 

@@ -65,5 +65,19 @@ TEST_F(ReportBuilderTest, SmallChangesOfLoadWait) {
   EXPECT_EQ(builder_.next().load.size(), 1U) << "a large change";
 }
 
+TEST(ReportBuilderPlugin, IsReportedWhenItChangesAndToNewReaders) {
+  ReportBuilder builder({.node = "n1", .agent = "test"});
+  EXPECT_FALSE(builder.next().plugin);
+  const codec::ReportedPlugin registered{.registered = true, .resources = {"a"}};
+  EXPECT_TRUE(builder.set_plugin(registered));
+  EXPECT_FALSE(builder.set_plugin(registered));
+  EXPECT_EQ(builder.next().plugin, registered);
+  EXPECT_FALSE(builder.next().plugin);
+  EXPECT_TRUE(builder.set_plugin({.registered = false, .resources = {"a"}}));
+  EXPECT_FALSE(builder.next().plugin->registered);
+  builder.start_over();
+  EXPECT_TRUE(builder.next().plugin);
+}
+
 }  // namespace
 }  // namespace stowage::agent

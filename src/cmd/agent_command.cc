@@ -146,7 +146,8 @@ int run(const AgentFlags& flags) {
   net::EventLoop loop;
   auto agent = agent::Agent::create(loop, std::move(*options), std::move(*source), log);
   if (!agent) return end_with(kExitFailed, agent.error().message);
-  loop.on_signals({SIGTERM, SIGINT}, [&](int /*signal*/) { loop.stop(); });
+  loop.on_signals({SIGTERM, SIGINT},
+                  [&](int /*signal*/) { (*agent)->finish([&] { loop.stop(); }); });
   (*agent)->start();
   loop.run();
   log.info("stopped");

@@ -14,12 +14,17 @@ constexpr std::chrono::milliseconds kPollEvery{500};
 KubeletSocket::KubeletSocket(net::EventLoop& loop, std::string folder, Handler handler)
     : loop_(loop), folder_(std::move(folder)), handler_(std::move(handler)), timer_(loop) {}
 
-void KubeletSocket::start() { poll(); }
+void KubeletSocket::start() {
+  poll();
+  if (last_.inode == 0) handler_(RegistrationState::Socket::gone);
+}
 
 KubeletSocket::FileId KubeletSocket::identify() const {
   struct stat found {};
   if (::lstat(path().c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)) return {};
-  return {.device = found.st_dev, .inode = found.st_ino};
+  return {.device = found.st_dev,
+          .inode = found.st_ino,
+          .changed_nanos = found.st_ctim.tv_sec * 1'000'000'000 + found.st_ctim.tv_nsec};
 }
 
 void KubeletSocket::poll() {
@@ -32,19 +37,23 @@ void KubeletSocket::watch() {
   using Kind = net::FolderChange::Kind;
   auto made = net::FolderWatch::watch(loop_, folder_, [this](const net::FolderChange& change) {
     if (change.kind == Kind::ended) watch_.reset();
-    if (change.kind == Kind::appeared && change.name == kKubeletSocket) return look(Seen::created);
-    look(Seen::polled);
+    if (!change.name.empty() && change.name != kKubeletSocket) return;
+    look(change.kind == Kind::appeared ? Seen::appeared : Seen::polled);
   });
   if (made) watch_ = *std::move(made);
 }
 
-// A new socket may have the inode of the old one.
+// A new socket may have the inode of the old one. It is told once, whichever event shows it first:
+// registering twice would cut the first registration.
 void KubeletSocket::look(Seen seen) {
   const FileId now = identify();
   const FileId before = std::exchange(last_, now);
   if (now.inode == 0) {
     if (before.inode != 0) handler_(RegistrationState::Socket::gone);
-  } else if (seen == Seen::created || !(now == before)) {
+    return;
+  }
+  const bool other = now.device != before.device || now.inode != before.inode;
+  if (other || (seen == Seen::appeared && now.changed_nanos != before.changed_nanos)) {
     handler_(RegistrationState::Socket::created);
   }
 }

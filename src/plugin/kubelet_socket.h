@@ -28,9 +28,9 @@ class KubeletSocket {
   struct FileId {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;  // 0: no socket
-    friend bool operator==(const FileId&, const FileId&) = default;
+    std::int64_t changed_nanos = 0;
   };
-  enum class Seen : std::uint8_t { polled, created };
+  enum class Seen : std::uint8_t { polled, appeared };
   void look(Seen seen);
   void poll();
   void watch();

@@ -92,8 +92,11 @@ std::string to_line(const RecordChange& change) {
   json.begin_object();
   std::visit([&](const auto& each) { write(json, each); }, change);
   json.end_object();
-  const std::string text = json.take();
-  return checksum(text) + ' ' + text + '\n';
+  return record_line(json.take());
+}
+
+std::string record_line(std::string_view text) {
+  return fmt::format("{} {}\n", checksum(text), text);
 }
 
 Result<RecordChange> parse_record_line(std::string_view line) {

@@ -56,6 +56,8 @@ inline constexpr std::size_t kRecordLineMax = std::size_t{512} << 10U;
 
 // With the line break. A checksum shows whether the line was written completely.
 [[nodiscard]] std::string to_line(const RecordChange& change);
+// Puts the checksum before a text without line breaks.
+[[nodiscard]] std::string record_line(std::string_view text);
 [[nodiscard]] Result<RecordChange> parse_record_line(std::string_view line);
 
 // "stowage.dev/gpu=<name>", and back; empty if it is another kind of device.

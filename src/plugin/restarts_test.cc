@@ -75,9 +75,13 @@ TEST_F(RestartsTest, AKubeletThatStartsAgainIsRegisteredWithAtOnce) {
 TEST_F(RestartsTest, AKubeletThatIsReplacedWithoutAPauseIsNoticed) {
   start_both();
   for (int i = 0; i < 3; ++i) {
+    const int before = kubelet_.registrations();
     kubelet_.stop();
     kubelet_.start();
-    ASSERT_TRUE(until([&] { return registered(); }));
+    ASSERT_TRUE(until([&] { return kubelet_.registrations() >= before + 2 && registered(); }));
+    net::testing::run_for(loop_, std::chrono::milliseconds{50});
+    EXPECT_TRUE(registered());
+    EXPECT_EQ(kubelet_.registrations(), before + 2);  // once for each resource
   }
 }
 
@@ -138,6 +142,7 @@ TEST_F(NewKubeletTest, EveryRegistrationHasASocketOfItsOwn) {
 TEST_F(RestartsTest, TheKubeletMayComeLater) {
   std::filesystem::remove_all(folder_.path("plugins"));
   start_plugin();
+  EXPECT_NE(logged_.find("the kubelet's socket does not exist"), std::string::npos);
   net::testing::run_for(loop_, std::chrono::milliseconds{50});
   std::filesystem::create_directory(folder_.path("plugins"));
   kubelet_.start();

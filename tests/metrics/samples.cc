@@ -78,7 +78,9 @@ std::string agent_sample() {
   const agent::Uplink::Snapshot uplink;
   const agent::Contact kubelet;
   plugin::DevicePlugin::Snapshot plugin;
-  plugin.resources.push_back({.name = "stowage.dev/attachment"});
+  for (const std::string_view resource : plugin::kResources) {
+    plugin.resources.push_back({.name = std::string(resource)});
+  }
   for (const char* outcome : {"prepared", "refused", "timed_out", "cancelled", "invalid"}) {
     plugin.pre_starts[outcome] = 1;
   }

@@ -43,6 +43,7 @@ class PluginFixture : public ::testing::Test {
     options_.pre_start.fetch_after = std::chrono::milliseconds{50};
     options_.pre_start.list_wait = std::chrono::milliseconds{100};
     options_.registration.settle = std::chrono::milliseconds{10};
+    options_.registration.close_wait = std::chrono::milliseconds{200};
     options_.registration.stream_wait = std::chrono::milliseconds{200};
     options_.sweep_every = std::chrono::hours{1};
   }
