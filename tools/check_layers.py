@@ -34,7 +34,7 @@ LAYERS = {
     "metricsapi": KUBE + ["reports", "scheduler", "extender"],
     "webhook": ["base", "core/model", "dialect", "codec"],
     "controller": KUBE + DOORS + ["reports", "webhook", "yaml"],
-    "plugin": KUBE + ["grpc", "yaml"],
+    "plugin": KUBE + ["grpc", "mps", "yaml"],
     "agent": KUBE + ["gpu", "grpc", "plugin"],
     "local": KUBE,
     "sim": ["base", "core"],

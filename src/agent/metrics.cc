@@ -218,6 +218,13 @@ void plugin_metrics(const plugin::DevicePlugin::Snapshot& plugin, Exposition& ou
                  .sum = plugin.pre_start_seconds});
   out.gauge("stowage_agent_plugin_prestarts_waiting", "Starts of containers in progress.",
             static_cast<double>(plugin.pre_starts_waiting));
+  out.family("stowage_agent_plugin_containers_total", Type::counter,
+             "Containers that got cards, by what limits them to their part of a card.");
+  for (const plugin::Isolation level : plugin::kIsolations) {
+    const auto found = plugin.isolations.find(level);
+    out.sample(found == plugin.isolations.end() ? 0 : found->second,
+               {{"isolation", plugin::to_string(level)}});
+  }
   out.gauge("stowage_agent_plugin_records", "Allocations that are remembered.",
             static_cast<double>(plugin.records));
   out.counter("stowage_agent_plugin_removed_total",

@@ -101,6 +101,7 @@ Result<agent::AgentOptions::Plugin> plugin_of(const AgentFlags& flags, const std
                        .cdi_folder = flags.cdi_dir,
                        .static_cdi_folder = flags.cdi_static_dir,
                        .host_root = flags.host_root};
+  options.mps_root = flags.mps_root;
   options.devices = *attachments;
   options.unix_seconds = [] { return std::int64_t{std::time(nullptr)}; };
   options.seed = seed;
@@ -159,6 +160,9 @@ void add_plugin_flags(CLI::App& command, AgentFlags& flags) {
   group.flag("--device-plugin", flags.device_plugin,
              "give containers the cards that were decided, as a\n"
              "device plugin of the kubelet (docs/agent.md)");
+  group.value("--mps-root", flags.mps_root, "DIR",
+              "folder of stowage mps (/run/stowage/mps): shares of cards\n"
+              "are limited by MPS; empty: they are not (default)");
   group.value("--injection", flags.injection, "WAY",
               "how containers get cards: cdi, runtime (the nvidia runtime),\n"
               "or auto: cdi if NVIDIA's CDI specification exists\n"

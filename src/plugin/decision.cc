@@ -21,6 +21,21 @@ DecisionAnswer wrong(std::string why) { return {.kind = Kind::wrong, .decision =
 
 std::string name_of(const dialect::PodObject& pod) { return pod.ns + "/" + pod.name; }
 
+// The share of the container that is charged for the card.
+mps::Share share_of(const dialect::DecidedCards& pod, const dialect::DecidedCard& card) {
+  const auto charged = [](const dialect::DecidedCard& each) {
+    return each.milli != 0 || each.memory_mib != 0;
+  };
+  const dialect::DecidedCard* counts = &card;
+  for (const auto& [name, cards] : pod.containers) {
+    if (charged(*counts)) break;
+    for (const dialect::DecidedCard& each : cards) {
+      if (each.id == card.id && charged(each)) counts = &each;
+    }
+  }
+  return {.milli = counts->milli, .memory_mib = counts->memory_mib};
+}
+
 DecisionAnswer from_signed(const DecisionQuestion& ask, const std::string& text,
                            std::int64_t decided_nanos) {
   auto decided = dialect::parse_decided_cards(text);
@@ -40,8 +55,9 @@ DecisionAnswer from_signed(const DecisionQuestion& ask, const std::string& text,
   }
   DecisionAnswer answer{.kind = Kind::decided, .decision = {}, .why = {}};
   answer.decision.decided_nanos = decided_nanos;
-  for (dialect::DecidedCard& card : found->second) {
-    answer.decision.cards.push_back(std::move(card.id));
+  for (const dialect::DecidedCard& card : found->second) {
+    answer.decision.cards.push_back(card.id);
+    answer.decision.shares.push_back(share_of(*decided, card));
   }
   return answer;
 }

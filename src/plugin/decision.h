@@ -12,11 +12,14 @@
 #include "core/model/node.h"
 #include "dialect/objects.h"
 #include "kube/seal.h"
+#include "mps/client_limits.h"
 
 namespace stowage::plugin {
 
 struct ContainerDecision {
   std::vector<std::string> cards;  // ids, in the order of the annotation
+  // Of each card. For the card of another container of the pod: what that one has of it.
+  std::vector<mps::Share> shares;
   std::int64_t decided_nanos = 0;
 };
 

@@ -37,6 +37,7 @@ TEST_F(DecisionTest, TheCardsOfTheContainerInTheirOrder) {
   EXPECT_EQ(answer.kind, Kind::decided);
   EXPECT_EQ(answer.decision.cards, (std::vector<std::string>{"GPU-2", "GPU-1"}));
   EXPECT_EQ(answer.decision.decided_nanos, 1'790'000'000'000'000'000);
+  EXPECT_EQ(answer.decision.shares.size(), 2U);
   EXPECT_EQ(ask(pod, "other").decision.cards, (std::vector<std::string>{"GPU-3"}));
   EXPECT_EQ(ask(pod, "third").kind, Kind::wrong);
 }

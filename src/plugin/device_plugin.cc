@@ -68,7 +68,10 @@ DevicePlugin::DevicePlugin(net::EventLoop& loop, DevicePluginOptions options, No
             .records = records_,
             .injection = injection_,
             .log = log,
-            .node = options_.node},
+            .node = options_.node,
+            .mps_root = options_.mps_root,
+            .unix_seconds = options_.unix_seconds,
+            .isolations = {}},
       socket_(loop, options_.kubelet_folder,
               [this](RegistrationState::Socket socket) {
                 for (const auto& endpoint : endpoints_) endpoint->on_socket(socket);
@@ -133,6 +136,7 @@ DevicePlugin::Snapshot DevicePlugin::snapshot() const {
   snapshot.pre_starts_waiting = calls_.size();
   snapshot.records = records_.all().size();
   snapshot.trouble = trouble();
+  snapshot.isolations = deps_.isolations;
   return snapshot;
 }
 

@@ -38,6 +38,7 @@ struct DevicePluginOptions {
   std::string kubelet_folder = "/var/lib/kubelet/device-plugins";
   std::string state_folder = "/var/lib/stowage";
   InjectionOptions injection;
+  std::string mps_root;       // the folder of `stowage mps`; empty: shares are not limited
   std::size_t devices = 512;  // of each resource
   PreStartOptions pre_start;
   RegistrationState::Options registration;
@@ -71,6 +72,7 @@ class DevicePlugin {
     std::size_t pre_starts_waiting = 0;
     std::size_t records = 0;
     std::uint64_t swept = 0;
+    std::map<Isolation, std::uint64_t> isolations;  // containers that got cards, by level
     std::string trouble;  // why new containers would not get cards; empty: nothing
   };
 

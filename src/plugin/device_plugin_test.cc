@@ -1,5 +1,6 @@
 #include "plugin/device_plugin.h"
 
+#include "mps/card_state.h"
 #include "plugin/testing/plugin_fixture.h"
 
 namespace stowage::plugin {
@@ -105,6 +106,44 @@ TEST_F(DevicePluginTest, ManyContainersStartAtOnce) {
   }
   EXPECT_TRUE(until([&] { return right == allocated; }));
   EXPECT_LE(node_.lists_ - lists_before, 100);
+}
+
+// ---- limits
+
+TEST_F(DevicePluginTest, AShareIsLimitedByMps) {
+  options_.mps_root = folder_.path("mps");
+  start_both();
+  node_.bind("p", {{"main", {"GPU-3"}}});
+  ASSERT_EQ(allocate(container("p")), "");
+  EXPECT_NE(run(container("p")).find("card GPU-3 has no MPS daemon"), std::string::npos);
+  EXPECT_EQ(specs(), 0U) << "it would run without a limit";
+
+  std::filesystem::create_directories(folder_.path("mps") + "/GPU-3");
+  std::ofstream(folder_.path("mps") + "/GPU-3/state") << mps::to_json(
+      {.running = true, .exclusive = false, .error = "", .written_unix = now_unix_});
+  const Started started = start_container(container("p"));
+  EXPECT_EQ(started.error, "");
+  const std::string spec = spec_of(started);
+  for (const char* part : {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50", "MEM_LIMIT=0=1000M",
+                           "CUDA_MPS_PIPE_DIRECTORY=/run/stowage/mps", "/mps/GPU-3/pipe"}) {
+    EXPECT_NE(spec.find(part), std::string::npos) << part << " in " << spec;
+  }
+  EXPECT_EQ(plugin_->snapshot().isolations,
+            (std::map<Isolation, std::uint64_t>{{Isolation::mps_open, 1}}));
+
+  plugin_.reset();
+  start_plugin();
+  ASSERT_TRUE(until([&] { return registered(); }));
+  node_.pods_.clear();
+  EXPECT_EQ(spec_of(start_container(container("p"))), spec) << "limits outlive the agent";
+}
+
+TEST_F(DevicePluginTest, WithoutMpsSharesAreNotLimitedAndThatIsSaid) {
+  start_both();
+  node_.bind("p", {{"main", {"GPU-3"}}});
+  ASSERT_EQ(allocate(container("p")), "");
+  EXPECT_EQ(run(container("p")), "GPU-3");
+  EXPECT_NE(logged_.find("isolation=none"), std::string::npos);
 }
 
 // ---- what must not give a card

@@ -46,11 +46,12 @@ Injection::Injection(InjectionOptions options)
       folder_(options_.cdi_folder) {}
 
 Result<bool> Injection::prepare(const Ask& ask) {
-  const auto made = edits(ask.cards);
+  auto made = edits(ask.cards);
   if (!made) {
     if (ask.keep && folder_.read(ask.device)) return false;
     return fail(made.error().message);
   }
+  add(*made, ask.more);
   return folder_.write(ask.device, cdi_spec(ask.device, *made));
 }
 

@@ -39,6 +39,7 @@ class Injection {
   struct Ask {
     std::string_view device;  // our CDI name
     const std::vector<CardNames>& cards;
+    CdiEdits more = {};  // what limits the container
     bool keep = false;
   };
   [[nodiscard]] Result<bool> prepare(const Ask& ask);

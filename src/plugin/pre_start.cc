@@ -227,10 +227,30 @@ PreStart::Step PreStart::decide(const Candidate& candidate) {
                                           .pod = pod->name,
                                           .container = candidate.container,
                                           .cards = std::move(answer.decision.cards),
+                                          .shares = std::move(answer.decision.shares),
                                           .decided_nanos = answer.decision.decided_nanos});
   if (!recorded) return wrong("the agent cannot record the cards: " + recorded.error().message);
   return {};
 }
+
+namespace {
+
+std::vector<CardShare> shares_of(const GivenCards& given, const std::vector<core::Card>& cards) {
+  std::vector<CardShare> out;
+  for (std::size_t i = 0; i < given.cards.size(); ++i) {
+    CardShare& share = out.emplace_back(CardShare{.id = given.cards[i]});
+    // What was recorded before shares were counts as whole.
+    const bool known = i < given.shares.size();
+    share.milli = known ? given.shares[i].milli : core::kMilliPerCard;
+    share.memory_mib = known ? given.shares[i].memory_mib : 0;
+    const auto card = std::find_if(cards.begin(), cards.end(),
+                                   [&](const core::Card& each) { return each.id == share.id; });
+    if (card != cards.end()) share.card_memory_mib = card->memory_mib;
+  }
+  return out;
+}
+
+}  // namespace
 
 PreStart::Step PreStart::prepare(const Candidate& candidate, bool given_before) {
   const GivenCards& given = *deps_.records.find(candidate.name)->given;
@@ -245,14 +265,19 @@ PreStart::Step PreStart::prepare(const Candidate& candidate, bool given_before) 
                                     [&](const CardNames& each) { return each.id == id; });
     cards.push_back(names == here.names.end() ? CardNames{.id = id} : *names);
   }
-  const auto written =
-      deps_.injection.prepare({.device = candidate.name, .cards = cards, .keep = given_before});
+  const auto isolation = plan_isolation(
+      shares_of(given, here.cards), {.mps_root = deps_.mps_root, .unix_now = deps_.unix_seconds()});
+  if (!isolation) return wait(isolation.error().message);
+  const auto written = deps_.injection.prepare(
+      {.device = candidate.name, .cards = cards, .more = isolation->edits, .keep = given_before});
   if (!written) return wrong(written.error().message);
   wrote_ = wrote_ || *written;
   if (!given_before) {
+    ++deps_.isolations[isolation->level];
     deps_.log.info("container gets its cards", {{"pod", given.ns + "/" + given.pod},
                                                 {"container", given.container},
                                                 {"cards", base::join(given.cards)},
+                                                {"isolation", to_string(isolation->level)},
                                                 {"device", candidate.name}});
   }
   return {};

@@ -29,6 +29,7 @@
 #include "net/event_loop.h"
 #include "plugin/checkpoint_file.h"
 #include "plugin/injection.h"
+#include "plugin/isolation.h"
 #include "plugin/messages.h"
 #include "plugin/node_view.h"
 #include "plugin/record_store.h"
@@ -44,6 +45,9 @@ struct PreStartDeps {
   Injection& injection;
   base::Log& log;
   std::string node;
+  std::string mps_root;  // empty: shares are not limited
+  std::function<std::int64_t()> unix_seconds;
+  std::map<Isolation, std::uint64_t> isolations;  // containers that got cards, by level
 };
 
 struct PreStartOptions {

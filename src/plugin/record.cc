@@ -40,6 +40,11 @@ void write(JsonWriter& json, const Given& change) {
   json.key("namespace").value(change.cards.ns).key("pod").value(change.cards.pod);
   json.key("container").value(change.cards.container);
   write_texts(json, "cards", change.cards.cards);
+  json.key("shares").begin_array();
+  for (const mps::Share& share : change.cards.shares) {
+    json.value(share.milli).value(share.memory_mib);
+  }
+  json.end_array();
   json.key("decided").value(change.cards.decided_nanos);
 }
 
@@ -48,6 +53,16 @@ void write(JsonWriter& json, const Dropped& change) { json.key("dropped").value(
 Status read_texts(JsonValue& value, std::vector<std::string>& texts) {
   return codec::each_element(
       value, [&](JsonValue& each) { return codec::read(each, texts.emplace_back()); });
+}
+
+// Milli and MiB by turns.
+Status read_shares(JsonValue& value, std::vector<mps::Share>& shares) {
+  bool milli = false;
+  return codec::each_element(value, [&](JsonValue& each) {
+    milli = !milli;
+    if (milli) shares.emplace_back();
+    return codec::read(each, milli ? shares.back().milli : shares.back().memory_mib);
+  });
 }
 
 // The fields of all kinds of lines.
@@ -70,6 +85,7 @@ struct Fields {
     if (key == "pod") return codec::read(value, cards.pod);
     if (key == "container") return codec::read(value, cards.container);
     if (key == "cards") return read_texts(value, cards.cards);
+    if (key == "shares") return read_shares(value, cards.shares);
     if (key == "decided") return codec::read(value, cards.decided_nanos);
     return {};  // of a newer version
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "mps/client_limits.h"
 #include "plugin/messages.h"
 
 namespace stowage::plugin {
@@ -23,6 +24,7 @@ struct GivenCards {
   std::string pod;
   std::string container;
   std::vector<std::string> cards;  // ids, in the order of the decision
+  std::vector<mps::Share> shares;  // of each card
   std::int64_t decided_nanos = 0;  // when the controller decided
   friend bool operator==(const GivenCards&, const GivenCards&) = default;
 };

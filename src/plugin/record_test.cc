@@ -27,6 +27,7 @@ GivenCards cards(const std::string& card = "GPU-1") {
           .pod = "p",
           .container = "main",
           .cards = {card, "MIG-2"},
+          .shares = {{.milli = 250, .memory_mib = 3072}, {.milli = 1000}},
           .decided_nanos = 1'790'000'000'123'456'789};
 }
 
