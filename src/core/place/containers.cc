@@ -376,8 +376,10 @@ CardMask fitting_share(const GpuPart& part, const NodeView& node) {
   return mask & node.state->healthy;
 }
 
-// The share's memory depends on that of the card.
-CardMask fitting_fraction(const Ledger& ledger, const GpuPart& part, const NodeView& node) {
+// The share's memory depends on that of the card. Not inlined: few shares are of this kind, and the
+// others would save registers for it.
+[[gnu::noinline]] CardMask fitting_fraction(const Ledger& ledger, const GpuPart& part,
+                                            const NodeView& node) {
   const NodeSpec& spec = ledger.nodes().spec(node.index);
   CardMask mask = fitting_share(part, node);
   for_each(mask, [&](std::size_t i) {
