@@ -94,10 +94,11 @@ Reason why_part_does_not_fit(const JudgeContext& context, const GpuPart& part,
   const int found = std::popcount(fitting);
   if (found >= part.count) return {};
   if (part.whole) {
+    const std::vector<std::int32_t>& sizes = ledger.names().memory().sizes();
     std::int32_t largest = 0;
-    for_each(accepted, [&](std::size_t c) {
-      largest = std::max(largest, ledger.names().memory().sizes()[node.cards[c].memory_class]);
-    });
+    for (CardMask rest = accepted; rest != 0; rest &= rest - 1) {
+      largest = std::max(largest, sizes[node.cards[lowest(rest)].memory_class]);
+    }
     if (largest < part.memory_mib) {
       int free = 0;
       for_each(accepted & node.state->whole,

@@ -350,41 +350,49 @@ bool pay_for_greedy(const JudgeContext& context, const Shape& shape) {
   return !search->cut;
 }
 
-// Of these cards, those with enough memory for a share whose memory depends on the card's.
-CardMask with_enough_memory(const Ledger& ledger, const GpuPart& part, const NodeView& node,
-                            CardMask cards) {
-  const NodeSpec& spec = ledger.nodes().spec(node.index);
-  CardMask enough = cards;
-  for_each(cards, [&](std::size_t i) {
-    if (node.cards[i].memory_free_mib < part.memory_of(spec.cards[i].memory_mib)) enough &= ~bit(i);
-  });
-  return enough;
+CardMask fitting_whole(const GpuPart& part, const NodeView& node) {
+  CardMask mask = 0;
+  const std::uint8_t* model_ok = part.model_ok.data();
+  for (CardMask rest = node.state->whole; rest != 0; rest &= rest - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+    const bool fits =
+        model_ok[node.cards[i].model] != 0 && node.cards[i].memory_free_mib >= part.memory_mib;
+    mask |= static_cast<CardMask>(fits) << i;
+  }
+  return mask;
 }
 
-}  // namespace
-
-CardMask fitting_cards(const Ledger& ledger, const GpuPart& part, const NodeView& node) {
+CardMask fitting_share(const GpuPart& part, const NodeView& node) {
   CardMask mask = 0;
   const CardState* cards = node.cards;
   const auto count = node.state->cards;
   const std::uint8_t* model_ok = part.model_ok.data();
-  if (part.whole) {
-    for (CardMask rest = node.state->whole; rest != 0; rest &= rest - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(rest));
-      const bool fits =
-          model_ok[cards[i].model] != 0 && cards[i].memory_free_mib >= part.memory_mib;
-      mask |= static_cast<CardMask>(fits) << i;
-    }
-    return mask;
-  }
   for (std::size_t i = 0; i < count; ++i) {
     const CardState& card = cards[i];
     const bool fits = (card.milli_free >= part.milli) & (card.memory_free_mib >= part.memory_mib) &
                       (card.slots_free >= 1) & (model_ok[card.model] != 0);
     mask |= static_cast<CardMask>(fits) << i;
   }
-  mask &= node.state->healthy;
-  return part.memory_with_core ? with_enough_memory(ledger, part, node, mask) : mask;
+  return mask & node.state->healthy;
+}
+
+// The share's memory depends on that of the card. Not inlined: few shares are of this kind, and the
+// others would save registers for it.
+[[gnu::noinline]] CardMask fitting_fraction(const Ledger& ledger, const GpuPart& part,
+                                            const NodeView& node) {
+  const NodeSpec& spec = ledger.nodes().spec(node.index);
+  CardMask mask = fitting_share(part, node);
+  for_each(mask, [&](std::size_t i) {
+    if (node.cards[i].memory_free_mib < part.memory_of(spec.cards[i].memory_mib)) mask &= ~bit(i);
+  });
+  return mask;
+}
+
+}  // namespace
+
+CardMask fitting_cards(const Ledger& ledger, const GpuPart& part, const NodeView& node) {
+  if (part.whole) return fitting_whole(part, node);
+  return part.memory_with_core ? fitting_fraction(ledger, part, node) : fitting_share(part, node);
 }
 
 std::optional<PlacedContainers> place_containers(const JudgeContext& context, const Shape& shape,
