@@ -1,5 +1,6 @@
 #include "controller/node_publisher.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -39,21 +40,43 @@ void NodePublisher::set_plugin(const std::string& node, bool present) {
 }
 
 void NodePublisher::look() {
-  timer_.start(options_.look_every, [this] { look(); });
   const bool leads = deps_.leads();
-  if (leads && !std::exchange(led_, leads)) led_since_ = loop_.now();
+  if (leads && !led_) led_since_ = loop_.now();
   led_ = leads;
-  if (!leads) return;
-  const scheduler::NodeCache& nodes = deps_.nodes();
-  std::set<std::string> candidates = nodes.with_recorded_resources();
-  for (const auto& [name, present] : plugins_) {
-    if (present) candidates.insert(name);
+  const bool all = !leads || look_at_some();
+  timer_.start(all ? options_.look_every : options_.look_every / 10, [this] { look(); });
+}
+
+// Returns true at the end of a round.
+bool NodePublisher::look_at_some() {
+  for (std::size_t i = 0; i < options_.nodes_per_look; ++i) {
+    looked_at_ = candidate_after(looked_at_);
+    if (looked_at_.empty()) {
+      forget_old();
+      return true;
+    }
+    consider(looked_at_);
   }
+  return false;
+}
+
+// By name; empty: there are no more.
+std::string NodePublisher::candidate_after(const std::string& name) const {
+  const std::set<std::string>& recorded = deps_.nodes().with_recorded_resources();
+  const auto by_record = recorded.upper_bound(name);
+  const auto by_plugin = std::find_if(plugins_.upper_bound(name), plugins_.end(),
+                                      [](const auto& entry) { return entry.second; });
+  if (by_plugin == plugins_.end()) return by_record == recorded.end() ? "" : *by_record;
+  if (by_record == recorded.end()) return by_plugin->first;
+  return std::min(*by_record, by_plugin->first);
+}
+
+void NodePublisher::forget_old() {
+  const scheduler::NodeCache& nodes = deps_.nodes();
   std::erase_if(nodes_, [&](const auto& entry) {
-    return !entry.second.under_way && !candidates.contains(entry.first);
+    return !entry.second.under_way && nodes.find(entry.first) == nullptr;
   });
   std::erase_if(lost_, [&](const auto& entry) { return nodes.find(entry.first) == nullptr; });
-  for (const std::string& name : candidates) consider(name);
 }
 
 void NodePublisher::consider(const std::string& name) {

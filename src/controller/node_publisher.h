@@ -4,6 +4,8 @@
 //   every second: nodes with a plugin or a record -> plan -> (nothing to do)
 //                                                         -> PATCH nodes/<name>/status
 //
+// Of many nodes only some are looked at at once, because binds must not wait for it.
+//
 // Plans are made from the watched nodes, and a write names the version that it was planned on. So
 // it replaces no later change: after a conflict the next plan is made when the watch shows the
 // node's new state. Each write to a node lengthens the pause before the next one, so two publishers
@@ -33,6 +35,7 @@ namespace stowage::controller {
 struct NodePublisherOptions {
   dialect::NodeAmountsOptions amounts;  // without dialects everything is removed
   net::Duration look_every = std::chrono::seconds{1};
+  std::size_t nodes_per_look = 200;  // the others follow after a tenth of that time
   // How long a node may have no known plugin, e.g. after a change of the leader.
   net::Duration removed_after = std::chrono::minutes{10};
   net::Duration watch_lag = std::chrono::seconds{30};  // until a write is planned again unseen
@@ -81,6 +84,9 @@ class NodePublisher {
     std::vector<std::string> foreign;  // last reported names
   };
   void look();
+  [[nodiscard]] bool look_at_some();
+  [[nodiscard]] std::string candidate_after(const std::string& name) const;
+  void forget_old();
   void consider(const std::string& name);
   [[nodiscard]] bool due(const std::string& name, const dialect::NodeOffer& there);
   [[nodiscard]] bool gone_for_good(const std::string& name) const;
@@ -96,6 +102,7 @@ class NodePublisher {
   std::map<std::string, bool> plugins_;      // nodes whose agents have reported
   std::map<std::string, net::Moment> lost_;  // since when they have none
   std::map<std::string, Node> nodes_;        // that were written to
+  std::string looked_at_;                    // the last node of this round; empty: a new one begins
   bool led_ = false;
   net::Moment led_since_{};
   std::size_t in_flight_ = 0;

@@ -176,6 +176,34 @@ TEST_F(NodePublisherTest, WithoutReportsNothingIsRemovedAtOnce) {
   ASSERT_TRUE(written(1)) << "nobody has reported for long: the agent is gone";
 }
 
+TEST_F(NodePublisherTest, ManyNodesAreLookedAtInTurns) {
+  constexpr int kNodes = 450;
+  std::size_t answered = 0;
+  const auto path = [](int i) { return fmt::format("/api/v1/nodes/m{:03}/status", i); };
+  for (int i = 0; i < kNodes; ++i) {
+    server.script("PATCH", path(i),
+                  {[&](const kube::testing::SeenRequest& request, const auto& responder) {
+                    ++answered;
+                    reply(200)(request, responder);
+                  }});
+    dialect::NodeObject node = node_object("1");
+    node.name = fmt::format("m{:03}", i);
+    see(node);
+  }
+  publisher = std::make_unique<NodePublisher>(
+      NodePublisherOptions{
+          .amounts = {.dialects = {"nano"}}, .look_every = 10ms, .writes_per_second = 10'000},
+      NodePublisher::Deps{.client = *client,
+                          .log = log,
+                          .nodes = [this]() -> const scheduler::NodeCache& { return nodes; },
+                          .leads = [] { return true; }});
+  for (int i = 0; i < kNodes; ++i) publisher->set_plugin(fmt::format("m{:03}", i), i % 10 != 0);
+  publisher->start();
+  EXPECT_TRUE(run_until(loop, [&] { return answered == kNodes * 9 / 10; })) << answered;
+  run_for(loop, 50ms);
+  EXPECT_EQ(answered, kNodes * 9U / 10) << "each once, and none without a plugin";
+}
+
 TEST_F(NodePublisherTest, SwitchedOffItTakesAwayWhatItHasPublished) {
   start();
   see(published("1"));

@@ -139,5 +139,27 @@ TEST_F(ReportBatcherTest, MuchComesInSeveralBatches) {
   EXPECT_EQ(batcher.waiting(), 0U);
 }
 
+TEST_F(ReportBatcherTest, ThePluginIsToldWhenItChangesAndToANewLedger) {
+  AgentReport report;
+  report.plugin = codec::ReportedPlugin{.registered = false, .resources = {"stowage.dev/x"}};
+  update("n1", report);
+  update("n2", with_cards(1));
+  ASSERT_TRUE(soon(1));
+  ASSERT_EQ(batches.back().size(), 2U);
+  EXPECT_EQ(batches.back()[0].plugin, PluginState::missing);
+  EXPECT_EQ(batches.back()[1].plugin, std::nullopt) << "n2 has none";
+  report.plugin->registered = true;
+  update("n1", report);
+  ASSERT_TRUE(soon(2));
+  EXPECT_EQ(batches.back()[0].plugin, PluginState::registered);
+  batcher.resend_all();
+  ASSERT_TRUE(soon(3));
+  EXPECT_EQ(batches.back()[0].plugin, PluginState::registered);
+  EXPECT_EQ(batches.back()[1].plugin, std::nullopt);
+  update("n1", {.version = 1, .node = "n1"});
+  ASSERT_TRUE(soon(4));
+  EXPECT_EQ(batches.back()[0].plugin, PluginState::none) << "an agent without one has started";
+}
+
 }  // namespace
 }  // namespace stowage::reports

@@ -67,6 +67,32 @@ TEST(NodeCache, UnreadableNodesAreCountedUntilTheyGo) {
   EXPECT_EQ(nodes.find("a"), nullptr);
 }
 
+TEST(NodeCache, KeepsWhatNodesOfferAndWhichHaveARecord) {
+  NodeCache nodes;
+  EXPECT_EQ(nodes.offer("a"), nullptr);
+  dialect::NodeObject node = node_with("a", "2");
+  node.resource_version = "7";
+  node.capacity["nano-gpu/gpu-percent"] = *base::Quantity::parse("200");
+  (void)nodes.update(node);
+  ASSERT_NE(nodes.offer("a"), nullptr);
+  EXPECT_EQ(nodes.offer("a")->resource_version, "7");
+  EXPECT_EQ(nodes.offer("a")->capacity, (dialect::NodeAmounts{{"nano-gpu/gpu-percent", 200}}));
+  EXPECT_TRUE(nodes.offer("a")->allocatable.empty());
+  EXPECT_TRUE(nodes.with_recorded_resources().empty());
+  const std::string key(dialect::kNodeResourcesAnnotation);
+  node.annotations[key] = "nano-gpu/gpu-percent=200";
+  (void)nodes.update(node);
+  EXPECT_EQ(nodes.with_recorded_resources(), std::set<std::string>{"a"});
+  node.annotations.erase(key);
+  (void)nodes.update(node);
+  EXPECT_TRUE(nodes.with_recorded_resources().empty());
+  node.annotations[key] = "?";
+  (void)nodes.update(node);
+  EXPECT_EQ(nodes.with_recorded_resources().size(), 1U) << "an unreadable one is removed, too";
+  EXPECT_TRUE(nodes.erase("a"));
+  EXPECT_TRUE(nodes.with_recorded_resources().empty());
+}
+
 TEST(NodeCache, ReadsPodsByTheUnitOfMemoryOfMostNodes) {
   NodeCache nodes;
   const auto unit = [&] { return nodes.reading({}).vgpu_memory_mib; };

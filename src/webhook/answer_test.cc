@@ -1,5 +1,8 @@
 #include "webhook/answer.h"
 
+#include <algorithm>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include "base/base64.h"
 #include "base/testing/json_check.h"
 #include "dialect/node_resources.h"
+#include "dialect/table.h"
 
 namespace stowage::webhook {
 namespace {
@@ -318,6 +322,31 @@ TEST(Webhook, ListsAreBounded) {
       ask(review(R"({"metadata":{"annotations":{)" + annotations + "}}}"), with_void());
   EXPECT_EQ(asked.verdict, Verdict::refused);
   EXPECT_LT(asked.body.size(), 2'000U);
+}
+
+// Runs in the root of the repository. Pods with resources that nobody matches would start without
+// their carriers.
+TEST(Webhook, TheConfigurationMatchesEveryResource) {
+  std::ifstream file("deploy/webhook.yaml");
+  std::stringstream read;
+  read << file.rdbuf();
+  const std::string text = read.str();
+  std::vector<std::string> prefixes;
+  const std::string start = "name.startsWith('";
+  for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at)) {
+    at += start.size();
+    prefixes.push_back(text.substr(at, text.find('\'', at) - at));
+  }
+  ASSERT_EQ(prefixes.size() % 3, 0U) << "three conditions, each with all of them";
+  for (const dialect::Dialect& each : dialect::dialects()) {
+    for (const dialect::CardAmount& amount : each.publishes) {
+      EXPECT_EQ(std::count_if(
+                    prefixes.begin(), prefixes.end(),
+                    [&](const std::string& prefix) { return amount.resource.starts_with(prefix); }),
+                3)
+          << amount.resource;
+    }
+  }
 }
 
 TEST(Webhook, PathsNameASchedulerOrNone) {

@@ -3,6 +3,8 @@
 
 agents_test.py STOWAGE
 """
+import base64
+import contextlib
 import http.client
 import json
 import re
@@ -84,6 +86,13 @@ class Cluster(LocalCluster):
 def cards(load=(0, 0), extra=""):
     lines = "".join(f"- {{index: {i}, utilisation: {busy}}}\n" for i, busy in enumerate(load))
     return f"count: {len(load)}\nmodel: NVIDIA H200\nmemoryMiB: 143771\ncards:\n{lines}{extra}"
+
+
+def make_certificate(certificate, key):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+                    key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
 
 
 class Stream:
@@ -253,10 +262,7 @@ nodeResources: {enabled: true, dialects: [native, nano], gpuRequestsPerCard: 4}
     def test_what_agents_tell_is_an_api(self):
         with Cluster() as cluster:
             certificate, key = cluster.folder / "tls.crt", cluster.folder / "tls.key"
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                            "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-                            "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
-                            key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
+            make_certificate(certificate, key)
             controller = cluster.start(config=API.format(certificate=certificate, key=key))
             first, second = cluster.nodes()
             cluster.agent(first, controller, cards((50, 100)), "--ca-file", certificate)
@@ -286,6 +292,47 @@ nodeResources: {enabled: true, dialects: [native, nano], gpuRequestsPerCard: 4}
                 controller.metric('stowage_pods_that_fit{model="NVIDIA H200",cards="2"}'), 1)
             self.assertGreater(
                 controller.metric('stowage_metrics_api_requests_total{verb="list"}'), 0)
+
+    def test_every_replica_reviews_pods(self):
+        with Cluster(nodes=1) as cluster:
+            certificate, key = cluster.folder / "tls.crt", cluster.folder / "tls.key"
+            make_certificate(certificate, key)
+            config = API.format(certificate=certificate, key=key) + (
+                "webhook: {enabled: true, configuration: none}\n")
+            replicas = [cluster.start(name, config=config) for name in ("first", "second")]
+            context = ssl.create_default_context(cafile=certificate)
+            limits = {"stowage.dev/gpu-core": "50"}
+            review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+                "uid": "u-1", "operation": "CREATE", "namespace": "default",
+                "resource": {"group": "", "version": "v1", "resource": "pods"},
+                "object": {"metadata": {"name": "p"}, "spec": {"containers": [
+                    {"name": "c", "resources": {"limits": limits, "requests": limits}}]}}}}
+            hostile = json.dumps(review).replace('"name": "p"', '"name": ' + "[" * 3_000_000)
+            for replica in replicas:
+                port = int(cluster.door(replica).rsplit(":", 1)[1])
+
+                def ask(method, path, body, port=port):
+                    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context)
+                    with contextlib.closing(connection):
+                        connection.request(method, path, body)
+                        answer = connection.getresponse()
+                        return answer.status, answer.read().decode()
+
+                code, text = ask("POST", "/mutate?timeout=5s", json.dumps(review))
+                self.assertEqual(code, 200, text)
+                response = json.loads(text)["response"]
+                self.assertEqual((response["uid"], response["allowed"]), ("u-1", True))
+                patch = json.loads(base64.b64decode(response["patch"]))
+                self.assertEqual({each["path"].rsplit("/", 1)[1] for each in patch},
+                                 {"stowage.dev~1attachment"})
+                code, text = ask("POST", "/mutate", hostile)
+                self.assertEqual(code, 400, text[:200])
+                self.assertIn("the admission review cannot be read", text)
+                self.assertEqual(ask("GET", "/mutate", None)[0], 405)
+                self.assertEqual(ask("POST", "/mutate/other", "{}")[0], 404)
+                wait_until("it is counted", lambda r=replica: (
+                    r.metric('stowage_webhook_reviews_total{verdict="patched"}') == 1
+                    and r.metric('stowage_webhook_reviews_total{verdict="unreadable"}') == 1))
 
     def test_who_is_not_the_agent_of_the_node_is_not_heard(self):
         with Cluster() as cluster:

@@ -65,6 +65,8 @@ class AdmissionCase(Case):
         yield self.refuses(self.author, "POST", self.pods + "?dryRun=All", probe)
         probe = node("probe", annotations={INVENTORY: "x"})
         yield self.refuses(self.author, "POST", "/api/v1/nodes?dryRun=All", probe)
+        probe = node("probe", annotations={"stowage.dev/node-resources": "x"})
+        yield self.refuses(self.author, "POST", "/api/v1/nodes?dryRun=All", probe)
         yield self.refuses(self.agent(), "POST", "/api/v1/nodes?dryRun=All", node("probe"))
 
     def agent(self, node_name=None):
@@ -237,6 +239,22 @@ class NodePolicy(AdmissionCase):
         self.author.patch("/api/v1/nodes/n1", with_annotation("mine", "1"))
         self.author.patch("/api/v1/nodes/n1/status", {"status": {"phase": "Running"}})
         self.api.patch("/api/v1/nodes/n2", with_annotation(INVENTORY, inventory("n2")))
+
+    def test_only_the_controller_records_what_a_node_offers(self):
+        self.add_nodes(node("n1"))
+        record = "stowage.dev/node-resources"
+        self.grant_everything("system:node:n1")
+        for user in (self.author, As(self.cluster, "system:node:n1")):
+            for part in ("", "/status"):
+                message = self.refused_write(user, f"/api/v1/nodes/n1{part}",
+                                             with_annotation(record, "nvidia.com/gpu=8"))
+                self.assertIn("may be written only by the controller", message)
+        forged = node("n2", annotations={record: "nvidia.com/gpu=8"})
+        self.assertIsNotNone(self.refuses(self.author, "POST", "/api/v1/nodes", forged))
+        As(self.cluster, STOWAGE).patch("/api/v1/nodes/n1/status", {
+            **with_annotation(record, "stowage.dev/gpu-core=800"),
+            "status": {"capacity": {"stowage.dev/gpu-core": "800"}}})
+        self.author.patch("/api/v1/nodes/n1", with_annotation("mine", "1"))
 
     def test_an_agent_changes_nothing_but_its_own_annotation(self):
         """RBAC allows it, so only the policy can refuse."""

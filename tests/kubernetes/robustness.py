@@ -172,7 +172,9 @@ class Deployed(Case):
            ("patch", "", "persistentvolumeclaims", ""), ("patch", "", "persistentvolumes", ""),
            ("watch", "storage.k8s.io", "csinodes", ""), ("list", "", "namespaces", ""),
            ("watch", "policy", "poddisruptionbudgets", ""),
-           ("create", "events.k8s.io", "events", ""),
+           ("create", "events.k8s.io", "events", ""), ("patch", "", "nodes", "status"),
+           *((verb, "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "stowage")
+             for verb in ("get", "patch")),
            *((verb, "", "configmaps", "", name, "kube-system")
              for verb in ("list", "watch") for name in ("gpuquota", "stowage-quota")),
            ("create", "coordination.k8s.io", "leases", "", "", "kube-system"),
@@ -185,7 +187,10 @@ class Deployed(Case):
                ("delete", "", "persistentvolumeclaims", ""),
                ("delete", "", "persistentvolumes", ""),
                ("create", "", "persistentvolumes", ""), ("patch", "", "namespaces", ""),
-               ("patch", "", "nodes", ""), ("patch", "", "nodes", "status"),
+               ("patch", "", "nodes", ""), ("update", "", "nodes", "status"),
+               ("patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "",
+                "other"),
+               ("create", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", ""),
                *((verb, "", "secrets", "", "stowage-signing-key", "kube-system")
                  for verb in ("list", "delete", "create")),
                ("get", "", "secrets", "", "other", "kube-system"),

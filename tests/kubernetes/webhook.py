@@ -242,8 +242,9 @@ class NodeResources(Served):
         wait_until("the plugin is missing", lambda: self.leader().metric(
             'stowage_agents_plugins{state="missing"}') == 1)
         self.api.delete(f"{self.pods}/{next(name for name in 'abc' if name != left)}")
-        wait_until("it says why", lambda: "device plugin that is not registered" in
-                   self.refused(left))
+        self.add(pod("late", {"stowage.dev/gpu": "1"}))
+        self.assertIn("device plugin that is not registered", self.refused("late"))
+        self.assertFalse(node_of(self.pod(left)), "it waits too")
         self.say(stream, plugin=plugin)
         self.bound(left)
 

@@ -65,6 +65,8 @@ def objects(folder):
                 lines.add(f"{kind.group(1)} {name.group(1)} ({file.name})")
         for label in re.findall(r"^ +((?:[\w.]+\.)?stowage\.dev/[\w-]+):", text, re.M):
             lines.add(f"label {label} ({file.name})")
+        for label in re.findall(r"\{key: (stowage\.dev/[\w-]+),", text):
+            lines.add(f"selected label {label} ({file.name})")
     return sorted(lines)
 
 
