@@ -104,6 +104,7 @@ class Node:
         cgroup = None
         if self.runtime.runs_programs:
             self.space.make_cgroup()
+            self.space.remove_dead_cgroups()
             cgroup = self.space.cgroup
         config.write_text(json.dumps(configuration(free_port(), self.max_pods, cgroup)),
                           encoding="utf-8")
@@ -114,7 +115,7 @@ class Node:
         def ready():
             self.kubelet.require_alive()
             return self.serves_plugins() and self.is_ready()
-        wait_until(f"{self.name} is ready", ready, timeout=60,
+        wait_until(f"{self.name} is ready", ready, timeout=120,
                    details=lambda: self.kubelet.tail(5))
 
     def object(self):

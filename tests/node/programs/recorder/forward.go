@@ -76,7 +76,8 @@ func (f *forwarder) pass(_ any, kubelet grpc.ServerStream) error {
 	if err == nil {
 		answered, err = f.exchange(kubelet, method, &asked)
 	}
-	f.note(kubelet.Context(), method, asked, answered, err)
+	// The kubelet may be gone by now; what was made is noted all the same.
+	f.note(context.WithoutCancel(kubelet.Context()), method, asked, answered, err)
 	return err
 }
 
