@@ -3,8 +3,9 @@
 
 Usage: agent_test.py [--runtime recorder|containerd] [-k WORD]...
 
-One node with the agent's device plugin; the judge (world.py) compares every container that the kubelet
-asks its runtime for with the decision for its pod. The last line counts; exit code 1 if a case failed.
+One node with the agent's device plugin; the judge (world.py) compares every container that the
+kubelet asks its runtime for with the decision for its pod. The last line counts; exit code 1 if a
+case failed.
 """
 import argparse
 import json

@@ -37,8 +37,10 @@ KUBELETS = {
 
 
 def configuration(port, max_pods, cgroup):
-    """The kubelet's. Nothing is evicted or collected, and it does not slow itself down. cgroup: pods
-    have control groups within this one; None: pods have none."""
+    """The kubelet's. Nothing is evicted or collected, and it does not slow itself down.
+
+    cgroup: pods have control groups within this one; None: pods have none.
+    """
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
         "address": "127.0.0.1", "port": port, "healthzPort": 0, "readOnlyPort": 0,
@@ -174,8 +176,11 @@ def container(name, limits=None, life=None, code=0, **more):
 
 
 def poke(api, path):
-    """Changes a pod, so that its kubelet looks at it now. A kubelet that could not start a container,
-    or waits before it does so again, looks after 10 to 15 seconds otherwise."""
+    """Changes a pod, so that its kubelet looks at it now.
+
+    A kubelet that could not start a container, or waits before it does so again, looks after 10 to
+    15 seconds otherwise.
+    """
     api.patch(path, {"metadata": {"annotations": {"bed.test/poke": str(time.monotonic())}}})
 
 
