@@ -249,8 +249,10 @@ class World:
         self.node = None
         try:
             self.start(runtime, max_pods)
-        except BaseException:
-            self.cluster.keep_logs = True
+        except BaseException as reason:
+            self.cluster.keep_logs = not isinstance(reason, (build.Unavailable, KeyboardInterrupt))
+            if self.cluster.keep_logs:
+                print(f"logs: {self.cluster.folder}")
             self.close()
             raise
 
