@@ -195,6 +195,9 @@ class Exact(unittest.TestCase):
 
     def test_no_pod_is_bound_while_the_agent_is_replaced(self):
         """As in an upgrade: the agent that ends says so, and its node gets no pods with cards."""
+        self.world.agent.registered()
+        wait_until("it reports", lambda: "reporting controller=" in self.world.agent.said())
+        time.sleep(1)
         self.world.agent.stop()
         self.add(pod("waits", container("main", whole())))
         self.add(pod("needs-none", container("main")))
@@ -231,9 +234,9 @@ class Exact(unittest.TestCase):
         def over():
             poke(self.api, f"{self.pods}/edited")
             every = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")
-            return self.created("edited") or any("was edited" in value["message"]
+            return self.created("edited") or any("PreStartContainer" in value["message"]
                                                  for value in every)
-        wait_until("it was made, or refused", over, every=0.5)
+        wait_until("it was made, or refused", over, every=0.5, details=lambda: self.seen("edited"))
 
     def name_other_card(self, decision):
         card = decision["containers"]["main"][0]
