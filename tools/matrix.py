@@ -28,6 +28,7 @@ JOBS = os.cpu_count() or 2
 TSAN_MODULES = ("agent", "controller", "grpc", "kube", "net", "reports", "scheduler")
 KUBE_CASES = ("the_api_server_is_killed", "etcd_is_killed", "the_leader_is_killed",
               "the_standby_is_killed", "of_the_scheduler")
+KUBE_VERSIONS = ("v1.34.10", "v1.36.3")  # of nodes; PINNED of tests/kubernetes/build.py first
 FAULT_SEEDS = 40  # of one call
 FUZZ_SECONDS = 20  # of one fuzzer, where time is short
 FUZZ_SECONDS_LONG = 300
@@ -224,8 +225,23 @@ def kube_faults(leg):
         leg.say(f"kube-faults: ran {case}, 2 rounds, 200 pods")
 
 
+def node(leg):
+    """a kubelet and an agent that are killed while pods come, with each Kubernetes"""
+    if not leg.build("release", "stowage_program"):
+        return
+    if not leg.light():
+        for version in KUBE_VERSIONS:
+            leg.check("env", f"KUBE_VERSION={version}", "make", "node-test")
+            leg.say(f"node: {version}: 1,000 pods, and 50 with containerd")
+        return
+    seed = leg.chance.randrange(2**31)
+    leg.check(sys.executable, "tests/node/agent_storm.py", "--pods", 150, "--seed", seed)
+    leg.say(f"node: 150 pods with seed {seed}")
+
+
 LEGS = {"asan": asan, "tsan": tsan, "lint-deep": lint_deep, "faults-long": faults_long,
-        "fuzz-long": fuzz_long, "kube-faults": kube_faults}
+        "fuzz-long": fuzz_long, "kube-faults": kube_faults,
+        "node": node}
 
 
 def chosen(commit):

@@ -280,7 +280,7 @@ def build(version):
 
 
 def module_programs(what, source, packages, ldflags=""):
-    """A folder with programs (name -> package) of another module of ours, built if they are missing.
+    """A folder with programs (name -> package) of another module, built if they are missing.
 
     Raises Unavailable or BuildFailed.
     """

@@ -141,7 +141,7 @@ class Storm:
             now = time.monotonic()
             if now >= trouble_at and not calm:
                 self.trouble()
-                trouble_at = time.monotonic() + self.rng.uniform(0.5, 4)
+                trouble_at = time.monotonic() + self.rng.uniform(0.2, 2)
             if len(self.names) < self.alive:
                 self.add()
             else:
@@ -216,7 +216,7 @@ def main():
     except build.Unavailable as reason:
         print(f"node: skipped: {reason}")
         return 0
-    except (AssertionError, ApiError, build.BuildFailed) as reason:
+    except (AssertionError, ApiError, build.BuildFailed, FileNotFoundError) as reason:
         print(f"node: {reason}")
         if world:
             world.cluster.keep_logs = True

@@ -3,8 +3,9 @@
 
 Usage: agent_test.py [--runtime recorder|containerd] [-k WORD]...
 
-One node with the agent's device plugin; the judge (world.py) compares every container that the kubelet
-asks its runtime for with the decision for its pod. The last line counts; exit code 1 if a case failed.
+One node with the agent's device plugin; the judge (world.py) compares every container that the
+kubelet asks its runtime for with the decision for its pod. The last line counts; exit code 1 if a
+case failed.
 """
 import argparse
 import json
@@ -21,7 +22,8 @@ from api import ApiError, wait_until  # noqa: E402
 from case import Lines  # noqa: E402
 from node import container, poke  # noqa: E402
 from objects import GPUS, node_of  # noqa: E402
-from world import ATTACHMENT, World, for_init, has_plugin, pod, share, whole  # noqa: E402
+from world import ATTACHMENT, CARDS, Judge, World  # noqa: E402
+from world import for_init, has_plugin, pod, share, whole  # noqa: E402
 
 
 
@@ -142,7 +144,7 @@ class Exact(unittest.TestCase):
         self.add(pod("after", container("main", whole())))
         self.ready("after")
         self.assertNotEqual(self.cards("before", "main"), self.cards("after", "main"))
-        print(f"      allocatable again {took:.2f} s after its start")
+        print(f"      registered again {took:.2f} s after its start")
 
     def test_a_kubelet_that_was_killed_comes_back(self):
         self.add(pod("before", container("main", whole())))
@@ -156,8 +158,6 @@ class Exact(unittest.TestCase):
 
     def test_a_container_that_ends_before_the_agent_is_back(self):
         """A new kubelet does not call PreStartContainer until the plugin has registered."""
-        if self.node.runtime.runs_programs:
-            self.skipTest("only the recorder can end a container")
         self.add(pod("crash", container("main", share(10, 2000))))
         self.ready("crash")
         self.node.kubelet.kill()
@@ -173,17 +173,39 @@ class Exact(unittest.TestCase):
         self.world.agent.registered()
 
     def test_a_pod_that_is_bound_while_no_plugin_is_registered(self):
-        """It fails for good, or waits until the agent is back; it never starts without its card."""
+        """It fails for good, or waits until the agent is back; it never starts without its cards.
+        Those of a failed pod are free at once."""
         self.world.agent.kill()
-        self.add(pod("gap", container("main", whole())))
+        self.add(pod("gap", container("main", whole(CARDS))))
         time.sleep(3)
         self.world.agent.start()
         self.world.agent.registered()
-        def over():
-            status = self.object("gap")["status"]
-            return status.get("reason") == "UnexpectedAdmissionError" or self.created("gap")
-        wait_until("it runs or has failed", over, details=lambda: self.seen("gap"))
-        print(f"      {self.object('gap')['status'].get('reason', 'it waited')}")
+        def failed():
+            return self.object("gap")["status"].get("reason") == "UnexpectedAdmissionError"
+        wait_until("it runs or has failed", lambda: failed() or self.created("gap"),
+                   details=lambda: self.seen("gap"))
+        if not failed():
+            print("      it waited")
+            return
+        begin = time.monotonic()
+        self.add(pod("next", container("main", whole(CARDS))))
+        self.bound("next")
+        print(f"      it failed; the next pod got its cards after {time.monotonic() - begin:.2f} s")
+        self.ready("next")
+
+    def test_no_pod_is_bound_while_the_agent_is_replaced(self):
+        """As in an upgrade: the agent that ends says so, and its node gets no pods with cards."""
+        self.world.agent.registered()
+        wait_until("it reports", lambda: "reporting controller=" in self.world.agent.said())
+        time.sleep(1)
+        self.world.agent.stop()
+        self.add(pod("waits", container("main", whole())))
+        self.add(pod("needs-none", container("main")))
+        self.ready("needs-none")
+        time.sleep(2)
+        self.assertFalse(node_of(self.object("waits")), self.seen("waits"))
+        self.world.agent.start()
+        self.ready("waits")
 
     def test_sockets_that_are_removed(self):
         self.world.remove_sockets()
@@ -201,21 +223,55 @@ class Exact(unittest.TestCase):
         print(f"      {text}")
 
     def test_an_edited_annotation_changes_nothing(self):
-        """Edited as soon as the pod is bound: then it starts with its own card, or not at all."""
+        """Edited as soon as the pod is bound: it starts with its own card, or not at all."""
         self.node.runtime.fail_next("main", "create", 1)
         self.add(pod("edited", container("main", whole())))
         self.bound("edited")
         text = json.loads(self.object("edited")["metadata"]["annotations"][GPUS])
-        card = text["containers"]["main"][0]
-        other = next(one for one in self.world.cards if one.uuid != card["id"])
-        card.update(id=other.uuid, index=other.index)
+        self.name_other_card(text)
         self.api.patch(f"{self.pods}/edited", {"metadata": {"annotations": {
             GPUS: json.dumps(text)}}})
-        wait_until("it was made, or refused", lambda: self.created("edited") or
-                   "was edited" in str(self.api.list(f"/api/v1/namespaces/{self.namespace}/events")),
-                   timeout=60)
-        for event in self.created("edited"):
-            self.assertNotIn(other.uuid, self.judge.cards_in(event))
+        def over():
+            poke(self.api, f"{self.pods}/edited")
+            every = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")
+            return self.created("edited") or any("PreStartContainer" in value["message"]
+                                                 for value in every)
+        wait_until("it was made, or refused", over, every=0.5, details=lambda: self.seen("edited"))
+
+    def name_other_card(self, decision):
+        card = decision["containers"]["main"][0]
+        other = next(one for one in self.world.cards if one.uuid != card["id"])
+        card.update(id=other.uuid, index=other.index)
+
+    def test_a_decision_is_good_for_its_pod_alone(self):
+        """Forged, or copied from a pod that has cards: no container of such a pod starts."""
+        self.add(pod("honest", container("main", whole())))
+        self.ready("honest")
+        signed = {name: text for name, text in
+                  self.object("honest")["metadata"]["annotations"].items()
+                  if name.startswith("stowage.dev/")}
+        decision = json.loads(signed[GPUS])
+        self.name_other_card(decision)
+        for name, annotations in (("copy", signed),
+                                  ("forged", {**signed, GPUS: json.dumps(decision)}),
+                                  ("unsigned", {GPUS: signed[GPUS]})):
+            value = pod(name, container("main", {ATTACHMENT: 1}))
+            value["spec"]["nodeName"] = self.node.name
+            value["metadata"]["annotations"] = annotations
+            self.add(value)
+            print(f"      {name}: {self.message(name, 'PreStartContainer').split('desc = ')[-1]}")
+            self.assertEqual(self.created(name), [])
+
+    def test_the_judge_finds_swapped_answers(self):
+        """Of two pods with different cards, each is shown the other's decision."""
+        for name in ("left", "right"):
+            self.add(pod(name, container("main", whole())))
+        self.ready("left", "right")
+        uids = [self.object(name)["metadata"]["uid"] for name in ("left", "right")]
+        first = self.world.decisions.first
+        swapped = Judge(self.node, Swapped(first, *uids), self.world.cards)
+        swapped.look()
+        self.assertEqual(len(swapped.wrong), 2, swapped.wrong)
 
     def test_a_pod_of_the_same_name_gets_cards_of_its_own(self):
         for _ in range(3):
@@ -231,6 +287,16 @@ class Exact(unittest.TestCase):
         made = len(self.created("crash"))
         wait_until("it was made again", lambda: len(self.created("crash")) > made, timeout=40)
         self.world.cluster.healthy()
+
+
+class Swapped:
+    """The decisions, with those of two pods exchanged."""
+
+    def __init__(self, decisions, left, right):
+        self.decisions = {**decisions, left: decisions[right], right: decisions[left]}
+
+    def of(self, uid):
+        return self.decisions[uid]
 
 
 def run(world, words):

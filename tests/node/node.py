@@ -37,8 +37,10 @@ KUBELETS = {
 
 
 def configuration(port, max_pods, cgroup):
-    """The kubelet's. Nothing is evicted or collected, and it does not slow itself down. cgroup: pods
-    have control groups within this one; None: pods have none."""
+    """The kubelet's. Nothing is evicted or collected, and it does not slow itself down.
+
+    cgroup: pods have control groups within this one; None: pods have none.
+    """
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
         "address": "127.0.0.1", "port": port, "healthzPort": 0, "readOnlyPort": 0,
@@ -104,6 +106,7 @@ class Node:
         cgroup = None
         if self.runtime.runs_programs:
             self.space.make_cgroup()
+            self.space.remove_dead_cgroups()
             cgroup = self.space.cgroup
         config.write_text(json.dumps(configuration(free_port(), self.max_pods, cgroup)),
                           encoding="utf-8")
@@ -114,7 +117,7 @@ class Node:
         def ready():
             self.kubelet.require_alive()
             return self.serves_plugins() and self.is_ready()
-        wait_until(f"{self.name} is ready", ready, timeout=60,
+        wait_until(f"{self.name} is ready", ready, timeout=120,
                    details=lambda: self.kubelet.tail(5))
 
     def object(self):
@@ -173,8 +176,11 @@ def container(name, limits=None, life=None, code=0, **more):
 
 
 def poke(api, path):
-    """Changes a pod, so that its kubelet looks at it now. A kubelet that could not start a container,
-    or waits before it does so again, looks after 10 to 15 seconds otherwise."""
+    """Changes a pod, so that its kubelet looks at it now.
+
+    A kubelet that could not start a container, or waits before it does so again, looks after 10 to
+    15 seconds otherwise.
+    """
     api.patch(path, {"metadata": {"annotations": {"bed.test/poke": str(time.monotonic())}}})
 
 

@@ -1,9 +1,9 @@
 """Cards of NVIDIA that are not there: device nodes, and the CDI file that their toolkit writes.
 
-The nodes have the numbers of NVIDIA's driver, so a container shows by them which card it got; nothing
-opens them. The file has what `nvidia-ctk cdi generate` writes for a driver: edits for all containers
-(control devices, libraries, programs, hooks, an environment that tells the nvidia runtime to add
-nothing), and one device for each card by index, by uuid, and for all of them.
+The nodes have the numbers of NVIDIA's driver, so a container shows by them which card it got;
+nothing opens them. The file has what `nvidia-ctk cdi generate` writes for a driver: edits for all
+containers (control devices, libraries, programs, hooks, an environment by which the nvidia runtime
+adds nothing), and one device for each card by index, by uuid, and for all of them.
 """
 import dataclasses
 import hashlib

@@ -188,6 +188,15 @@ class Space:
                     if (group / name).exists() and not (group / name).read_text().strip():
                         (group / name).write_text((top / name).read_text())
 
+    def remove_dead_cgroups(self):
+        """Removes those of containers that have no process. A runtime whose call was cut off leaves
+        them behind, and a new kubelet (cAdvisor) waits three seconds for each."""
+        for top in [*CGROUPS.glob(self.cgroup), *CGROUPS.glob(f"*/{self.cgroup}")]:
+            for folder, inside, _ in os.walk(top, topdown=False):
+                if not inside and re.fullmatch("[0-9a-f]{64}", pathlib.Path(folder).name):
+                    with contextlib.suppress(OSError):
+                        os.rmdir(folder)
+
     def remove_cgroup(self):
         """The kernel empties a control group a little after its processes were killed."""
         def gone():

@@ -1,5 +1,5 @@
-"""Stowage on a node with the real kubelet: the controller decides, the agent's device plugin carries
-out, and the judge compares every container that was made with what was decided for it.
+"""Stowage on a node with the real kubelet: the controller decides, the agent's device plugin
+carries out, and the judge compares every container that was made with what was decided for it.
 """
 import collections
 import json
@@ -136,7 +136,7 @@ class Agent:
 
 
 class Decisions:
-    """For each pod (by uid) the cards of its binding: the first annotation that it had on a node."""
+    """The cards of each pod (by uid) as it was bound: its first annotation on a node."""
 
     def __init__(self, api):
         version = api.get("/api/v1/pods")["metadata"]["resourceVersion"]
@@ -170,7 +170,8 @@ class Decisions:
 
 
 class Judge:
-    """Looks at each event of the runtime once. wrong is a list of sentences; it has to stay empty."""
+    """Looks at each event of the runtime once. wrong is a list of sentences: it has to stay empty.
+    """
 
     def __init__(self, node, decisions, cards):
         self.node = node
@@ -248,8 +249,10 @@ class World:
         self.node = None
         try:
             self.start(runtime, max_pods)
-        except BaseException:
-            self.cluster.keep_logs = True
+        except BaseException as reason:
+            self.cluster.keep_logs = not isinstance(reason, (build.Unavailable, KeyboardInterrupt))
+            if self.cluster.keep_logs:
+                print(f"logs: {self.cluster.folder}")
             self.close()
             raise
 

@@ -36,28 +36,12 @@ type runtimeTable struct {
 	last       int
 	sandboxes  map[string]*sandbox
 	containers map[string]*container
-	failures   map[string]int // "create NAME" or "start NAME" -> how many calls are still to fail
+	failures   *failures
 }
 
-func newRuntimeTable(journal *journal) *runtimeTable {
+func newRuntimeTable(journal *journal, failures *failures) *runtimeTable {
 	return &runtimeTable{journal: journal, sandboxes: map[string]*sandbox{},
-		containers: map[string]*container{}, failures: map[string]int{}}
-}
-
-func (t *runtimeTable) failNext(at, name string, times int) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.failures[at+" "+name] = times
-}
-
-// ordered is the failure that a test has ordered for this call, if any.
-func (t *runtimeTable) ordered(at, name string) error {
-	key := at + " " + name
-	if t.failures[key] == 0 {
-		return nil
-	}
-	t.failures[key]--
-	return status.Errorf(codes.Unknown, "the test lets %s of %s fail", at, name)
+		containers: map[string]*container{}, failures: failures}
 }
 
 func (t *runtimeTable) CreateContainer(_ context.Context, asked *cri.CreateContainerRequest) (
@@ -72,7 +56,7 @@ func (t *runtimeTable) CreateContainer(_ context.Context, asked *cri.CreateConta
 		err = status.Errorf(codes.NotFound, "no sandbox %s", asked.GetPodSandboxId())
 	}
 	if err == nil {
-		err = t.ordered("create", entry.Container)
+		err = t.failures.of("create", entry.Container)
 	}
 	if err != nil {
 		entry.Error = err.Error()
@@ -97,7 +81,7 @@ func (t *runtimeTable) StartContainer(_ context.Context, asked *cri.StartContain
 	if found == nil {
 		return nil, status.Errorf(codes.NotFound, "no container %s", asked.GetContainerId())
 	}
-	if err := t.ordered("start", found.about.Container); err != nil {
+	if err := t.failures.of("start", found.about.Container); err != nil {
 		t.finish(found, 128)
 		return nil, err
 	}

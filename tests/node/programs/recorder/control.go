@@ -7,7 +7,7 @@ import (
 )
 
 // controlHandler serves the tests. The table is nil where a real runtime has the containers.
-func controlHandler(journal *journal, table *runtimeTable) http.Handler {
+func controlHandler(journal *journal, failures *failures, table *runtimeTable) http.Handler {
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /events", func(answer http.ResponseWriter, asked *http.Request) {
 		from, err := strconv.Atoi(asked.FormValue("from"))
@@ -17,6 +17,15 @@ func controlHandler(journal *journal, table *runtimeTable) http.Handler {
 		}
 		answer.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(answer).Encode(journal.from(from))
+	})
+	routes.HandleFunc("POST /fail", func(answer http.ResponseWriter, asked *http.Request) {
+		times, err := strconv.Atoi(asked.FormValue("times"))
+		at := asked.FormValue("at")
+		if err != nil || (at != "create" && at != "start") {
+			http.Error(answer, "want container, at=create|start, times", http.StatusBadRequest)
+			return
+		}
+		failures.next(at, asked.FormValue("container"), times)
 	})
 	if table == nil {
 		return routes
@@ -30,15 +39,6 @@ func controlHandler(journal *journal, table *runtimeTable) http.Handler {
 		if !table.end(asked.FormValue("id"), int32(code)) {
 			http.Error(answer, "no such container runs", http.StatusNotFound)
 		}
-	})
-	routes.HandleFunc("POST /fail", func(answer http.ResponseWriter, asked *http.Request) {
-		times, err := strconv.Atoi(asked.FormValue("times"))
-		at := asked.FormValue("at")
-		if err != nil || (at != "create" && at != "start") {
-			http.Error(answer, "want container, at=create|start, times", http.StatusBadRequest)
-			return
-		}
-		table.failNext(at, asked.FormValue("container"), times)
 	})
 	return routes
 }

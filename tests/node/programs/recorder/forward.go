@@ -44,11 +44,12 @@ func (rawCodec) Name() string { return "proto" }
 
 // A forwarder passes all calls to another runtime and notes which containers are made.
 type forwarder struct {
-	runtime *grpc.ClientConn
-	journal *journal
+	runtime  *grpc.ClientConn
+	journal  *journal
+	failures *failures
 }
 
-func newForwarder(path string, journal *journal) *grpc.Server {
+func newForwarder(path string, journal *journal, failures *failures) *grpc.Server {
 	runtime, err := grpc.NewClient("unix://"+path,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(rawCodec{}),
@@ -56,7 +57,7 @@ func newForwarder(path string, journal *journal) *grpc.Server {
 	if err != nil {
 		log.Fatal(err)
 	}
-	passer := &forwarder{runtime, journal}
+	passer := &forwarder{runtime, journal, failures}
 	return grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.MaxRecvMsgSize(messageLimit),
 		grpc.MaxSendMsgSize(messageLimit), grpc.UnknownServiceHandler(passer.pass))
 }
@@ -71,13 +72,29 @@ func (f *forwarder) pass(_ any, kubelet grpc.ServerStream) error {
 	if err := kubelet.RecvMsg(&asked); err != nil {
 		return err
 	}
-	answered, err := f.pass1(kubelet, method, &asked)
-	f.note(kubelet.Context(), method, asked, answered, err)
+	answered, err := raw(nil), f.ordered(method, asked)
+	if err == nil {
+		answered, err = f.exchange(kubelet, method, &asked)
+	}
+	// The kubelet may be gone by now; what was made is noted all the same.
+	f.note(context.WithoutCancel(kubelet.Context()), method, asked, answered, err)
 	return err
 }
 
-// pass1 passes the request and the answers, and returns the last one.
-func (f *forwarder) pass1(kubelet grpc.ServerStream, method string, asked *raw) (raw, error) {
+// ordered is the failure that a test has ordered for this call.
+func (f *forwarder) ordered(method string, asked raw) error {
+	if method != createMethod {
+		return nil
+	}
+	var request cri.CreateContainerRequest
+	if err := proto.Unmarshal(asked, &request); err != nil {
+		return err
+	}
+	return f.failures.of("create", request.GetConfig().GetMetadata().GetName())
+}
+
+// exchange passes the request and the answers, and returns the last one.
+func (f *forwarder) exchange(kubelet grpc.ServerStream, method string, asked *raw) (raw, error) {
 	stream, err := f.runtime.NewStream(kubelet.Context(),
 		&grpc.StreamDesc{ServerStreams: true}, method)
 	if err != nil {

@@ -11,8 +11,8 @@
 // The control socket speaks HTTP:
 //
 //	GET  /events?from=N                      a JSON array of the events from number N on
+//	POST /fail?container=NAME&at=create&times=N   the next calls for that name fail
 //	POST /end?id=CONTAINER&code=N            a container of the table ends
-//	POST /fail?container=NAME&at=create|start&times=N   the next calls for that name fail
 package main
 
 import (
@@ -53,22 +53,24 @@ func main() {
 		os.Exit(2)
 	}
 	journal := &journal{}
+	failures := &failures{left: map[string]int{}}
 	var table *runtimeTable
 	var server *grpc.Server
 	if *forward != "" {
-		server = newForwarder(*forward, journal)
+		server = newForwarder(*forward, journal, failures)
 	} else {
 		if err := cdi.Configure(cdi.WithSpecDirs(strings.Split(*folders, ",")...)); err != nil {
 			log.Print(err) // a specification that cannot be read; the others count
 		}
-		table = newRuntimeTable(journal)
+		table = newRuntimeTable(journal, failures)
 		server = grpc.NewServer(grpc.MaxRecvMsgSize(messageLimit), grpc.MaxSendMsgSize(messageLimit))
 		cri.RegisterRuntimeServiceServer(server, table)
 		cri.RegisterImageServiceServer(server, images{})
 	}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
-	go func() { log.Fatal(http.Serve(listen(*control), controlHandler(journal, table))) }()
+	handler := controlHandler(journal, failures, table)
+	go func() { log.Fatal(http.Serve(listen(*control), handler)) }()
 	listener := listen(*address)
 	go func() {
 		<-ended
