@@ -95,6 +95,10 @@ class CliTest(unittest.TestCase):
             (trace + ["--queue"], ["--queue", "--churn"]),
             (["agent", "--node-name", "n", "--controller", "http://192.0.2.1:10362"],
              ["--controller", "not encrypted", "https://"]),
+            (["agent", "--device-plugin", "--injection", "links"],
+             ["--injection", "links", "auto, cdi or runtime"]),
+            (["agent", "--device-plugin", "--attachments", "0"], ["--attachments", "1 to 4096"]),
+            (["agent", "--device-plugin", "--signing-keys", "x"], ["--signing-keys", "NAMESPACE"]),
             (trace + ["-o", "xml"], ["xml", "table, json or csv"]),
         ]:
             with self.subTest(args=args):

@@ -76,12 +76,16 @@ TEST_F(RestartsTest, AKubeletThatIsReplacedWithoutAPauseIsNoticed) {
   start_both();
   for (int i = 0; i < 3; ++i) {
     const int before = kubelet_.registrations();
+    const std::uint64_t attempts = plugin_->snapshot().resources[0].attempts;
     kubelet_.stop();
+    // Takes the inode of the socket, so that the new one has another.
+    std::ofstream(folder_.path("plugins") + "/file" + std::to_string(i)) << "x";
     kubelet_.start();
     ASSERT_TRUE(until([&] { return kubelet_.registrations() >= before + 2 && registered(); }));
     net::testing::run_for(loop_, std::chrono::milliseconds{50});
     EXPECT_TRUE(registered());
     EXPECT_EQ(kubelet_.registrations(), before + 2);  // once for each resource
+    EXPECT_EQ(plugin_->snapshot().resources[0].attempts, attempts + 1);
   }
 }
 
