@@ -27,7 +27,6 @@ constexpr OwnAnnotation kTable[] = {
     {"stowage.dev/card-policy", Writer::author},
 };
 
-constexpr std::string_view kDomain = "stowage.dev/";
 constexpr std::size_t kShown = 3;       // unknown keys in a message
 constexpr std::size_t kKeyShown = 100;  // characters of one key
 
@@ -46,8 +45,8 @@ std::string about_unknown(std::string_view key) {
 std::string unknown_keys(const PodObject& pod) {
   std::string text;
   std::size_t count = 0;
-  for (auto at = pod.annotations.lower_bound(std::string(kDomain));
-       at != pod.annotations.end() && at->first.starts_with(kDomain); ++at) {
+  for (auto at = pod.annotations.lower_bound(std::string(kOwnDomain));
+       at != pod.annotations.end() && at->first.starts_with(kOwnDomain); ++at) {
     const bool known = std::any_of(std::begin(kTable), std::end(kTable),
                                    [&](const OwnAnnotation& row) { return row.key == at->first; });
     if (known) continue;

@@ -1,5 +1,6 @@
-// Every annotation in our own domain, and its writer. deploy/admission.yaml forbids other writers of
-// what the scheduler and agents write, and a test compares both. Add a row for every new annotation.
+// Every annotation in our own domain, and its writer. deploy/admission.yaml forbids other writers
+// of what the scheduler and agents write, and a test compares both. Add a row for every new
+// annotation.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,9 @@
 #include "dialect/objects.h"
 
 namespace stowage::dialect {
+
+// All names of Stowage begin with it.
+inline constexpr std::string_view kOwnDomain = "stowage.dev/";
 
 // Our own annotations; docs/contract.md describes their values.
 inline constexpr std::string_view kGpusAnnotation = "stowage.dev/gpus";

@@ -8,6 +8,7 @@
 #include "dialect/amounts.h"
 #include "dialect/carriers.h"
 #include "dialect/dialect.h"
+#include "dialect/own_annotations.h"
 #include "dialect/table.h"
 #include "dialect/times.h"
 #include "dialect/wishes.h"
@@ -135,7 +136,6 @@ Status check_limits(const PodObject& pod) {
 }  // namespace
 
 Status check_own_names(const PodObject& pod) {
-  constexpr std::string_view kDomain = "stowage.dev/";
   const Dialect own = native();
   const std::vector<std::string> known(own.resources.begin(), own.resources.end());
   const auto is_known = [&](const std::string& name) {
@@ -144,8 +144,8 @@ Status check_own_names(const PodObject& pod) {
   };
   for (const ContainerObject& container : pod.containers) {
     for (const Quantities* amounts : {&container.requests, &container.limits}) {
-      for (auto at = amounts->lower_bound(std::string(kDomain));
-           at != amounts->end() && at->first.starts_with(kDomain); ++at) {
+      for (auto at = amounts->lower_bound(std::string(kOwnDomain));
+           at != amounts->end() && at->first.starts_with(kOwnDomain); ++at) {
         if (is_known(at->first)) continue;
         const std::string near = base::nearest(at->first, known);
         return fail(fmt::format("{}: there is no resource {}; {}", owner(pod, container), at->first,

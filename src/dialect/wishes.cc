@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "dialect/amounts.h"
+#include "dialect/own_annotations.h"
 
 namespace stowage::dialect {
 namespace {
 
-constexpr std::string_view kDomain = "stowage.dev/";
 constexpr std::string_view kModels = "stowage.dev/gpu-model";
 constexpr std::string_view kNotModels = "stowage.dev/exclude-gpu-model";
 constexpr std::string_view kIds = "stowage.dev/gpu-ids";
@@ -24,8 +24,8 @@ constexpr std::size_t kShown = 64;  // characters of a value in a message
 
 // A fast check: nearly all pods have no wishes.
 bool has_wishes(const PodObject& pod) {
-  const auto first = pod.annotations.lower_bound(std::string(kDomain));
-  return first != pod.annotations.end() && first->first.starts_with(kDomain);
+  const auto first = pod.annotations.lower_bound(std::string(kOwnDomain));
+  return first != pod.annotations.end() && first->first.starts_with(kOwnDomain);
 }
 
 // The value without leading and trailing blanks; empty if missing.

@@ -7,16 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "dialect/carriers.h"
 #include "plugin/messages.h"
 
 namespace stowage::plugin {
 
-// A container that gets cards requests one device of the first. The kubelet offers the devices of
-// init containers to later containers of the pod again, so init containers have a resource of their
-// own: the k-th requests k devices, and no two containers of a pod have equal devices.
-inline constexpr std::string_view kAttachment = "stowage.dev/attachment";
-inline constexpr std::string_view kInitAttachment = "stowage.dev/init-attachment";
-inline constexpr std::array kResources{kAttachment, kInitAttachment};
+using dialect::kAttachment;
+using dialect::kInitAttachment;
+inline constexpr std::array kResources = dialect::kCarriers;
 
 // The kubelet writes all ids to its checkpoint with every container: a thousand cost milliseconds.
 inline constexpr std::size_t kDevicesMax = 4096;
