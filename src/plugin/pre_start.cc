@@ -274,11 +274,12 @@ PreStart::Step PreStart::prepare(const Candidate& candidate, bool given_before) 
   wrote_ = wrote_ || *written;
   if (!given_before) {
     ++deps_.isolations[isolation->level];
-    deps_.log.info("container gets its cards", {{"pod", given.ns + "/" + given.pod},
-                                                {"container", given.container},
-                                                {"cards", base::join(given.cards)},
-                                                {"isolation", to_string(isolation->level)},
-                                                {"device", candidate.name}});
+    deps_.log.info("container gets its cards",
+                   {{"pod", given.ns + "/" + given.pod},
+                    {"container", given.container},
+                    {"cards", base::join(given.cards)},
+                    {"isolation", std::string(to_string(isolation->level))},
+                    {"device", candidate.name}});
   }
   return {};
 }
