@@ -1,5 +1,6 @@
-// Every annotation in our own domain, and its writer. deploy/admission.yaml forbids other writers of
-// what the scheduler and agents write, and a test compares both. Add a row for every new annotation.
+// Every annotation in our own domain, and its writer. deploy/admission.yaml forbids other writers
+// of what the scheduler and agents write, and a test compares both. Add a row for every new
+// annotation.
 #pragma once
 
 #include <cstdint>
