@@ -222,8 +222,8 @@ void plugin_metrics(const plugin::DevicePlugin::Snapshot& plugin, Exposition& ou
              "Containers that got cards, by what limits them to their part of a card.");
   for (const plugin::Isolation level : plugin::kIsolations) {
     const auto found = plugin.isolations.find(level);
-    out.sample(found == plugin.isolations.end() ? 0 : found->second,
-               {{"isolation", plugin::to_string(level)}});
+    const std::uint64_t count = found == plugin.isolations.end() ? 0 : found->second;
+    out.sample(count, {{"isolation", std::string(plugin::to_string(level))}});
   }
   out.gauge("stowage_agent_plugin_records", "Allocations that are remembered.",
             static_cast<double>(plugin.records));

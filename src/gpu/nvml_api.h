@@ -141,7 +141,7 @@ inline constexpr std::uint32_t kRecoveryDrainPeers = 3;
 inline constexpr std::uint32_t kRecoveryDomain = 5;
 
 inline constexpr std::uint32_t kExclusiveProcess = 3;  // compute mode
-inline constexpr std::uint32_t kEnabled = 1;  // of features, links, MIG mode
+inline constexpr std::uint32_t kEnabled = 1;           // of features, links, MIG mode
 inline constexpr std::uint32_t kTemperatureGpu = 0;
 inline constexpr std::uint32_t kErrorUncorrected = 1;
 inline constexpr std::uint32_t kCounterVolatile = 0;

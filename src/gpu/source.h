@@ -51,7 +51,7 @@ struct CardInfo {
   std::int32_t numa = core::kUnknownNuma;  // of the nearest CPUs
   // Compute mode EXCLUSIVE_PROCESS: one process at a time may use it, for instance an MPS server.
   bool exclusive = false;
-  bool answers = true;                     // false: known from before, but does not answer now
+  bool answers = true;  // false: known from before, but does not answer now
   std::optional<Mig> mig;
   friend bool operator==(const CardInfo&, const CardInfo&) = default;
 };

@@ -72,6 +72,7 @@ bool ClusterCache::use_keys(kube::Keys keys) {
 }
 
 void ClusterCache::wrote(const std::string& uid, const dialect::Annotations& annotations) {
+  if (!pre_allocations_.leads()) return;
   if (Entry* entry = pods_.find(uid)) annotations_.wrote(entry->resolver, annotations);
 }
 

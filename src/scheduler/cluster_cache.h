@@ -63,7 +63,8 @@ class ClusterCache {
   // then checked again.
   [[nodiscard]] bool use_keys(kube::Keys keys);
 
-  // We wrote these annotations on the pod: they count even if they are edited later.
+  // We wrote these annotations on the pod: they count even if they are edited later. Ignored after
+  // stand_down(): the reply to the write was late, and the next leader may replace them.
   void wrote(const std::string& uid, const dialect::Annotations& annotations);
   // Another replica leads. It may replace what we wrote on pods that are not bound yet, and it
   // makes and withdraws pre-allocations. The engine gets none of them until

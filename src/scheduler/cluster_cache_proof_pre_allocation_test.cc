@@ -70,6 +70,25 @@ TEST_F(ClusterCacheProofTest, AStandbyKeepsAPreAllocationThatItHasProvedThoughIt
   }
 }
 
+// The write succeeded, but its reply arrived after the lease was lost. The next leader answers
+// kube-scheduler with a pre-allocation of its own, by which the pod is bound.
+TEST_F(ClusterCacheProofTest, AWriteWhoseReplyCameAfterTheTermDoesNotHideThatOfTheNextLeader) {
+  const auto first = decided("a", Purpose::pre_allocation, kUnixNow - 20 * kSecond);
+  auto unanswered = first;
+  unanswered.annotations.clear();
+  EXPECT_EQ(list({unanswered}), "");
+  cluster_cache_->stand_down();
+  cluster_cache_->wrote("a", first.annotations);
+  see({first});
+  EXPECT_EQ(events(), "");
+  auto next = bound("a", Purpose::pre_allocation);
+  next.resource_version = "2";
+  see({next});
+  EXPECT_EQ(events(), "a has cards;");
+  EXPECT_TRUE(notices_.empty()) << notices_.front().text;
+  EXPECT_EQ(cluster_cache_->sizes().annotation_mismatched, 0U);
+}
+
 TEST_F(ClusterCacheProofTest, APreAllocationIsNotKeptThatWeTookOffOrThatIsOver) {
   auto pod = decided("a", Purpose::pre_allocation);
   see({pod});

@@ -257,8 +257,7 @@ TEST(NominationTest, ARefusalNamesTheNomination) {
   (void)engine.handle(PodGone{"ns/s0"}, at(62));
   const auto refused = all<Refuse>(engine.handle(PodPending{pod("ns/late").gpus(1)}, at(63)));
   ASSERT_EQ(refused.size(), 1U);
-  EXPECT_NE(sentence(refused[0].refusal).find("kept for pods that wait longer"),
-            std::string::npos)
+  EXPECT_NE(sentence(refused[0].refusal).find("kept for pods that wait longer"), std::string::npos)
       << sentence(refused[0].refusal);
   EXPECT_NE(sentence(refused[0].refusal).find("ns/big"), std::string::npos);
 }

@@ -87,7 +87,8 @@ TEST(DetailsTest, UnhealthyCardsAreNamed) {
   Engine engine =
       engine_with("first", {node("a").cards(4).unhealthy(), node("b").cards(1).unhealthy()});
   EXPECT_EQ(refusal_of(engine, pod("p").gpus(1)),
-            "0/2 nodes are available: 2 GPU unhealthy or cordoned (a/0 on a, a/1 on a, a/2 on a and 2 more).");
+            "0/2 nodes are available: 2 GPU unhealthy or cordoned (a/0 on a, a/1 on a, a/2 on a "
+            "and 2 more).");
 }
 
 TEST(DetailsTest, ACardThatIsAskedForByIdIsLookedUp) {

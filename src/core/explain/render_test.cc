@@ -265,7 +265,7 @@ TEST(RenderFromEngine, NodesThatTakeNothing) {
                                           node("c").cards(1).unhealthy(), node("d")});
   EXPECT_EQ(refusal_of(engine, pod("p").gpus(1)),
             "0/4 nodes are available: 2 node(s) had no GPU, 1 node(s) were unschedulable, 1 GPU "
-            "unhealthy (c/0 on c).");
+            "unhealthy or cordoned (c/0 on c).");
   EXPECT_EQ(hint_of(engine, pod("p").gpus(1)), "");
 }
 
