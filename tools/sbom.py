@@ -18,7 +18,8 @@ import sys
 
 SKIPPED = 77
 # Compiled in from headers, so the loader does not list them.
-HEADERS = ("libcli11-dev", "libexpected-dev", "libboost1.81-dev", "libstdc++-12-dev", "libtomlplusplus-dev")
+HEADERS = ("libcli11-dev", "libexpected-dev", "libboost1.81-dev", "libstdc++-12-dev",
+           "libtomlplusplus-dev")
 # Licences as SPDX names them; Debian's names are not always the same.
 LICENSES = {
     "libboost-json1.81.0": "BSL-1.0", "libboost-container1.81.0": "BSL-1.0",
