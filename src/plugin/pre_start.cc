@@ -272,7 +272,7 @@ PreStart::Step PreStart::prepare(const Candidate& candidate, bool given_before) 
       {.device = candidate.name, .cards = cards, .more = isolation->edits, .keep = given_before});
   if (!written) return wrong(written.error().message);
   wrote_ = wrote_ || *written;
-  if (!given_before) {
+  if (*written) {
     ++deps_.isolations[isolation->level];
     deps_.log.info("container gets its cards",
                    {{"pod", given.ns + "/" + given.pod},
