@@ -166,7 +166,7 @@ void add_plugin_flags(CLI::App& command, AgentFlags& flags) {
   group.value("--injection", flags.injection, "WAY",
               "how containers get cards: cdi, runtime (the nvidia runtime),\n"
               "or auto: cdi if NVIDIA's CDI specification exists\n"
-              "(default auto)");
+              "(default cdi)");
   group.value("--state-dir", flags.state_dir, "DIR",
               "what the device plugin must remember; a folder of the node\n"
               "(default /var/lib/stowage)");

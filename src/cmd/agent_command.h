@@ -23,7 +23,7 @@ struct AgentFlags {
   bool device_plugin = false;
   std::string device_plugin_dir = "/var/lib/kubelet/device-plugins";
   std::string state_dir = "/var/lib/stowage";
-  std::string injection = "auto";
+  std::string injection = "cdi";
   std::string mps_root;
   std::string cdi_dir = "/var/run/cdi";
   std::string cdi_static_dir = "/etc/cdi";

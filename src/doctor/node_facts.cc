@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kConfigBytesMax = std::size_t{1} << 20U;
 constexpr std::size_t kFilesMax = 64;  // of one folder
-constexpr const char* kCdiFolders[] = {"/var/run/cdi", "/etc/cdi"};
+// /var/run is often a link to /run, which leads out of `root`.
+constexpr const char* kCdiFolders[] = {"/run/cdi", "/var/run/cdi", "/etc/cdi"};
 // containerd's own place, and those of k3s, RKE2, k0s and MicroK8s.
 constexpr const char* kContainerdFiles[] = {
     "/etc/containerd/config.toml",

@@ -130,9 +130,12 @@ bool DaemonProcess::alive() {
 
 bool DaemonProcess::server_left() const {
   std::error_code ignored;
+  // Programs in containers have mounts of their own, whatever their environment says.
+  const fs::path mounts = fs::read_symlink("/proc/self/ns/mnt", ignored);
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (fs::read_symlink(entry.path() / "ns/mnt", ignored) != mounts) continue;
     if (has_environment(entry.path(), options_.card, options_.folder.pipe())) return true;
   }
   return false;

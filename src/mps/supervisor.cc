@@ -37,10 +37,11 @@ Supervisor::Supervisor(net::EventLoop& loop, SupervisorOptions options,
       timer_(loop) {}
 
 Supervisor::~Supervisor() {
+  // All states first: daemons take seconds to end.
   for (auto& [id, card] : cards_) {
-    card.daemon.stop();
     tell(id, card, {.error = "the MPS daemons of this node were stopped"});
   }
+  for (auto& [id, card] : cards_) card.daemon.stop();
 }
 
 void Supervisor::start() { look(); }

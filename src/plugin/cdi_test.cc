@@ -149,15 +149,27 @@ TEST(Edits, CardsAreFoundByIdOrNumber) {
   EXPECT_EQ(edits->env.back(), "NVIDIA_VISIBLE_DEVICES=void");
   EXPECT_EQ(edits->env.size(), 2U);
   EXPECT_EQ(edits->hooks.size(), 2U);
-  const auto instance =
-      edits_for({nvidia()}, {{.id = "MIG-x", .number = "0:1", .device_minor = {}}});
-  ASSERT_TRUE(instance) << error_of(instance);
-  EXPECT_EQ(instance->device_nodes.back().path, "/dev/nvidia-caps/nvidia-cap12");
+}
+
+TEST(Edits, AnInstanceIsFoundByItsIdAlone) {
+  NvidiaSpec spec = nvidia();
+  const CardNames instance{.id = "MIG-x", .number = "0:1", .device_minor = 0};
+  EXPECT_EQ(error_of(edits_for({spec}, {instance})),
+            "card MIG-x is in none of NVIDIA's CDI specifications (nvidia.yaml); generate them "
+            "again")
+      << "0:1 may be what was there before the card was divided anew";
+  spec.devices["MIG-x"] = spec.devices.at("0:1");
+  const auto edits = edits_for({spec}, {instance});
+  ASSERT_TRUE(edits) << error_of(edits);
+  EXPECT_EQ(edits->device_nodes.back().path, "/dev/nvidia-caps/nvidia-cap12");
 }
 
 TEST(Edits, ANumberThatMeansAnotherCardIsNotUsed) {
   EXPECT_EQ(error_of(edits_for({nvidia()}, {{.id = "GPU-a", .number = "0", .device_minor = 3}})),
             "device 0 of nvidia.yaml is not card GPU-a, which is /dev/nvidia3; generate the "
+            "specification again");
+  EXPECT_EQ(error_of(edits_for({nvidia()}, {{.id = "GPU-b", .number = "5", .device_minor = 5}})),
+            "device GPU-b of nvidia.yaml is not card GPU-b, which is /dev/nvidia5; generate the "
             "specification again");
   EXPECT_EQ(error_of(edits_for({nvidia()}, {{.id = "GPU-z", .number = "7", .device_minor = 7}})),
             "card GPU-z is in none of NVIDIA's CDI specifications (nvidia.yaml); generate them "

@@ -183,7 +183,6 @@ Result<std::string> DevicePlugin::allocate(const std::string& resource,
 void DevicePlugin::allocate(const std::string& resource, const grpc::ServerRequest& request,
                             grpc::Responder& responder) {
   const net::Moment began = loop_.now();
-  const bool was_good = records_.trouble().empty();
   auto response = allocate(resource, request.message);
   counts_.allocate_seconds_max =
       std::max(counts_.allocate_seconds_max, seconds_since(loop_, began));
@@ -195,7 +194,13 @@ void DevicePlugin::allocate(const std::string& resource, const grpc::ServerReque
                {{"resource", resource}, {"why", response.error().message}});
     responder.end({.code = grpc::Code::internal, .message = response.error().message});
   }
-  if (was_good != records_.trouble().empty() && changed_) changed_();
+  note_records();
+}
+
+// registered() depends on whether records can be written.
+void DevicePlugin::note_records() {
+  const bool good = records_.trouble().empty();
+  if (std::exchange(records_good_, good) != good && changed_) changed_();
 }
 
 // ---- PreStartContainer
@@ -246,6 +251,9 @@ void DevicePlugin::pre_start_done(std::uint64_t number, const PreStart::End& end
 
 void DevicePlugin::sweep() {
   sweep_timer_.start(options_.sweep_every, [this] { sweep(); });
+  records_.recover();
+  note_records();
+  if (!view_.pods_trouble().empty()) return;  // it is not known which pods are gone
   if (!view_.lists_holders()) return sweep(nullptr);
   view_.list_holders(
       [this, alive = std::weak_ptr<bool>(alive_)](const Result<std::vector<Holder>>& holders) {

@@ -106,6 +106,7 @@ class DevicePlugin {
   void pre_start(const std::string& resource, const grpc::ServerRequest& request,
                  const std::shared_ptr<grpc::Responder>& responder);
   void pre_start_done(std::uint64_t number, const PreStart::End& end);
+  void note_records();
   void sweep();
   void sweep(const std::vector<Holder>* holders);
   [[nodiscard]] bool in_use(const Record& record, const Checkpoint& checkpoint,
@@ -133,6 +134,7 @@ class DevicePlugin {
   std::uint64_t last_call_ = 0;
   Snapshot counts_;  // the counters of it
   std::string sweep_trouble_;
+  bool records_good_ = true;  // as told by changed_()
   net::Timer sweep_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

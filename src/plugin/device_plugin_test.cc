@@ -1,5 +1,8 @@
 #include "plugin/device_plugin.h"
 
+#include <csignal>
+#include <sys/resource.h>
+
 #include "mps/card_state.h"
 #include "plugin/testing/plugin_fixture.h"
 
@@ -144,6 +147,27 @@ TEST_F(DevicePluginTest, WithoutMpsSharesAreNotLimitedAndThatIsSaid) {
   ASSERT_EQ(allocate(container("p")), "");
   EXPECT_EQ(run(container("p")), "GPU-3");
   EXPECT_NE(logged_.find("isolation=none"), std::string::npos);
+}
+
+// No pods come to a node that is not registered, so nothing but the plugin itself can find out that
+// the disk has room again.
+TEST_F(DevicePluginTest, ANodeWhoseDiskWasFullComesBackByItself) {
+  options_.sweep_every = std::chrono::milliseconds{20};
+  start_both();
+  node_.bind("p", {{"main", {"GPU-3"}}});
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  const rlimit full{.rlim_cur = 4, .rlim_max = old.rlim_max};
+  kubelet_.allocate(container("p"), 1, [](const std::string& /*error*/) {});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  const bool closed = until([&] { return !plugin_->registered(); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+  std::signal(SIGXFSZ, before);
+  EXPECT_TRUE(closed);
+  const int told = changes_;
+  EXPECT_TRUE(until([&] { return plugin_->registered(); })) << plugin_->trouble();
+  EXPECT_GT(changes_, told);
 }
 
 // ---- what must not give a card

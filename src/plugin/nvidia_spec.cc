@@ -134,6 +134,8 @@ Found find(const std::vector<NvidiaSpec>& specs, const std::string& name) {
   return {};
 }
 
+constexpr std::string_view kInstance = "MIG-";
+
 bool has_node(const CdiEdits& edits, int minor) {
   const std::string path = fmt::format("/dev/nvidia{}", minor);
   return std::any_of(edits.device_nodes.begin(), edits.device_nodes.end(),
@@ -141,9 +143,14 @@ bool has_node(const CdiEdits& edits, int minor) {
 }
 
 Result<Found> find_card(const std::vector<NvidiaSpec>& specs, const CardNames& card) {
-  if (const Found by_id = find(specs, card.id); by_id.spec != nullptr) return by_id;
-  const Found by_number = find(specs, card.number);
-  if (by_number.spec == nullptr) {
+  std::string name = card.id;
+  Found found = find(specs, name);
+  // The number of an instance, and its card's device node, say nothing about which instance it is.
+  if (found.spec == nullptr && !card.id.starts_with(kInstance)) {
+    name = card.number;
+    found = find(specs, name);
+  }
+  if (found.spec == nullptr) {
     std::string files;
     for (const NvidiaSpec& spec : specs) files += (files.empty() ? "" : ", ") + spec.file;
     return fail(
@@ -151,13 +158,14 @@ Result<Found> find_card(const std::vector<NvidiaSpec>& specs, const CardNames& c
                     "again",
                     card.id, files));
   }
-  if (card.device_minor && !has_node(*by_number.edits, *card.device_minor)) {
+  // Device nodes get other numbers when a card is added or removed, and the file stays as it was.
+  if (card.device_minor && !has_node(*found.edits, *card.device_minor)) {
     return fail(
         fmt::format("device {} of {} is not card {}, which is /dev/nvidia{}; generate the "
                     "specification again",
-                    card.number, by_number.spec->file, card.id, *card.device_minor));
+                    name, found.spec->file, card.id, *card.device_minor));
   }
-  return by_number;
+  return found;
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ struct CardNames {
 };
 
 // Everything that a container with these cards needs, from the specification that describes each
-// card. `specs`: those that count more first. A card is found by its id, else by its number; then
-// the device node must be the card's, because numbers change.
+// card. `specs`: those that count more first. A card is found by its id, else by its number, an
+// instance only by its id. The device node must be the card's: the file may be out of date.
 [[nodiscard]] Result<CdiEdits> edits_for(const std::vector<NvidiaSpec>& specs,
                                          const std::vector<CardNames>& cards);
 

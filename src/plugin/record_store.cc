@@ -90,10 +90,18 @@ Status RecordStore::write(const RecordChange& change) {
 Status RecordStore::rewrite() {
   std::string text;
   for (const auto& [name, record] : records_) text += lines_of(record);
-  STOWAGE_TRY_VOID(write_durably({.folder = folder_, .name = kFile}, text));
+  // Opened again also after a failure, which may have replaced the file.
+  file_ = AppendFile();
+  const Status written = write_durably({.folder = folder_, .name = kFile}, text);
   STOWAGE_TRY_ASSIGN(file_, AppendFile::open(path()));
-  live_bytes_ = text.size();
-  return {};
+  if (written) live_bytes_ = text.size();
+  return written;
+}
+
+void RecordStore::recover() {
+  if (trouble_.empty()) return;
+  const Status written = rewrite();
+  trouble_ = written ? std::string() : written.error().message;
 }
 
 Status RecordStore::allocate(Record record) {

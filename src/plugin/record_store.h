@@ -32,6 +32,8 @@ class RecordStore {
   // Requires: find(name) has no cards yet.
   [[nodiscard]] Status give(const std::string& name, GivenCards cards);
   [[nodiscard]] Status drop(const std::string& name);
+  // After a failure: writes everything again, so that the trouble ends when its cause has.
+  void recover();
 
   [[nodiscard]] const Record* find(const std::string& name) const;
   [[nodiscard]] const std::map<std::string, Record>& all() const { return records_; }

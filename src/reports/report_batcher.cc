@@ -57,7 +57,7 @@ void ReportBatcher::resend_all() {
 void ReportBatcher::mark(const NodeReport& node_report) {
   Dirty& dirty = dirty_[node_report.node];
   dirty.health = dirty.load = true;
-  dirty.plugin = node_report.plugin.has_value();
+  dirty.plugin = dirty.plugin || node_report.plugin.has_value();
   for (const auto& [name, pod] : node_report.pods) dirty.pods.insert(name);
   send_within(net::Duration{0});
 }

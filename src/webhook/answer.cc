@@ -68,6 +68,12 @@ Answer answer(PodReviewReader& reader, const Options& options, std::string_view 
     return {.body = fmt::format("the admission review cannot be read: {}\n", pod.error().message)};
   }
   if (!pod->creates_pod) return {Verdict::allowed, 200, allowed(pod->uid, {})};
+  // The API server has read this pod, so it is its author who wrote more than we read. An answer of
+  // 400 would let the pod pass where the webhook may fail.
+  if (!pod->over_limit.empty()) {
+    return {Verdict::refused, 200,
+            refused(pod->uid, "Stowage cannot review the pod: " + pod->over_limit)};
+  }
   if (const std::string why = refusal(*pod); !why.empty()) {
     return {Verdict::refused, 200, refused(pod->uid, why)};
   }

@@ -162,13 +162,19 @@ Result<PodReview> PodReviewReader::read(std::string_view body) {
   if (!review.creates_pod) return review;
   if (request.object.empty()) return fail("request.object: missing");
   review.ns = std::move(request.ns);
-  STOWAGE_TRY(pod, object_.open(request.object, kBodyMax));
-  STOWAGE_TRY_VOID(each_field(pod, [&](std::string_view key, JsonValue& field) -> Status {
-    if (key == "metadata") return read_metadata(field, review);
-    return key == "spec" ? read_spec(field, review) : Status();
-  }));
-  STOWAGE_TRY_VOID(object_.close());
+  if (const Status read = read_pod(request.object, review); !read) {
+    review.over_limit = read.error().message;
+  }
   return review;
+}
+
+Status PodReviewReader::read_pod(std::string_view object, PodReview& out) {
+  STOWAGE_TRY(pod, object_.open(object, kBodyMax));
+  STOWAGE_TRY_VOID(each_field(pod, [&](std::string_view key, JsonValue& field) -> Status {
+    if (key == "metadata") return read_metadata(field, out);
+    return key == "spec" ? read_spec(field, out) : Status();
+  }));
+  return object_.close();
 }
 
 }  // namespace stowage::webhook

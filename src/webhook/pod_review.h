@@ -48,6 +48,7 @@ struct PodReview {
   std::string os;
   std::vector<Container> init;
   std::vector<Container> app;
+  std::string over_limit;  // why the pod was not read to its end
 };
 
 // Reuses its buffers. An error says what is wrong and where.
@@ -56,6 +57,8 @@ class PodReviewReader {
   [[nodiscard]] Result<PodReview> read(std::string_view body);
 
  private:
+  [[nodiscard]] Status read_pod(std::string_view object, PodReview& out);
+
   codec::JsonText review_;
   codec::JsonText object_;
 };
